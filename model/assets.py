@@ -1,0 +1,8 @@
+"""Where the shipped models, sample texts and pictures lie."""
+
+from pathlib import Path
+
+
+def assets() -> Path:
+    """The folder `assets`: beside the package `model`, in the source tree as in an installed copy."""
+    return Path(__file__).resolve().parent.parent / "assets"
