@@ -1,0 +1,61 @@
+"""Finds the Chromium that drives the page; `python -m tests.browser.chromium` installs one where it may."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+APPLICATIONS = (
+    Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
+    Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
+)
+PACKAGES = ("chromium", "fonts-noto-color-emoji")
+MISSING = (
+    "No Chromium was found, and the tests of the page need one. "
+    "Install it (Debian and Ubuntu: apt-get install chromium fonts-noto-color-emoji), "
+    f"or put one of these on the PATH: {', '.join(COMMANDS)}."
+)
+
+
+def find() -> str | None:
+    """The path of an installed Chromium or Chrome, or None."""
+    on_path = (shutil.which(command) for command in COMMANDS)
+    applications = (str(path) for path in APPLICATIONS if path.exists())
+    return next((found for found in (*on_path, *applications) if found), None)
+
+
+def install() -> None:
+    """Asks Debian's package manager for a Chromium; does nothing where there is none or it may not."""
+    if shutil.which("apt-get") is None or (root := _as_root()) is None:
+        return
+    quiet = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+    print("Installing Chromium for the tests of the page ...", flush=True)
+    for step in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
+        done = subprocess.run([*quiet, *step], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            print(f"apt-get {step[0]} failed:\n{done.stdout}{done.stderr}", file=sys.stderr)
+
+
+def _as_root() -> list[str] | None:
+    """What to put before a command so that it runs as root without a question, or None."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+        return ["sudo", "-n"]
+    return None
+
+
+def main() -> int:
+    """Makes sure of a browser; without one, CI fails and a person is told which tests will be skipped."""
+    if find() is None:
+        install()
+    if find() is not None:
+        return 0
+    print(MISSING, file=sys.stderr)
+    return 1 if os.environ.get("CI") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

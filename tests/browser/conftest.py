@@ -1,0 +1,91 @@
+"""A server and a browser for each worker, and for each test visitors of its own.
+
+    def test_a_sentence_is_kept(visitor): visitor.open("text=Hello"); visitor.page.get_by_text("Hello") ...
+    def test_two_visitors(visit): anna, ben = visit(), visit(dark=True, width=390, height=844)
+
+A visitor sees no network but the server. When the test ends, anything asked of another host, an error in
+the browser's console or a traceback in the server's log fails it; a test that provokes an error in the
+console clears `visitor.errors`.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.server import Server, serve
+from tests.browser.visitor import Visitor
+
+ARGUMENTS = (
+    "--no-sandbox",  # Chromium as root, as in CI, has none
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a classroom without network
+)
+
+
+class Visit(Protocol):
+    """Opens a window; called twice it gives two visitors who know nothing of each other."""
+
+    def __call__(self, *, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor: ...
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real page on a free port, for all tests of one worker."""
+    with serve(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One headless Chromium for all tests of one worker; without one, a skip, or a failure in CI."""
+    path = chromium.find()
+    if path is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(chromium.MISSING)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+    """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
+    visitors: list[Visitor] = []
+    written = len(server.log())
+
+    def one(*, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor:
+        context = browser.new_context(
+            color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}
+        )
+        visitor = Visitor(context.new_page(), server.url)
+        visitor.watch()
+        visitors.append(visitor)
+        return visitor
+
+    yield one
+    for visitor in visitors:
+        visitor.page.context.close()
+    for visitor in visitors:
+        visitor.assert_clean()
+    server.assert_no_traceback(since=written)
+
+
+@pytest.fixture
+def visitor(visit: Visit) -> Visitor:
+    """One visitor, light, 1440 x 900; nothing opened yet."""
+    return visit()
+
+
+@pytest.fixture
+def page(visitor: Visitor) -> Page:
+    """The page as one visitor finds it on arrival."""
+    return visitor.open()

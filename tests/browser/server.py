@@ -1,0 +1,91 @@
+"""The real command `headlight`, started as a person starts it, from a folder that is not the source tree."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+PATIENCE = 60.0  # seconds until the page must answer; the first import of torch on a cold disk is slow
+TRACEBACK = "Traceback (most recent call last)"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running page: its address and what it wrote to standard output and error."""
+
+    url: str
+    port: int
+    log_file: Path
+
+    def log(self) -> str:
+        """Everything written so far."""
+        return self.log_file.read_text(errors="replace")
+
+    def assert_no_traceback(self, since: int = 0) -> None:
+        """Fails with the log where it holds a traceback after the first `since` characters."""
+        written = self.log()[since:]
+        assert TRACEBACK not in written, f"the server's log holds a traceback:\n{written}"
+
+
+@contextmanager
+def serve(folder: Path, *options: str) -> Iterator[Server]:
+    """Runs `headlight --no-browser` with further options on a free port until the block ends."""
+    port = _free_port()
+    server = Server(f"http://127.0.0.1:{port}", port, folder / "server.log")
+    command = [
+        str(Path(sys.executable).with_name("headlight")),
+        "--no-browser",
+        "--port",
+        str(port),
+        *options,
+    ]
+    with server.log_file.open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=_environment(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        _wait_until_ready(server, process)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    server.assert_no_traceback()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """This process's environment without what a person may have set for Streamlit or Headlight at home."""
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("STREAMLIT_", "HEADLIGHT_"))
+    }
+    return kept | {"HOME": str(folder), "PYTHONUNBUFFERED": "1"}
+
+
+def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        assert process.poll() is None, f"headlight ended with {process.returncode}:\n{server.log()}"
+        try:
+            with urlopen(f"{server.url}/_stcore/health", timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"headlight did not answer within {PATIENCE:.0f} seconds:\n{server.log()}")

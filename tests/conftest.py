@@ -1,0 +1,18 @@
+"""What every test stands on. The import hook comes first: it must be there before `model` is imported."""
+
+import os
+
+import jaxtyping
+import torch
+from hypothesis import settings
+
+# From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
+jaxtyping.install_import_hook("model", "beartype.beartype")
+
+# Workers of pytest-xdist share the cores; results do not depend on the number of threads of one machine.
+torch.set_num_threads(2)
+
+# No deadline: the first forward of a process is slow and means nothing.
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
