@@ -1,0 +1,64 @@
+"""Headlight's backend: a small transformer whose every value can be seen and changed.
+
+from model import load, run
+loaded = load("assets/models/stories-causal")
+trace = run(loaded.model, loaded.tokenizer, "The cat sat on the mat.")
+trace.attention()            # layer head query key
+"""
+
+from model.checkpoint import Entry, Loaded, catalogue, find, load, save
+from model.config import Config
+from model.errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    EditError,
+    HeadlightError,
+    TextError,
+    UnknownName,
+)
+from model.intervention import EDITS, Intervention
+from model.kernels import KERNELS
+from model.masks import MASKS
+from model.positions import POSITIONS
+from model.run import Candidate, Step, asked, candidates, generate, run
+from model.tokenizer import TOKENIZERS, Encoded, Tokenizer, train_tokenizer
+from model.trace import SITES, Site, Trace
+from model.transformer import Transformer, variant
+
+__all__ = [
+    "EDITS",
+    "KERNELS",
+    "MASKS",
+    "POSITIONS",
+    "SITES",
+    "TOKENIZERS",
+    "Candidate",
+    "CheckpointError",
+    "Config",
+    "ConfigError",
+    "DataError",
+    "EditError",
+    "Encoded",
+    "Entry",
+    "HeadlightError",
+    "Intervention",
+    "Loaded",
+    "Site",
+    "Step",
+    "TextError",
+    "Tokenizer",
+    "Trace",
+    "Transformer",
+    "UnknownName",
+    "asked",
+    "candidates",
+    "catalogue",
+    "find",
+    "generate",
+    "load",
+    "run",
+    "save",
+    "train_tokenizer",
+    "variant",
+]

@@ -1,0 +1,66 @@
+"""What can be opened: the shipped models, and those in folders somebody names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.assets import assets
+from model.checkpoint.folder import CONFIG, WEIGHTS, read_config
+from model.config import Config
+from model.errors import CheckpointError
+
+VARIABLE = "HEADLIGHT_MODELS"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checkpoint that can be opened by name."""
+
+    name: str
+    folder: Path
+    config: Config
+    shipped: bool
+
+    @property
+    def bytes(self) -> int:
+        """How large its weights are on disk."""
+        return (self.folder / WEIGHTS).stat().st_size
+
+
+def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
+    """Shipped models, then those below `folders` and below $HEADLIGHT_MODELS; the first of a name wins."""
+    named = [*map(Path, folders), *map(Path, filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))]
+    shipped = assets() / "models"
+    entries: dict[str, Entry] = {}
+    for root in (shipped, *named):
+        for folder in _checkpoints(root):
+            name = folder.name if folder == root else folder.relative_to(root).as_posix()
+            try:
+                entries.setdefault(name, Entry(name, folder, read_config(folder), shipped=root == shipped))
+            except CheckpointError:
+                continue  # not one of ours; `load` says why to whoever asks for it by its path
+    return tuple(entries.values())
+
+
+def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -> Path:
+    """The folder of a name of the catalogue or, where `paths` allows it, of any path.
+
+    Raises CheckpointError that lists the names there are.
+    """
+    entries = {entry.name: entry.folder for entry in catalogue(folders)}
+    if name in entries:
+        return entries[name]
+    if paths and Path(name).is_dir():
+        return Path(name)
+    known = ", ".join(entries) or "none"
+    path = ", or the path of a checkpoint folder" if paths else ""
+    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.")
+
+
+def _checkpoints(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return []
+    return sorted(path.parent for path in root.rglob(CONFIG) if path.is_file() and (path.parent / WEIGHTS).is_file())

@@ -1,0 +1,196 @@
+"""The command line of the backend: trace, predict, models, train. Each verb prints sentences, never a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from model.checkpoint import Entry, Loaded, catalogue, find, load
+from model.errors import HeadlightError, TextError
+from model.kernels import KERNELS
+from model.masks import parse
+from model.positions import POSITIONS
+from model.registry import Registry
+from model.run import asked, candidates, encode, run
+from model.trace import Trace
+from model.training import command as training
+from model.transformer import Transformer, variant
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one verb with its arguments; gives the exit status: 0, or 2 with a sentence on standard error."""
+    try:
+        if not arguments or arguments[0] in ("-h", "--help"):
+            print(usage())
+            return 0
+        return VERBS[arguments[0]](list(arguments[1:]))
+    except HeadlightError as error:
+        print(f"headlight: {error}", file=sys.stderr)
+        return 2
+
+
+def usage() -> str:
+    """The verbs, a line each."""
+    lines = [f"  headlight {verb:8} {(action.__doc__ or '').splitlines()[0]}" for verb, action in VERBS.items()]
+    return "\n".join(["Usage: headlight VERB ... (each verb explains itself with --help)", *lines])
+
+
+def trace(arguments: list[str]) -> int:
+    """Write what a model does with a text to an .npz file that any program can read."""
+    parser = _parser("trace", trace)
+    parser.add_argument("text", metavar="TEXT")
+    _add_model(parser)
+    parser.add_argument("--target", help="what the decoder of an encoder-decoder reads")
+    parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
+    parser.add_argument("--position", choices=sorted(POSITIONS), help="another position scheme on the same weights")
+    parser.add_argument("--kernel", choices=sorted(KERNELS), help="another kernel on the same weights")
+    parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
+    options = parser.parse_args(arguments)
+    loaded = _open(options)
+    masks = None if options.mask is None else parse("+".join(options.mask))
+    model = variant(loaded.model, position=options.position, kernel=options.kernel, masks=masks)
+    both = model.config.has_cross
+    if options.target is not None and not both:
+        raise TextError("--target is for encoder-decoder models; this model reads one text.")
+    text, source = (options.target or "", options.text) if both else (options.text, None)
+    traced = run(model, loaded.tokenizer, text, options.edit, source=source, keep=_KEPT)
+    _write(options.out, _arrays(traced))
+    return 0
+
+
+def predict(arguments: list[str]) -> int:
+    """Say which token comes next, or which stands behind each [MASK]."""
+    parser = _parser("predict", predict)
+    parser.add_argument("text", metavar="TEXT")
+    _add_model(parser)
+    parser.add_argument("--top", type=_positive, default=5, help="how many candidates (default 5)")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+    options = parser.parse_args(arguments)
+    loaded = _open(options)
+    _require_language(loaded.model)
+    encoded = encode(loaded.model, loaded.tokenizer, options.text)
+    places = asked(loaded.model, loaded.tokenizer, encoded)
+    if not places:
+        raise TextError("The text holds no [MASK]; put one where a word is to be guessed.")
+    traced = run(loaded.model, loaded.tokenizer, options.text, keep=("logits",))
+    answers = [
+        {
+            "position": place,
+            "candidates": [asdict(each) for each in candidates(traced, loaded.tokenizer, place, options.top)],
+        }
+        for place in places
+    ]
+    print(json.dumps(answers, ensure_ascii=False) if options.json else _told(answers))
+    return 0
+
+
+def models(arguments: list[str]) -> int:
+    """List the models that can be opened by name."""
+    parser = _parser("models", models)
+    _add_folders(parser)
+    options = parser.parse_args(arguments)
+    entries = catalogue(options.models)
+    if not entries:
+        print("No models found. Name a folder with --models DIR or in HEADLIGHT_MODELS.")
+    for entry in entries:
+        print(_line(entry))
+    return 0
+
+
+def train(arguments: list[str]) -> int:
+    """Train a small model on text files."""
+    return training.main(arguments)
+
+
+VERBS: Registry[Callable[[list[str]], int]] = Registry(
+    "verb", {"trace": trace, "predict": predict, "models": models, "train": train}
+)
+
+_KEPT = ("*.weights", "*.final", "logits")
+
+
+def _parser(verb: str, action: Callable[[list[str]], int]) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog=f"headlight {verb}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
+    )
+
+
+def _add_folders(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, metavar="NAME_OR_FOLDER")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+    _add_folders(parser)
+
+
+def _open(options: argparse.Namespace) -> Loaded:
+    return load(find(options.model, options.models), device=options.device)
+
+
+def _require_language(model: Transformer) -> None:
+    if model.config.top not in ("language", "masked-language") or model.config.has_cross:
+        raise TextError(f"This model predicts no words of a text: its top is {model.config.top!r}.")
+
+
+def _arrays(traced: Trace) -> dict[str, np.ndarray]:
+    """The names that other programs rely on; README lists them."""
+    read = traced.source or traced.text
+    arrays = {"input_ids": np.array(read.ids, np.int64), "tokens": np.array(read.tokens, np.str_)}
+    if traced.source:
+        arrays["target_ids"] = np.array(traced.text.ids, np.int64)
+        arrays["encoder_attention"] = traced.attention(stack="encoder")
+        arrays["decoder_attention"] = traced.attention(stack="decoder")
+        arrays["cross_attention"] = traced.attention("cross")
+    else:
+        arrays["attention"] = traced.attention()
+    arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
+    if traced.logits is not None:
+        arrays["logits"] = traced.logits
+    return arrays
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    try:
+        with path.open("wb") as file:  # a path of its own would get .npz appended
+            np.savez(file, allow_pickle=False, **arrays)
+    except OSError as error:
+        raise HeadlightError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _told(answers: Sequence[dict[str, object]]) -> str:
+    lines = []
+    for answer in answers:
+        lines.append(f"token {answer['position']}")
+        each = answer["candidates"]
+        assert isinstance(each, list)
+        lines += [f"  {candidate['probability']:6.1%}  {candidate['token']}" for candidate in each]
+    return "\n".join(lines)
+
+
+def _line(entry: Entry) -> str:
+    config = entry.config
+    depth = " + ".join(str(config.depth(stack)) for stack in config.stacks)
+    return (
+        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, width {config.width}, "
+        f"{config.position}, context {config.context}, {entry.bytes / 1e6:.1f} MB"
+        f"{'' if entry.shipped else f', {entry.folder}'}"
+    )
+
+
+def _positive(word: str) -> int:
+    if not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
+    return int(word)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,210 @@
+"""Interventions: an edit of one named value, with a text form that is also its URL form.
+
+    decoder.1.self.weights[3]=set:0        head 3 of layer 1 moves nothing
+    decoder.*.self.weights[0]=uniform      head 0 of every layer looks at all allowed keys alike
+    decoder.1.self.mask[:,5,2]=set:0       in layer 1 query 5 may not see key 2
+    decoder.2.residual[4]=add:0.5          every channel of token 4 grows
+
+The index counts along the site's axes (SITES), from 0: a number, a range `2:5`, or `:` for all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.errors import EditError
+from model.registry import Registry
+from model.trace import SITES, Site, site_of
+
+_FORM = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
+_AXIS = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
+_HELP = "An edit reads PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
+Range = tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class Region:
+    """The selected values, which of them the mask allows (pairs of tokens only), and their site."""
+
+    values: Tensor
+    allowed: Tensor | None
+    site: Site
+
+
+def _set(region: Region, number: float) -> Tensor:
+    return torch.full_like(region.values, number)
+
+
+def _scale(region: Region, number: float) -> Tensor:
+    return region.values * number
+
+
+def _add(region: Region, number: float) -> Tensor:
+    return region.values + number
+
+
+def _mean(region: Region, number: float) -> Tensor:
+    """Pairs: each row's average over its allowed keys. All else: the average over the tokens."""
+    values = region.values
+    if region.allowed is None:
+        tokens = next(axis for axis, name in enumerate(region.site.axes, 1) if name in ("pos", "query"))
+        return values.mean(tokens, keepdim=True).expand_as(values)
+    total = values.masked_fill(~region.allowed, 0.0).sum(-1, keepdim=True)
+    average = total / region.allowed.sum(-1, keepdim=True).clamp(min=1)
+    return torch.where(region.allowed, average, values)
+
+
+def _uniform(region: Region, number: float) -> Tensor:
+    if region.allowed is None or region.site is not SITES["weights"]:
+        raise EditError("uniform spreads attention evenly over the allowed keys; it is for weights only.")
+    return region.allowed / region.allowed.sum(-1, keepdim=True).clamp(min=1)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What an edit does with the selected values, and whether it needs a number."""
+
+    apply: Callable[[Region, float], Tensor]
+    takes_number: bool
+    one_row: bool = True  # whether a token's values change without a look at other tokens' values
+
+
+EDITS: Registry[Operation] = Registry(
+    "edit",
+    {
+        "set": Operation(_set, takes_number=True),
+        "scale": Operation(_scale, takes_number=True),
+        "add": Operation(_add, takes_number=True),
+        "mean": Operation(_mean, takes_number=False, one_row=False),
+        "uniform": Operation(_uniform, takes_number=False),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One edit: the values at `path` (`*`: every layer) within `index` become what `operation` makes of them."""
+
+    path: str
+    index: tuple[Range, ...]
+    operation: str
+    number: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Intervention:
+        """From its text form. Raises EditError or UnknownName with a sentence that says what is wrong."""
+        match = _FORM.fullmatch(text.strip())
+        if not match:
+            raise EditError(f"{text!r} is no edit. {_HELP}")
+        path, index, operation, number = match.groups()
+        axes = site_of(path).axes
+        takes_number = EDITS[operation].takes_number
+        if takes_number != (number is not None):
+            needs = "needs a number" if takes_number else "takes no number"
+            raise EditError(f"{operation!r} {needs}, but {text!r} gives {number or 'none'}. {_HELP}")
+        ranges = tuple(_range(part, text) for part in index.split(",")) if index else ()
+        if len(ranges) > len(axes):
+            raise EditError(f"{text!r} counts along {len(ranges)} axes; {path} has {len(axes)}: {', '.join(axes)}.")
+        while ranges and ranges[-1] == (0, None):
+            ranges = ranges[:-1]
+        return cls(path, ranges, operation, _number(number, text) if number else 0.0)
+
+    def __str__(self) -> str:
+        def show(span: Range) -> str:
+            first, end = span
+            if end == first + 1:
+                return str(first)
+            return f"{first or ''}:{'' if end is None else end}"
+
+        index = f"[{','.join(map(show, self.index))}]" if self.index else ""
+        number = f":{self.number!r}".removesuffix(".0") if EDITS[self.operation].takes_number else ""
+        return f"{self.path}{index}={self.operation}{number}"
+
+    def matches(self, path: str) -> bool:
+        """Whether this edit is meant for the value at `path`."""
+        mine, theirs = self.path.split("."), path.split(".")
+        return len(mine) == len(theirs) and all(part in ("*", other) for part, other in zip(mine, theirs, strict=True))
+
+    def apply(self, path: str, value: Tensor, allowed: Tensor | None, start: int | None = None) -> Tensor:
+        """The value with the edit made.
+
+        Where a text grows, `start` is the position of the value's first token (earlier ones are cached), and
+        tokens that are not there yet, or no longer, are passed over.
+        """
+        site = site_of(path)
+        region = (slice(None), *self._slices(path, site, value, start))
+        cells = allowed[region] if allowed is not None and site.axes[-1] == "key" else None
+        edited = value.clone()
+        result = EDITS[self.operation].apply(Region(value[region], cells, site), self.number)
+        edited[region] = result.to(value.dtype)
+        return edited
+
+    def _slices(self, path: str, site: Site, value: Tensor, start: int | None) -> list[slice]:
+        slices = []
+        for axis, (name, (first, end)) in enumerate(zip(site.axes, self.index, strict=False), 1):
+            grows = start is not None and name in ("pos", "query", "key")
+            if not grows and not first < (first + 1 if end is None else end) <= value.shape[axis]:
+                asked = first if end in (None, first + 1) else f"{first} to {(end or 0) - 1}"
+                raise EditError(
+                    f"The edit {self} asks for {name} {asked}, but {path} has {value.shape[axis]}, counted from 0."
+                )
+            shift = start if start is not None and name in ("pos", "query") else 0
+            slices.append(slice(max(0, first - shift), None if end is None else max(0, end - shift)))
+        return slices
+
+
+class Edits:
+    """The tap that makes interventions. It lives for one run: it notes the mask of an attention for its weights.
+
+    `start` is None where the text is whole, else the position of the first token of this step (`Intervention.apply`).
+    """
+
+    def __init__(self, interventions: Sequence[Intervention], start: int | None = None) -> None:
+        self.interventions, self.start = tuple(interventions), start
+        self.made: set[Intervention] = set()
+        self._allowed: dict[str, Tensor] = {}
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        """The value, edited where an intervention is meant for it."""
+        part, _, site = path.rpartition(".")
+        for intervention in self.interventions:
+            if intervention.matches(path):
+                value = intervention.apply(path, value, self._allowed.get(part), self.start)
+                self.made.add(intervention)
+        if site == "mask":
+            self._allowed[part] = value
+        return value
+
+    def require_all(self) -> None:
+        """Raise EditError if an intervention met no value: this model has none by that name."""
+        for intervention in self.interventions:
+            if intervention not in self.made:
+                raise EditError(
+                    f"The edit {intervention} changes nothing: this model has no value {intervention.path}. "
+                    "A path reads STACK.LAYER.PART.SITE, as in decoder.0.self.weights."
+                )
+
+
+def _range(part: str, text: str) -> Range:
+    match = _AXIS.fullmatch(part)
+    if not match:
+        raise EditError(f"{part!r} in {text!r} is no index; write a number, a range such as 2:5, or ':'.")
+    if match[1]:
+        return int(match[1]), int(match[1]) + 1
+    return int(match[2] or 0), int(match[3]) if match[3] else None
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise EditError(f"{word!r} in {text!r} is no finite number. {_HELP}")
+    return number

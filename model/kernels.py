@@ -1,0 +1,98 @@
+"""Kernels: how queries and keys become scores, and scores become weights.
+
+Each kernel has three steps, so that each can be seen: `score` (query x key, bias added), `mask` (forbidden
+cells lose their score) and `weigh` (each row becomes shares of one). A row without any allowed key has no weights
+at all: zeros, never NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from model.registry import Registry
+from model.shapes import Bool, Float
+
+
+class Kernel(Protocol):
+    """What attention asks of a kernel; shapes as in the methods of `Softmax`."""
+
+    def score(self, q: Tensor, k: Tensor, scale: float, bias: Tensor) -> Tensor: ...
+
+    def mask(self, scores: Tensor, allowed: Tensor) -> Tensor: ...
+
+    def weigh(self, masked: Tensor, allowed: Tensor) -> Tensor: ...
+
+
+class Softmax:
+    """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
+
+    def score(
+        self,
+        q: Float[Tensor, "batch head query channel"],
+        k: Float[Tensor, "batch head key channel"],
+        scale: float,
+        bias: Float[Tensor, "#head #query #key"],
+    ) -> Float[Tensor, "batch head query key"]:
+        """How well each query matches each key."""
+        # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
+        return (q * scale) @ k.transpose(-2, -1) + bias
+
+    def mask(
+        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Forbidden cells get minus infinity: here the most negative finite number, so an empty row stays finite."""
+        return scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+
+    def weigh(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Rows become positive shares that sum to one."""
+        return torch.softmax(masked, dim=-1).masked_fill(~allowed, 0.0)
+
+
+class Hard(Softmax):
+    """All weight on the best key; equal scores share it evenly (the limit of softmax at temperature 0)."""
+
+    def weigh(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """One over the number of best keys, on each of them."""
+        best = (masked == masked.amax(dim=-1, keepdim=True)) & allowed
+        return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+class Linear:
+    """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
+
+    Scores are factors here and no exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is
+    a common factor of a row, which the division by the row's sum cancels.
+    """
+
+    def score(
+        self,
+        q: Float[Tensor, "batch head query channel"],
+        k: Float[Tensor, "batch head key channel"],
+        scale: float,
+        bias: Float[Tensor, "#head #query #key"],
+    ) -> Float[Tensor, "batch head query key"]:
+        """How well each query matches each key; never negative."""
+        return (functional.elu(q) + 1) * scale @ (functional.elu(k) + 1).transpose(-2, -1) * bias.exp()
+
+    def mask(
+        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Forbidden cells get 0."""
+        return scores.masked_fill(~allowed, 0.0)
+
+    def weigh(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Each row divided by its sum."""
+        return masked / masked.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(masked.dtype).tiny)
+
+
+KERNELS: Registry[Kernel] = Registry("kernel", {"softmax": Softmax(), "hard": Hard(), "linear": Linear()})

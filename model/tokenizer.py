@@ -1,0 +1,295 @@
+"""Tokenizers: text to numbers and back, on the `tokenizers` library; trained here or read from a tokenizer.json."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from model.errors import CheckpointError, TextError
+from model.registry import Registry
+
+FILE = "tokenizer.json"
+DOCUMENT = "<|endoftext|>"  # stands in front of every text: it ends one and begins the next
+DOCUMENT_SPECIAL = (DOCUMENT,)
+MASKED_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+UNKNOWN = "[UNK]"
+LOST = "\N{REPLACEMENT CHARACTER}"
+# What phones and word processors put in the place of keys, and the keys.
+TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as tokens; every field but `text` has one entry per token.
+
+    `tokens` are the vocabulary's entries ("Ġcat"), `pieces` what they stand for (" cat"), `spans` the characters of
+    `text` they come from ((0, 0) for what the tokenizer adds by itself, which `special` marks).
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    pieces: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    special: tuple[bool, ...]
+
+
+class Tokenizer:
+    """Text to token numbers and back. Never pads and never cuts off."""
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        backend.no_padding()
+        backend.no_truncation()
+        self.backend = backend
+        self.size = max(backend.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self.specials = frozenset(
+            number for number, token in backend.get_added_tokens_decoder().items() if token.special
+        )
+        self.mask_id = self._first("[MASK]", "<mask>")
+        self.start_id = self._first("[CLS]", "<s>", "<bos>", DOCUMENT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]")
+        self.end_id = self._first("[SEP]", "</s>", "<eos>", DOCUMENT, "<|end_of_text|>", "[EOS]")
+        self.pad_id = self._first("[PAD]", "<pad>", "<|padding|>")
+        self.unknown_id = self._first("[UNK]", "<unk>")
+        decoder = json.loads(backend.to_str())["decoder"] or {"type": "none"}
+        self._steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Tokenizer:
+        """From a folder's tokenizer.json. Raises CheckpointError where there is none, or none that can be read."""
+        path = Path(folder) / FILE
+        if not path.is_file():
+            raise CheckpointError(f"{folder} holds no {FILE}.")
+        try:
+            return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
+        except Exception as error:  # the library raises bare Exception
+            raise CheckpointError(f"{path} is not a tokenizer that can be read: {error}.") from error
+
+    def save(self, folder: str | Path) -> None:
+        """Writes tokenizer.json into the folder."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / FILE).write_text(self.backend.to_str(), encoding="utf-8")
+
+    def encode(self, text: str, special: bool = True) -> Encoded:
+        """The text's tokens, with the special tokens that the tokenizer puts around a text unless told not to.
+
+        Half characters (lone surrogates), which no file can hold, are read as U+FFFD.
+        """
+        text = _whole(text)
+        encoding = self.backend.encode(text, add_special_tokens=special)
+        added = tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        return Encoded(
+            text=text,
+            ids=tuple(encoding.ids),
+            tokens=tuple(encoding.tokens),
+            pieces=tuple(self.piece(number) for number in encoding.ids),
+            spans=tuple((0, 0) if new else span for new, span in zip(added, encoding.offsets, strict=True)),
+            special=added,
+        )
+
+    def describe(self, ids: Sequence[int], text: str) -> Encoded:
+        """Token numbers that no text was cut into (generated, masked) as an Encoded without spans."""
+        return Encoded(
+            text=text,
+            ids=tuple(ids),
+            tokens=tuple(self.backend.id_to_token(number) or f"[{number}]" for number in ids),
+            pieces=tuple(self.piece(number) for number in ids),
+            spans=((0, 0),) * len(ids),
+            special=tuple(number in self.specials for number in ids),
+        )
+
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Only the token numbers of many texts, without special tokens around them: quick, for training."""
+        encodings = self.backend.encode_batch_fast([_whole(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text that the tokens stand for, without special tokens."""
+        numbers = [int(number) for number in ids]
+        for number in numbers:
+            if not 0 <= number < self.size:
+                raise TextError(f"There is no token {number}: this vocabulary has the numbers 0 to {self.size - 1}.")
+        return self.backend.decode(numbers, skip_special_tokens=True)
+
+    def piece(self, number: int) -> str:
+        """What one token stands for, spaces included; half a character shows as U+FFFD, an unused number as [number]."""
+        number = int(number)
+        token = self.backend.id_to_token(number) if 0 <= number < self.size else None
+        if token is None:
+            return f"[{number}]"
+        if number in self.specials:
+            return token
+        return reduce(lambda text, step: _SPELLINGS.get(step["type"], _as_it_is)(text, step), self._steps, token)
+
+    def readable(self, number: int) -> str:
+        """A token as a reader would see it: without spaces around it and without the mark of a word's inside."""
+        return self.piece(number).strip()
+
+    def _first(self, *names: str) -> int | None:
+        found = (self.backend.token_to_id(name) for name in names)
+        return next((number for number in found if number is not None), None)
+
+
+def _whole(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", LOST, text)
+
+
+# How each kind of decoder step spells one token; what it does between tokens (gluing, stripping) does not matter here.
+
+
+def _as_it_is(token: str, step: dict[str, Any]) -> str:
+    return token
+
+
+def _from_bytes(token: str, step: dict[str, Any]) -> str:
+    """Byte-level vocabularies write each byte as one printable character; some entries hold half a character."""
+    try:
+        raw = bytes(_byte_of(character) for character in token)
+    except ValueError:  # an added token, written as it is
+        return token
+    return re.sub(f"{LOST}+", LOST, raw.decode("utf-8", errors="replace"))
+
+
+def _byte_of(character: str) -> int:
+    """The byte that a character of GPT-2's byte alphabet stands for: printable Latin-1 is itself, the rest is shifted."""
+    code = ord(character)
+    if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:
+        return code
+    shifted = code - 256
+    if 0 <= shifted <= 32:
+        return shifted
+    if 33 <= shifted <= 66:
+        return shifted + 94  # 127 to 160
+    if shifted == 67:
+        return 173
+    raise ValueError(f"{character!r} is not in the byte alphabet")
+
+
+def _from_one_byte(token: str, step: dict[str, Any]) -> str:
+    match = re.fullmatch("<0x([0-9A-Fa-f]{2})>", token)
+    return bytes([int(match[1], 16)]).decode("utf-8", errors="replace") if match else token
+
+
+def _replaced(token: str, step: dict[str, Any]) -> str:
+    pattern = step["pattern"]
+    return token.replace(pattern["String"], step["content"]) if "String" in pattern else token
+
+
+_SPELLINGS: dict[str, Callable[[str, dict[str, Any]], str]] = {
+    "ByteLevel": _from_bytes,
+    "ByteFallback": _from_one_byte,
+    "WordPiece": lambda token, step: token.removeprefix(step["prefix"]),
+    "Metaspace": lambda token, step: token.replace(step["replacement"], " "),
+    "BPEDecoder": lambda token, step: token.replace(step["suffix"], " "),
+    "Replace": _replaced,
+}
+
+
+# Training. Every kind keeps case, and splits at line ends, so that a text may be encoded line by line.
+
+
+def _with_space(name: str) -> AddedToken:
+    """Where words carry the space before them, [MASK] stands for a word with its space."""
+    return AddedToken(name, special=True, lstrip=name == "[MASK]")
+
+
+def _bpe(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
+    marks = [_with_space(name) for name in special]
+    backend = tokenizers.Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    return backend, trainers.BpeTrainer(
+        vocab_size=size, special_tokens=marks, initial_alphabet=alphabet, show_progress=False
+    )
+
+
+def _wordpiece(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
+    backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    return backend, trainers.WordPieceTrainer(
+        vocab_size=size,
+        special_tokens=list(special),
+        limit_alphabet=max(100, size // 40),  # each letter takes two entries, at a word's start and inside
+        show_progress=False,
+    )
+
+
+def _unigram(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
+    marks = [_with_space(name) for name in special]
+    backend = tokenizers.Tokenizer(models.Unigram())
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split("\n", "isolated"), pre_tokenizers.Metaspace(prepend_scheme="never")]
+    )
+    backend.decoder = decoders.Metaspace(prepend_scheme="never")
+    return backend, trainers.UnigramTrainer(
+        vocab_size=size, special_tokens=marks, unk_token=UNKNOWN, show_progress=False
+    )
+
+
+def _word(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    return backend, trainers.WordLevelTrainer(vocab_size=size, special_tokens=list(special), show_progress=False)
+
+
+def _character(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    backend.decoder = decoders.Fuse()
+    return backend, trainers.WordLevelTrainer(vocab_size=size, special_tokens=list(special), show_progress=False)
+
+
+TOKENIZERS: Registry[Callable[[int, Sequence[str]], tuple[tokenizers.Tokenizer, Any]]] = Registry(
+    "tokenizer",
+    {"bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram, "word": _word, "character": _character},
+)
+
+
+def train_tokenizer(
+    kind: str,
+    texts: Iterable[str],
+    size: int,
+    special: Sequence[str] = DOCUMENT_SPECIAL,
+    plain_typography: bool = False,
+) -> Tokenizer:
+    """A tokenizer of at most `size` entries made from texts.
+
+    Special tokens [CLS] and [SEP] are put around a text, or else <|endoftext|> in front of it, where they are among
+    `special`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
+    ellipsis are read as the keys they stand for. Raises UnknownName for an unknown kind.
+    """
+    if kind != "bpe" and UNKNOWN not in special:
+        special = (*special, UNKNOWN)
+    backend, trainer = TOKENIZERS[kind](size, special)
+    if plain_typography:
+        replacements = [normalizers.Replace(curly, key) for curly, key in TYPOGRAPHY.items()]
+        backend.normalizer = normalizers.Sequence(replacements)
+    backend.train_from_iterator(_lines(texts), trainer)
+    backend.post_processor = _template(backend, special)
+    return Tokenizer(backend)
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from _whole(text).splitlines(keepends=True)
+
+
+def _template(backend: tokenizers.Tokenizer, special: Sequence[str]) -> Any:
+    """What stands around a text, or around two."""
+    if "[CLS]" in special and "[SEP]" in special:
+        single, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
+    elif DOCUMENT in special:
+        single, pair = f"{DOCUMENT} $A", f"{DOCUMENT} $A {DOCUMENT} $B:1"
+    else:
+        return None
+    numbers = [(name, backend.token_to_id(name)) for name in special if name in single]
+    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=numbers)
