@@ -45,13 +45,16 @@ class Softmax:
         self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
         """Forbidden cells get minus infinity: here the most negative finite number, so an empty row stays finite."""
-        return scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
+        return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
     def weigh(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
         """Rows become positive shares that sum to one."""
-        return torch.softmax(masked, dim=-1).masked_fill(~allowed, 0.0)
+        weights = torch.softmax(masked, dim=-1)
+        # exp(-inf) is 0 already wherever a row has an allowed key; a pass over all weights is for the others only.
+        empty = ~allowed.any(dim=-1, keepdim=True)
+        return weights.masked_fill(empty, 0.0) if bool(empty.any()) else weights
 
 
 class Hard(Softmax):
@@ -86,7 +89,7 @@ class Linear:
         self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
         """Forbidden cells get 0."""
-        return scores.masked_fill(~allowed, 0.0)
+        return torch.where(allowed, scores, 0.0)
 
     def weigh(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
