@@ -1,0 +1,1 @@
+"""Training: texts to batches, an objective, and a loop that survives being stopped."""

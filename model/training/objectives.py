@@ -1,0 +1,243 @@
+"""Objectives: what a batch of text looks like, and what the model is asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.errors import DataError
+from model.registry import Registry
+from model.shapes import Bool, Float, Int
+from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, Tokenizer
+from model.training.data import Tokens
+
+UNASKED = -100  # a target that nobody is asked for
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of tokens and what is asked about them: `targets` is UNASKED where nothing is."""
+
+    ids: Int[Tensor, "row pos"]
+    targets: Int[Tensor, "row pos"]
+    mask: Bool[Tensor, "row 1 pos pos"] | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many tokens are asked for."""
+        return int((self.targets != UNASKED).sum())
+
+    def split(self, rows: int) -> Iterator[Batch]:
+        """The same rows in batches of at most `rows`."""
+        for at in range(0, len(self.ids), rows):
+            part = slice(at, at + rows)
+            yield Batch(self.ids[part], self.targets[part], None if self.mask is None else self.mask[part])
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        mask = None if self.mask is None else self.mask.to(device)
+        return Batch(self.ids.to(device), self.targets.to(device), mask)
+
+
+class Objective(Protocol):
+    """What the loop asks of an objective; `config` are the Config fields that it decides."""
+
+    config: ClassVar[dict[str, Any]]
+    kind: ClassVar[str]
+    special: ClassVar[tuple[str, ...]]
+    separated: ClassVar[bool]
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[Tokens], choices: dict[str, float]) -> None: ...
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int) -> Batch:
+        """A batch to learn from, of texts drawn by weight and length."""
+        ...
+
+    def held_out(self, text: Tokens, rows: int, context: int) -> Batch:
+        """A batch to measure on: always the same."""
+        ...
+
+
+def shares(texts: Sequence[Tokens]) -> Float[np.ndarray, " text"]:
+    """How likely a row comes from each text: its length times its weight."""
+    tokens = np.array([len(text.ids) * text.weight for text in texts], dtype=np.float64)
+    share: np.ndarray = tokens / tokens.sum()
+    return share
+
+
+class Causal:
+    """Which token comes next, at every position."""
+
+    config: ClassVar[dict[str, Any]] = {"architecture": "decoder", "top": "language", "masks": ("causal",)}
+    kind: ClassVar[str] = "bpe"
+    special: ClassVar[tuple[str, ...]] = DOCUMENT_SPECIAL
+    separated: ClassVar[bool] = True
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[Tokens], choices: dict[str, float]) -> None:
+        if tokenizer.start_id is None:
+            raise DataError("The causal objective needs a token that begins a text, such as <|endoftext|>.")
+        self.start, self.texts, self.shares = tokenizer.start_id, texts, shares(texts)
+        self.line_starts = choices.get("line_starts", 0.0)
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int) -> Batch:
+        """Windows from anywhere in the texts.
+
+        A share `line_starts` of them begins as a text that somebody types does: with the start token, then a line.
+        """
+        which = generator.choice(len(self.texts), size=rows, p=self.shares)
+        where, fresh = generator.random(rows), generator.random(rows) < self.line_starts
+        windows = np.empty((rows, context + 1), dtype=np.int64)
+        for row, (text, share, begins) in enumerate(zip(which, where, fresh, strict=True)):
+            windows[row] = self._window(self.texts[text], float(share), bool(begins), context + 1)
+        return _next(windows)
+
+    def _window(self, text: Tokens, share: float, begins: bool, size: int) -> Int[np.ndarray, " size"]:
+        last = len(text.ids) - size  # the last place where a window fits
+        if last < 0:
+            raise DataError(
+                f"The text {text.name} has {len(text.ids)} tokens; a window takes {size}. "
+                "Use a longer text or a shorter context."
+            )
+        if not begins:
+            at = int(share * (last + 1))
+            return text.ids[at : at + size]
+        fitting = max(1, int(np.searchsorted(text.lines, last, side="right")))
+        at = int(text.lines[int(share * fitting)])
+        window = np.concatenate(([self.start], text.ids[at : at + size - 1]))
+        return window if len(window) == size else text.ids[last:]
+
+    def held_out(self, text: Tokens, rows: int, context: int) -> Batch:
+        """Windows side by side, or spread evenly over a text that has more of them; a short text is one row."""
+        size = min(context, len(text.ids) - 1) + 1
+        fitting = max(1, (len(text.ids) - 1) // context)
+        at = np.unique(np.linspace(0, fitting - 1, min(rows, fitting)).round().astype(np.int64)) * context
+        return _next(text.ids[at[:, None] + np.arange(size)].astype(np.int64))
+
+
+def _next(windows: Int[np.ndarray, "row size"]) -> Batch:
+    tensor = torch.from_numpy(windows)
+    return Batch(tensor[:, :-1].contiguous(), tensor[:, 1:].contiguous())
+
+
+class Masked:
+    """Which tokens were masked: 15 % are asked for, of which 80 % show [MASK], 10 % a random token, 10 % themselves.
+
+    A row holds several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, and none sees another.
+    """
+
+    config: ClassVar[dict[str, Any]] = {"architecture": "encoder", "top": "masked-language", "masks": ()}
+    kind: ClassVar[str] = "wordpiece"
+    special: ClassVar[tuple[str, ...]] = MASKED_SPECIAL
+    separated: ClassVar[bool] = False
+    shortest: ClassVar[int] = 8  # tokens: a gap at a row's end that is smaller stays padding
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[Tokens], choices: dict[str, float]) -> None:
+        ids = (tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id)
+        if None in ids:
+            raise DataError("The masked objective needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
+        self.start, self.end, self.mask = (int(number) for number in ids if number is not None)
+        self.pad = self.end if tokenizer.pad_id is None else tokenizer.pad_id
+        self.ordinary = np.array(sorted(set(range(tokenizer.size)) - tokenizer.specials))
+        self.special_ids = np.isin(np.arange(tokenizer.size), self.ordinary, invert=True)
+        self.rate = choices.get("mask_rate", 0.15)
+        self.marks = _marks(tokenizer)
+        self.texts, self.shares = texts, shares(texts)
+        self.starts = [_starts(text, *self.marks) for text in texts]
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int) -> Batch:
+        """Segments drawn by weight, packed into rows; tokens masked anew each time."""
+        which = generator.choice(len(self.texts), size=4 * rows * (1 + context // 64), p=self.shares)
+        texts = [(self.texts[text], self.starts[text]) for text in which]
+        ids, parts = self._packed(texts, generator, rows, context)
+        return self._asked(ids, parts, generator, (0.8, 0.1))
+
+    def held_out(self, text: Tokens, rows: int, context: int) -> Batch:
+        """A fixed draw of segments and masks; every token that is asked for shows [MASK]."""
+        generator = np.random.default_rng(1)
+        rows = max(1, min(rows, len(text.ids) // context))
+        texts = [(text, _starts(text, *self.marks))] * (4 * rows * (1 + context // 64))
+        ids, parts = self._packed(texts, generator, rows, context)
+        return self._asked(ids, parts, generator, (1.0, 0.0))
+
+    def _packed(
+        self,
+        texts: Sequence[tuple[Tokens, np.ndarray]],
+        generator: np.random.Generator,
+        rows: int,
+        context: int,
+    ) -> tuple[Int[np.ndarray, "row pos"], Int[np.ndarray, "row pos"]]:
+        """Rows full of segments, and the number of the segment that each place belongs to."""
+        ids = np.full((rows, context), self.pad, dtype=np.int64)
+        parts = np.full((rows, context), -1, dtype=np.int64)
+        where = generator.random(len(texts))
+        # Short ones as often as long ones: people type single sentences.
+        lengths = np.exp(generator.uniform(np.log(self.shortest), np.log(context - 1), len(texts)))
+        row = column = 0
+        for number, ((text, starts), share, length) in enumerate(zip(texts, where, lengths, strict=True)):
+            room = context - column - 2
+            tokens = _segment(text, starts, float(share), int(length), room)
+            end = column + len(tokens) + 2
+            ids[row, column], ids[row, end - 1] = self.start, self.end
+            ids[row, column + 1 : end - 1] = tokens
+            parts[row, column:end] = number
+            column = end
+            if context - column < self.shortest:
+                row, column = row + 1, 0
+                if row == rows:
+                    break
+        return ids, parts
+
+    def _asked(
+        self,
+        ids: Int[np.ndarray, "row pos"],
+        parts: Int[np.ndarray, "row pos"],
+        generator: np.random.Generator,
+        how: tuple[float, float],
+    ) -> Batch:
+        """Chooses the tokens to ask for; of these a share how[0] shows [MASK], how[1] a random ordinary token."""
+        able = np.flatnonzero((parts >= 0) & ~self.special_ids[ids])
+        count = max(1, round(self.rate * len(able)))
+        chosen = generator.choice(able, size=min(count, len(able)), replace=False, shuffle=True)
+        targets = np.full(ids.shape, UNASKED, dtype=np.int64)
+        targets.flat[chosen] = ids.flat[chosen]
+        masked = round(how[0] * len(chosen))
+        swapped = round(how[1] * len(chosen))
+        ids.flat[chosen[:masked]] = self.mask
+        ids.flat[chosen[masked : masked + swapped]] = generator.choice(self.ordinary, size=swapped)
+        numbers = torch.from_numpy(parts)
+        together = numbers[:, None, :, None] == numbers[:, None, None, :]
+        return Batch(torch.from_numpy(ids), torch.from_numpy(targets), together)
+
+
+def _marks(tokenizer: Tokenizer) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
+    """Which tokens end a sentence, and which may begin one: a capital letter."""
+    pieces = [tokenizer.readable(number) for number in range(tokenizer.size)]
+    ends = np.array([piece in (".", "!", "?") for piece in pieces])
+    return ends, np.array([piece[:1].isupper() for piece in pieces])
+
+
+def _starts(text: Tokens, ends: np.ndarray, capital: np.ndarray) -> Int[np.ndarray, " start"]:
+    """Where a segment may begin: at each line and each sentence."""
+    ids = np.asarray(text.ids)
+    sentences = 1 + np.flatnonzero(ends[ids[:-1]] & capital[ids[1:]])
+    return np.union1d(text.lines, sentences)
+
+
+def _segment(text: Tokens, starts: np.ndarray, share: float, length: int, room: int) -> np.ndarray:
+    """Whole sentences, as many as `length` tokens hold but at least one, cut where `room` ends."""
+    first = int(share * len(starts))
+    begin = int(starts[first])
+    after = min(int(np.searchsorted(starts, begin + length, side="right")) - 1, len(starts) - 1)
+    end = int(starts[after]) if after > first else int(starts[first + 1]) if first + 1 < len(starts) else len(text.ids)
+    following = int(np.searchsorted(text.documents, begin, side="right"))
+    if following < len(text.documents):
+        end = min(end, int(text.documents[following]))
+    return text.ids[begin : min(end, begin + max(1, room))]
+
+
+OBJECTIVES: Registry[type[Objective]] = Registry("objective", {"causal": Causal, "masked": Masked})

@@ -1,0 +1,159 @@
+"""A recipe: everything that decides how a model is trained, from a TOML file, from flags, or both."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from model.config import Config
+from model.errors import DataError
+from model.training.data import Source, expand
+from model.training.objectives import OBJECTIVES
+
+DECIDED = ("architecture", "vocabulary", "masks", "top", "labels", "pooling")  # by objective and tokenizer
+MODEL: dict[str, Any] = {"context": 128, "width": 256, "layers": 6, "heads": 8}
+Part = TypeVar("Part")
+
+
+def about(default: Any, text: str) -> Any:
+    """A field with a default and a line of help."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class TokenizerPart:
+    """How text becomes tokens."""
+
+    folder: str = about("", "a folder whose tokenizer.json to use, instead of training one")
+    kind: str = about("", "bpe, wordpiece, unigram, word or character (default: what suits the objective)")
+    size: int = about(8000, "entries of the vocabulary")
+    plain_typography: bool = about(False, "read curly quotes and dashes as the keys they stand for")
+
+
+@dataclass(frozen=True)
+class TrainingPart:
+    """How the model learns. A step is one update of the weights."""
+
+    batch: int = about(32, "rows (of `context` tokens) per step")
+    micro_batch: int = about(0, "rows at a time, where a batch is too large for the memory (0: all)")
+    steps: int = about(0, "stop after so many steps (0: no limit)")
+    minutes: float = about(0.0, "stop after so many minutes (0: no limit)")
+    optimizer: str = about("adamw", "adamw or muon")
+    learning_rate: float = about(1.5e-3, "the largest step length")
+    matrix_rate: float = about(0.0, "the same for the matrices under muon (0: learning_rate)")
+    weight_decay: float = about(0.1, "how fast matrices shrink, times the learning rate")
+    schedule: str = about("cosine", "cosine, or wsd: warm-up, stable, decay")
+    warmup: int = about(200, "steps until the learning rate is at its largest")
+    decay: float = about(0.2, "wsd: the last share of the run, over which the rate falls")
+    decay_from: int = about(0, "wsd: the step at which the fall begins (0: as `decay` says)")
+    floor: float = about(0.0, "the share of the learning rate that is left at the end")
+    clip: float = about(1.0, "the longest gradient")
+    average: float = about(0.0, "measure and keep a running average of the weights, of which each step keeps so much, as 0.999 (0: none)")
+    short_context: int = about(0, "rows of so few tokens at first (0: the model's context all the time)")
+    long_from: float = about(0.8, "the share of the run after which rows have the model's whole context")
+    mask_rate: float = about(0.15, "masked: the share of tokens asked for")
+    line_starts: float = about(0.2, "causal: the share of rows that begin as a typed text, at a line")
+    evaluate_every: int = about(500, "steps between measurements on the held-out texts")
+    evaluate_rows: int = about(64, "rows of each held-out text to measure on")
+    save_minutes: float = about(5.0, "minutes between saves")
+    seed: int = about(1, "of weights, batches and dropout")
+    precision: str = about("auto", "auto, float32 or bfloat16")
+    device: str = about("auto", "auto, cpu, cuda or mps")
+    threads: int = about(0, "processor threads (0: as torch chooses)")
+    compile: bool = about(False, "use torch.compile")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to train, on what, and how."""
+
+    objective: str = "causal"
+    texts: tuple[Source, ...] = ()
+    valid: tuple[Path, ...] = ()
+    tokenizer: TokenizerPart = field(default_factory=TokenizerPart)
+    model: Mapping[str, Any] = field(default_factory=lambda: dict(MODEL))
+    training: TrainingPart = field(default_factory=TrainingPart)
+
+    def check(self) -> Recipe:
+        """The same; raises DataError where something needed is missing."""
+        if not self.texts:
+            raise DataError("There is no text to train on; give one with --text FILE, or under [texts] in a recipe.")
+        training = self.training
+        if training.steps <= 0 and training.minutes <= 0:
+            raise DataError("When should training end? Give --steps or --minutes, or put one under [training].")
+        for name in ("batch", "evaluate_rows", "evaluate_every"):
+            if getattr(training, name) < 1:
+                raise DataError(f"{name} is {getattr(training, name)}; it must be at least 1.")
+        if not 0 < training.mask_rate < 1:
+            raise DataError(f"mask_rate is {training.mask_rate}; it must lie between 0 and 1.")
+        return self
+
+    def config(self, vocabulary: int) -> Config:
+        """The model's config: its sizes from the recipe, the rest from the objective."""
+        return Config.from_dict({**self.model, "vocabulary": vocabulary, **OBJECTIVES[self.objective].config})
+
+    def essence(self) -> dict[str, Any]:
+        """What must not change when a run is taken up again, as plain JSON values."""
+        return {
+            "objective": self.objective,
+            "texts": {str(source.path): source.weight for source in self.texts},
+            "tokenizer": asdict(self.tokenizer),
+            "model": dict(self.model),
+        }
+
+
+def load(path: Path) -> Recipe:
+    """A recipe from a TOML file. Raises DataError for what cannot be read, and for keys it does not know."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"The recipe {path} cannot be read: {error}.") from error
+    return from_table(table)
+
+
+def from_table(table: Mapping[str, Any]) -> Recipe:
+    """A recipe from the tables of a TOML file."""
+    known = [part.name for part in fields(Recipe)]
+    _refuse(set(table) - set(known), "recipe", known)
+    objective = table.get("objective", "causal")
+    OBJECTIVES[objective]
+    texts, valid = table.get("texts", {}), table.get("valid", [])
+    if not isinstance(texts, dict) or not isinstance(valid, list):
+        raise DataError("A recipe lists [texts] as \"path\" = passes, and valid = [\"path\", ...].")
+    return Recipe(
+        objective,
+        tuple(Source.parse(f"{name}={weight}") for name, weight in texts.items()),
+        tuple(expand(str(name)) for name in valid),
+        changed(TokenizerPart(), table.get("tokenizer", {}), "[tokenizer]"),
+        model_of(MODEL, table.get("model", {})),
+        changed(TrainingPart(), table.get("training", {}), "[training]"),
+    )
+
+
+def model_of(before: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The model's sizes and names with some replaced; refuses what the objective decides or nobody knows."""
+    known = [part.name for part in fields(Config) if part.name not in DECIDED]
+    _refuse(set(choices) - set(known), "[model]", known)
+    return {**before, **choices}
+
+
+def changed(part: Part, choices: Mapping[str, Any], where: str) -> Part:
+    """The part with some fields replaced; refuses unknown names and values of another type."""
+    kinds = {one.name: str(one.type) for one in fields(part)}  # type: ignore[arg-type]  # a dataclass
+    _refuse(set(choices) - set(kinds), where, list(kinds))
+    values = {}
+    for name, value in choices.items():
+        if kinds[name] == "float" and type(value) is int:
+            value = float(value)
+        if type(value).__name__ != kinds[name]:
+            raise DataError(f"{name} in {where} is {value!r}; wanted {kinds[name]}.")
+        values[name] = value
+    return replace(part, **values)  # type: ignore[type-var]
+
+
+def _refuse(unknown: set[str], where: str, known: list[str]) -> None:
+    if unknown:
+        raise DataError(f"Unknown in the {where}: {', '.join(sorted(unknown))}. Known: {', '.join(known)}.")
