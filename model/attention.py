@@ -10,8 +10,10 @@ from torch.nn import functional
 
 from model.config import Config
 from model.kernels import KERNELS
+from model.layers import make_norm, soft_cap
 from model.masks import Pair
-from model.positions import Position
+from model.positions import POSITIONS, Position
+from model.registry import Registry
 from model.shapes import Bool, Float
 from model.trace import Tap
 
@@ -32,6 +34,47 @@ class Look:
     allowed: Bool[Tensor, "#batch #head query key"]
 
 
+class Unnormed(nn.Module):
+    """Queries and keys as they are."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__()
+
+    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
+        """x."""
+        return x
+
+
+class HeadNorm(Unnormed):
+    """Each head's queries or keys normed by themselves (Henry et al. 2020)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__(config, heads)
+        self.norm = make_norm(config, config.head_width)
+
+    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
+        """The norm over the channels of a head."""
+        normed: Tensor = self.norm(x)
+        return normed
+
+
+class WidthNorm(Unnormed):
+    """The queries or keys of all heads normed together (OLMo Team 2025, section 3.2)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__(config, heads)
+        self.norm = make_norm(config, heads * config.head_width)
+
+    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
+        """The norm over the channels of all heads."""
+        return split(self.norm(merge(x)), x.shape[1])
+
+
+QUERY_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
+    "norm of queries and keys", {"none": Unnormed, "head": HeadNorm, "width": WidthNorm}
+)
+
+
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
@@ -39,17 +82,21 @@ class Attention(nn.Module):
     width may differ from a key's.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, layer: int = 0) -> None:
         super().__init__()
         self.heads, self.shared = config.heads, config.heads // config.key_value_heads
         self.kernel = KERNELS[config.kernel]
-        self.scale = config.head_width**-0.5 if config.scale else 1.0
-        self.dropout = config.dropout
+        scales = config.by_layer.scales
+        self.scale = (scales[layer] if scales else config.head_width**-0.5) if config.scale else 1.0
+        self.cap, self.dropout = config.score_cap, config.dropout
         keys = config.key_value_heads
-        self.query = nn.Linear(config.width, config.heads * config.head_width, bias=config.bias)
-        self.key = nn.Linear(config.width, keys * config.head_width, bias=config.bias)
-        self.value = nn.Linear(config.width, keys * config.value_width, bias=config.bias)
-        self.output = nn.Linear(config.heads * config.value_width, config.width, bias=config.bias)
+        self.query = nn.Linear(config.width, config.heads * config.head_width, bias=config.has_bias("query"))
+        self.key = nn.Linear(config.width, keys * config.head_width, bias=config.has_bias("key"))
+        self.value = nn.Linear(config.width, keys * config.value_width, bias=config.has_bias("value"))
+        self.output = nn.Linear(config.heads * config.value_width, config.width, bias=config.has_bias("output"))
+        self.query_norm = QUERY_NORMS[config.query_norm](config, config.heads)
+        self.key_norm = QUERY_NORMS[config.query_norm](config, keys)
+        self.places = POSITIONS[config.position].reader(config)
 
     def forward(
         self,
@@ -66,14 +113,15 @@ class Attention(nn.Module):
         x = tap("input", x)
         seen = x if memory is None else memory
         queries, keys = look.pair.queries, look.pair.keys
-        q = tap("q", split(self.query(x), self.heads))
-        k = tap("k", split(self.key(seen), self.heads // self.shared))
+        q = tap("q", self.query_norm(split(self.query(x), self.heads)))
+        k = tap("k", self.key_norm(split(self.key(seen), self.heads // self.shared)))
         v = tap("v", split(self.value(seen), self.heads // self.shared))
         q = tap("rotated_q", look.scheme.rotate(q, queries))
         k = tap("rotated_k", look.scheme.rotate(k, keys[-k.shape[2] :]))
         k, v = remember(k, v)
-        bias = tap("bias", look.scheme.bias(queries, keys)[None])[0]
-        scores = tap("scores", self.kernel.score(q, repeat(k, self.shared), self.scale, bias))
+        related = look.scheme.relate(q, repeat(k, self.shared), self.places, -look.pair.distance) * self.scale
+        bias = tap("bias", look.scheme.bias(queries, keys)[None] + related)
+        scores = tap("scores", soft_cap(self.kernel.score(q, repeat(k, self.shared), self.scale, bias), self.cap))
         allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))
         masked = tap("masked", self.kernel.mask(scores, allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))

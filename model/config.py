@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
+from model.choices import Answer, ByLayer, Distances, Embed, Image, Rotation
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
-POOLINGS = ("first", "mean", "max")
+POOLINGS = ("first", "mean", "max", "last")
+BIASES = ("query", "key", "value", "output", "gate", "rise", "fall", "norm", "transform")
+PROJECTED = ("none", "tokens", "all")
+TRANSFORMS = ("none", "dense", "dense-norm")
 _SIZES = (
-    "vocabulary", "context", "width", "layers", "encoder_layers", "heads", "key_value_heads",
-    "head_width", "value_width", "inner",
+    "vocabulary", "context", "width", "layers", "encoder_layers", "heads", "encoder_heads", "key_value_heads",
+    "head_width", "value_width", "inner", "encoder_inner",
 )  # fmt: skip
 LARGEST = 2**31  # no size of any model comes near; keeps a hostile file from overflowing arithmetic
 
@@ -22,9 +27,11 @@ class Config:
 
     Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others:
     `key_value_heads` = heads, `head_width` = width / heads, `value_width` = head_width, `inner` = 4 width,
-    `encoder_layers` = layers. `embedding_norm` norms the embeddings before the first block, whose attention needs no
-    norm of its own then (`first_norm` false; ModernBERT). `start_token` is what the decoder of an encoder-decoder
-    reads first. Raises ConfigError where sizes do not go together.
+    and the encoder's own = the decoder's. `embedding_norm` norms the embeddings before the first block, whose
+    attention may need no norm of its own then (`first_norm` false; ModernBERT). `parallel` blocks read the stream
+    once for both attention and feed-forward. `score_cap` keeps scores within it by a tanh (0: no cap). `bias` gives
+    every linear map and norm a bias, `biases` only some (BIASES). `start_token` is what the decoder of an
+    encoder-decoder reads first. Raises ConfigError where sizes do not go together.
     """
 
     architecture: str = "decoder"
@@ -34,23 +41,36 @@ class Config:
     layers: int
     encoder_layers: int = 0
     heads: int
+    encoder_heads: int = 0
     key_value_heads: int = 0
     head_width: int = 0
     value_width: int = 0
     inner: int = 0
+    encoder_inner: int = 0
+    embed: Embed = Embed()
+    image: Image = Image()
     position: str = "rope"
+    rotation: Rotation = Rotation()
+    distances: Distances = Distances()
+    slope_scale: float = 1.0
     kernel: str = "softmax"
     masks: tuple[str, ...] = ("causal",)
     scale: bool = True
+    score_cap: float = 0.0
+    query_norm: str = "none"
+    by_layer: ByLayer = ByLayer()
     norm: str = "rmsnorm"
     norm_epsilon: float = 1e-5
     placement: str = "pre"
+    parallel: bool = False
     embedding_norm: bool = False
     first_norm: bool = True
+    final_norm: bool = True
     feedforward: str = "swiglu"
     bias: bool = False
-    rope_base: float = 10_000.0
+    biases: tuple[str, ...] = ()
     top: str = "language"
+    answer: Answer = Answer()
     tied: bool = True
     labels: tuple[str, ...] = ()
     start_token: int = 0
@@ -60,14 +80,15 @@ class Config:
     def __post_init__(self) -> None:
         self._fill_in()
         self._check()
+        self._check_layers()
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:
             if getattr(self, name) == 0:
                 object.__setattr__(self, name, size)
 
-        object.__setattr__(self, "masks", tuple(self.masks))
-        object.__setattr__(self, "labels", tuple(self.labels))
+        for name in ("masks", "labels", "biases"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in _SIZES:
             size = getattr(self, name)
             if type(size) is not int or not 0 <= size < LARGEST:
@@ -87,22 +108,32 @@ class Config:
             fill("encoder_layers", self.layers)
 
     def _check(self) -> None:
-        if self.architecture not in ARCHITECTURES:
-            raise ConfigError(f"architecture is {self.architecture!r}; possible are {', '.join(ARCHITECTURES)}.")
-        if self.pooling not in POOLINGS:
-            raise ConfigError(f"pooling is {self.pooling!r}; possible are {', '.join(POOLINGS)}.")
+        one_of("architecture", self.architecture, ARCHITECTURES)
+        one_of("pooling", self.pooling, POOLINGS)
+        one_of("embed.project", self.embed.project, PROJECTED)
+        one_of("answer.transform", self.answer.transform, TRANSFORMS)
+        for place in self.biases:
+            one_of("biases", place, BIASES)
         for name in _SIZES:
-            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers"):
+            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_inner"):
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if self.heads % self.key_value_heads:
             raise ConfigError(
                 f"{self.heads} heads cannot share {self.key_value_heads} key/value heads evenly; "
                 "key_value_heads must divide heads."
             )
+        if self.rotation.channels > self.head_width:
+            raise ConfigError(f"{self.rotation.channels} channels are to turn, but a head has {self.head_width}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         if self.norm_epsilon < 0.0:
             raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must not be negative.")
+
+    def _check_layers(self) -> None:
+        for field in fields(self.by_layer):
+            entries = getattr(self.by_layer, field.name)
+            if entries and len(entries) != self.layers:
+                raise ConfigError(f"by_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -114,6 +145,30 @@ class Config:
         """Whether the decoder looks at an encoder."""
         return self.architecture == "encoder-decoder"
 
+    @property
+    def token_width(self) -> int:
+        """How many channels a row of the token table has."""
+        return self.embed.width or self.width
+
+    @property
+    def summed_width(self) -> int:
+        """How many channels tokens and positions have where they are added up."""
+        return self.token_width if self.embed.project == "all" else self.width
+
+    def has_bias(self, place: str) -> bool:
+        """Whether a linear map or norm (one of BIASES) has a bias."""
+        return self.bias or place in self.biases
+
+    def of(self, stack: str) -> Config:
+        """The config as one stack sees it: in an encoder-decoder the encoder may have sizes of its own, and no mask."""
+        if not (self.has_cross and stack == "encoder"):
+            return self
+        other_heads: dict[str, int] = {}
+        if self.encoder_heads not in (0, self.heads):
+            other_heads = {"heads": self.encoder_heads, "key_value_heads": 0, "head_width": 0, "value_width": 0}
+        inner = self.encoder_inner or self.inner
+        return self.change(layers=self.encoder_layers, inner=inner, masks=(), by_layer=ByLayer(), **other_heads)
+
     def depth(self, stack: str) -> int:
         """How many layers `stack` has."""
         return self.encoder_layers if self.has_cross and stack == "encoder" else self.layers
@@ -124,27 +179,47 @@ class Config:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; `from_dict` brings it back."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        plain: dict[str, Any] = _listed(asdict(self))
+        return plain
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Config:
         """From plain JSON values. Raises ConfigError for unknown, missing or retyped fields."""
-        known = {field.name: field for field in fields(cls)}
-        unknown = sorted(set(values) - set(known))
-        if unknown:
-            raise ConfigError(f"Unknown config fields: {', '.join(unknown)}. Known: {', '.join(sorted(known))}.")
-        return cls(**{name: _typed(name, str(known[name].type), value) for name, value in values.items()})
+        values = dict(values)
+        if "rope_base" in values:  # as version 0.1 wrote it
+            values["rotation"] = {"base": values.pop("rope_base")}
+        config: Config = _typed("config", cls, values)
+        return config
 
 
-def _typed(name: str, kind: str, value: Any) -> Any:
+def one_of(name: str, given: str, known: tuple[str, ...]) -> None:
+    """Raise ConfigError unless `given` is one of `known`."""
+    if given not in known:
+        raise ConfigError(f"{name} is {given!r}; possible are {', '.join(known)}.")
+
+
+def _listed(value: Any) -> Any:
+    """Tuples as lists, however deep, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _typed(name: str, kind: Any, value: Any) -> Any:
     """The value as the field wants it, or a sentence that says what was wanted and what came."""
-    if kind.startswith("tuple"):
-        if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-    elif kind == "float":
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-    elif type(value).__name__ == kind:
+    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
+        hints = get_type_hints(kind)
+        unknown = sorted(set(value) - set(hints))
+        if unknown:
+            raise ConfigError(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(hints))}.")
+        return kind(**{field: _typed(field, hints[field], item) for field, item in value.items()})
+    if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
+        return tuple(_typed(name, get_args(kind)[0], item) for item in value)
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(kind, type) and type(value) is kind:
         return value
-    wanted = "a list of strings" if kind.startswith("tuple") else kind
+    if NoneType in get_args(kind) and (value is None or isinstance(value, get_args(kind)[0])):
+        return value
+    wanted = "a list" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
     raise ConfigError(f"{name} is {value!r}; wanted {wanted}.")

@@ -12,9 +12,10 @@ from torch import Tensor
 
 from model.errors import EditError, TextError
 from model.intervention import EDITS, Edits, Intervention
+from model.stack import Cache
 from model.tokenizer import Encoded, Tokenizer
 from model.trace import Tap, Trace
-from model.transformer import Cache, Transformer
+from model.transformer import Transformer
 
 LONGEST = 200_000  # characters; past it nobody waits for the tokenizer
 Edit = Intervention | str

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from model.config import Config
-from model.layers import NORMS
+from model.layers import ACTIVATIONS, make_norm, soft_cap
 from model.registry import Registry
 from model.shapes import Bool, Float
 
@@ -31,12 +30,30 @@ class LanguageHead(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.project = nn.Linear(config.width, config.vocabulary, bias=False)
+        self.project = nn.Linear(config.token_width, config.vocabulary, bias=bool(config.answer.bias))
+        self.scale, self.cap = config.answer.scale, config.answer.cap
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape token"]:
         """hidden W_U."""
-        logits: Tensor = self.project(hidden)
-        return logits
+        return soft_cap(self.project(hidden * self.scale), self.cap)
+
+
+class Transform(nn.Module):
+    """What some classifiers do with hidden states first: a linear map, a bend, and maybe a norm."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        kind = config.answer.transform
+        there = kind != "none"
+        self.activation = ACTIVATIONS[config.answer.activation if there else "linear"]
+        bias = config.has_bias("transform")
+        self.dense = nn.Linear(config.width, config.width, bias=bias) if there else nn.Identity()
+        self.norm = make_norm(config, config.width) if kind == "dense-norm" else nn.Identity()
+
+    def forward(self, hidden: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
+        """norm(activation(hidden W))."""
+        transformed: Tensor = self.norm(self.activation(self.dense(hidden)))
+        return transformed
 
 
 class MaskedLanguageHead(nn.Module):
@@ -44,13 +61,14 @@ class MaskedLanguageHead(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.transform = nn.Linear(config.width, config.width, bias=config.bias)
-        self.norm = NORMS[config.norm](config.width, config.norm_epsilon, config.bias)
-        self.project = nn.Linear(config.width, config.vocabulary, bias=True)
+        self.activation = ACTIVATIONS[config.answer.activation]
+        self.transform = nn.Linear(config.width, config.token_width, bias=config.has_bias("transform"))
+        self.norm = make_norm(config, config.token_width)
+        self.project = nn.Linear(config.token_width, config.vocabulary, bias=config.answer.bias is not False)
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape token"]:
-        """norm(gelu(hidden W)) W_U + b."""
-        logits: Tensor = self.project(self.norm(functional.gelu(self.transform(hidden))))
+        """norm(activation(hidden W)) W_U + b."""
+        logits: Tensor = self.project(self.norm(self.activation(self.transform(hidden))))
         return logits
 
 
@@ -62,25 +80,33 @@ def _mean(hidden: Tensor, real: Tensor) -> Tensor:
     return (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
 
 
+def _last(hidden: Tensor, real: Tensor) -> Tensor:
+    places = torch.arange(hidden.shape[1], device=hidden.device)
+    return hidden[torch.arange(len(hidden)), (places * real).argmax(1)]
+
+
 def _max(hidden: Tensor, real: Tensor) -> Tensor:
     return hidden.masked_fill(~real[..., None], torch.finfo(hidden.dtype).min).amax(1)
 
 
-_POOL: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("pooling", {"first": _first, "mean": _mean, "max": _max})
+_POOL: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
+    "pooling", {"first": _first, "mean": _mean, "max": _max, "last": _last}
+)
 
 
 class SequenceClassifier(nn.Module):
-    """One answer for a whole text, from its first token, the mean, or the maximum over its tokens."""
+    """One answer for a whole text, from its first or last token, the mean, or the maximum over its tokens."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.pool = _POOL[config.pooling]
-        self.project = nn.Linear(config.width, len(config.labels))
+        self.transform = Transform(config)
+        self.project = nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
 
     def forward(self, hidden: Float[Tensor, "batch pos width"], real: Real = None) -> Float[Tensor, "batch label"]:
-        """pool(hidden) W + b; padding takes no part."""
+        """transform(pool(hidden)) W + b; padding takes no part."""
         present = real if real is not None else torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
-        logits: Tensor = self.project(self.pool(hidden, present))
+        logits: Tensor = self.project(self.transform(self.pool(hidden, present)))
         return logits
 
 
@@ -89,11 +115,12 @@ class TokenClassifier(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.project = nn.Linear(config.width, len(config.labels))
+        self.transform = Transform(config)
+        self.project = nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape label"]:
-        """hidden W + b."""
-        logits: Tensor = self.project(hidden)
+        """transform(hidden) W + b."""
+        logits: Tensor = self.project(self.transform(hidden))
         return logits
 
 

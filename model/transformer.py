@@ -1,122 +1,21 @@
-"""Transformer: blocks in stacks, as encoder, decoder, or both; and variant(), the same weights wired another way."""
+"""Transformer: stacks as encoder, decoder, or both; and variant(), the same weights wired another way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from model.attention import Attention, Look, Remember, nothing_before
 from model.config import Config
 from model.errors import ConfigError, TextError
-from model.layers import FEEDFORWARDS, NORMS, PLACEMENTS, Residual
-from model.masks import Pair, check, combine
-from model.positions import POSITIONS, Position
+from model.masks import check, parse
 from model.shapes import Bool, Float, Int
+from model.stack import Cache, Stack
 from model.tasks import TOPS, LanguageHead, MaskedLanguageHead
 from model.trace import Tap, under, untouched
-
-
-@dataclass
-class Cache:
-    """Keys and values of the tokens already read, by the path of their attention."""
-
-    length: int = 0
-    pairs: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
-
-    def at(self, path: str) -> Remember:
-        """The memory of one attention: gives back everything so far, the new ones last."""
-
-        def remember(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            if path in self.pairs:
-                k, v = (torch.cat(both, dim=2) for both in zip(self.pairs[path], (k, v), strict=True))
-            self.pairs[path] = (k, v)
-            return k, v
-
-        return remember
-
-
-class Block(nn.Module):
-    """Self-attention, cross-attention where there is a source, feed-forward; each writes to the residual stream."""
-
-    def __init__(self, config: Config, cross: bool, first: bool) -> None:
-        super().__init__()
-        self.self_residual = Residual(config, normed=config.first_norm or not first)
-        self.self_attention = Attention(config)
-        self.cross_residual = Residual(config) if cross else None
-        self.cross_attention = Attention(config) if cross else None
-        self.feedforward_residual = Residual(config)
-        self.feedforward = FEEDFORWARDS[config.feedforward](config)
-
-    def forward(
-        self,
-        x: Float[Tensor, "batch pos width"],
-        look: Look,
-        memory: Float[Tensor, "batch source width"] | None,
-        across: Look | None,
-        tap: Tap,
-        remember: Remember = nothing_before,
-    ) -> Float[Tensor, "batch pos width"]:
-        """The residual stream after this block."""
-        x = tap("residual", x)
-        x = self.self_residual(x, lambda h: self.self_attention(h, None, look, under(tap, "self"), remember))
-        x = tap("after_self", x)
-        if self.cross_residual is not None and self.cross_attention is not None and across is not None:
-            attend = self.cross_attention
-            x = self.cross_residual(x, lambda h: attend(h, memory, across, under(tap, "cross")))
-            x = tap("after_cross", x)
-        x = self.feedforward_residual(x, lambda h: self.feedforward(h, under(tap, "feedforward")))
-        return x
-
-
-class Stack(nn.Module):
-    """Blocks one after the other over one sequence, under one position scheme and one set of masks."""
-
-    def __init__(self, config: Config, name: str) -> None:
-        super().__init__()
-        self.name = name
-        guided = config.has_cross and name == "decoder"
-        # In an encoder-decoder the masks of the config are the decoder's; its encoder always sees the whole source.
-        self.masks = () if config.has_cross and name == "encoder" else config.masks
-        self.position = POSITIONS[config.position](config, both_ways=name == "encoder")
-        self.unplaced = Position(config)
-        self.embedding_norm = _norm(config) if config.embedding_norm else nn.Identity()
-        self.blocks = nn.ModuleList(Block(config, guided, first=layer == 0) for layer in range(config.depth(name)))
-        self.norm = nn.Identity() if PLACEMENTS[config.placement].ends_normed else _norm(config)
-        self.dropout = nn.Dropout(config.dropout)
-
-    def look(self, pair: Pair, extra: Tensor | None) -> Look:
-        """Self-attention's view: this stack's masks, padding, and whatever else forbids."""
-        allowed = combine((*self.masks, "padding"), pair)
-        return Look(self.position, pair, allowed if extra is None else allowed & extra)
-
-    def forward(
-        self,
-        embedded: Float[Tensor, "batch pos width"],
-        real: Bool[Tensor, "batch key"] | None,
-        mask: Bool[Tensor, "#batch #head pos key"] | None,
-        memory: Float[Tensor, "batch source width"] | None,
-        memory_real: Bool[Tensor, "batch source"] | None,
-        tap: Tap,
-        cache: Cache | None,
-    ) -> Float[Tensor, "batch pos width"]:
-        """The residual stream after the last block and its norm."""
-        start, device = (cache.length if cache else 0), embedded.device
-        queries = torch.arange(start, start + embedded.shape[1], device=device)
-        look = self.look(Pair(queries, torch.arange(start + embedded.shape[1], device=device), real), mask)
-        across = None
-        if memory is not None:
-            pair = Pair(queries, torch.arange(memory.shape[1], device=device), memory_real)
-            across = Look(self.unplaced, pair, combine(("padding",), pair))
-        added = tap("positions", self.position.embed(queries)[None])
-        x = self.dropout(self.embedding_norm(tap("embedding", embedded) + added))
-        for layer, block in enumerate(self.blocks):
-            remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before
-            x = block(x, look, memory, across, under(tap, str(layer)), remember)
-        x = self.norm(tap("residual", x))
-        return tap("final", x)
 
 
 class Transformer(nn.Module):
@@ -124,11 +23,12 @@ class Transformer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        for mask in config.masks:
+        for mask in (*config.masks, *(mask for masks in config.by_layer.masks for mask in parse(masks))):
             check(mask)
         self.config = config
         self.added: tuple[str, ...] = ()
-        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        self.embedding = nn.Embedding(config.vocabulary, config.token_width)
+        self.segment = nn.Embedding(config.embed.segments, config.token_width) if config.embed.segments else None
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.top = TOPS[config.top](config)
@@ -157,6 +57,11 @@ class Transformer(nn.Module):
         assert isinstance(found, Stack)
         return found
 
+    def embed(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos token_width"]:
+        """A vector for each token; the text is of the first segment where a model tells several apart."""
+        embedded: Tensor = self.embedding(ids) * self.config.embed.scale
+        return embedded if self.segment is None else embedded + self.segment.weight[0]
+
     def encode(
         self,
         source: Int[Tensor, "batch source"],
@@ -165,7 +70,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch source width"]:
         """What the encoder of an encoder-decoder makes of the source: the memory its decoder looks at."""
         tap = under(tap, "encoder")
-        memory: Tensor = self.stack("encoder")(self.embedding(source), real, None, None, None, tap, None)
+        memory: Tensor = self.stack("encoder")(self.embed(source), real, None, None, None, tap, None)
         return memory
 
     def hidden(
@@ -195,7 +100,7 @@ class Transformer(nn.Module):
                 raise TextError("This model translates from a source; give it a source text.")
             memory = self.encode(source, source_real, tap)
         name = self.config.stacks[-1]
-        final: Tensor = self.stack(name)(self.embedding(ids), real, mask, memory, source_real, under(tap, name), cache)
+        final: Tensor = self.stack(name)(self.embed(ids), real, mask, memory, source_real, under(tap, name), cache)
         if cache:
             cache.length = length
         return final
@@ -230,7 +135,15 @@ def variant(
     What the new wiring needs and the model lacks (a learned table, a T5 bias) is zero; `added` names it.
     """
     asked = {"position": position, "kernel": kernel, "masks": masks, "scale": scale}
-    config = model.config.change(**{name: choice for name, choice in asked.items() if choice is not None})
+    now = model.config
+    new: dict[str, Any] = {
+        name: choice for name, choice in asked.items() if choice is not None and choice != getattr(now, name)
+    }
+    if "masks" in new:
+        new["by_layer"] = replace(now.by_layer, masks=())
+    if "position" in new:
+        new["by_layer"] = replace(new.get("by_layer", now.by_layer), positions=(), rotations=())
+    config = now.change(**new)
     if config == model.config:
         return model
     with torch.device("meta"):
@@ -246,10 +159,6 @@ def variant(
     rewired.load_state_dict({**weights, **zeros}, assign=True)
     rewired.added = missing
     return rewired.requires_grad_(False).train(model.training)
-
-
-def _norm(config: Config) -> nn.Module:
-    return NORMS[config.norm](config.width, config.norm_epsilon, config.bias)
 
 
 def require_top(model: Transformer, *tops: str) -> None:

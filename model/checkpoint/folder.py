@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
 
+from model.checkpoint.fields import read_json
+from model.checkpoint.foreign import look_into, pour
+from model.checkpoint.memory import unallocated
+from model.checkpoint.tensors import open_tensors
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError
 from model.tokenizer import Tokenizer
@@ -25,31 +27,38 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 @dataclass(frozen=True)
 class Loaded:
-    """An open checkpoint: the model, its tokenizer, and the text of its card (empty where there is none)."""
+    """An open checkpoint: the model, its tokenizer, the text of its card (empty where there is none).
+
+    `notes` are sentences about how the checkpoint's weights were used.
+    """
 
     model: Transformer
     tokenizer: Tokenizer
     card: str
+    notes: tuple[str, ...] = ()
 
 
-def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32") -> Loaded:
-    """Open a folder. Weights may be float32, bfloat16 or float16 on disk; they are computed in `dtype`.
+def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32", limit: int | None = None) -> Loaded:
+    """Open a folder, ours or of any family in FAMILIES. Weights may be float32, bfloat16 or float16 on disk; they are
+    computed in `dtype` and may take `limit` bytes (None: what memory is free).
 
     Raises CheckpointError with one sentence for whatever does not fit; nothing in the folder is ever run.
     """
     folder = Path(folder)
-    config = read_config(folder)
+    place, number = choose_device(device), _dtype(dtype)
+    values = read_json(folder / CONFIG, folder.name)
+    source = None if values.get("model_type") == FORMAT else look_into(folder, values)
+    config = own_config(folder, values) if source is None else source.plan.config
+    model = unallocated(config, folder.name, limit)
     tokenizer = Tokenizer.load(folder)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
             f"{folder.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."
         )
-    with torch.device("meta"):
-        model = Transformer(config)
-    model.load_state_dict(_weights(folder, model, choose_device(device), _dtype(dtype)), assign=True)
+    notes = _fill(folder, model, place, number) if source is None else pour(source, model, place, number)
     card = folder / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-    return Loaded(model.requires_grad_(False).eval(), tokenizer, text)
+    return Loaded(model.requires_grad_(False).eval(), tokenizer, text, notes)
 
 
 def save(
@@ -73,18 +82,13 @@ def save(
 
 
 def read_config(folder: Path) -> Config:
-    """The config of a folder. Raises CheckpointError where it is missing, no JSON, or not ours."""
-    try:
-        values: Any = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"{folder.name or folder} is no checkpoint: it holds no readable {CONFIG}.") from error
-    except ValueError as error:
-        raise CheckpointError(f"{folder.name}: its {CONFIG} is no JSON: {error}.") from error
-    if not isinstance(values, dict) or values.get("model_type") != FORMAT:
-        kind = values.get("model_type") if isinstance(values, dict) else None
-        raise CheckpointError(
-            f"{folder.name}: its {CONFIG} says model_type {kind!r}; this version opens {FORMAT!r} only."
-        )
+    """The config of a folder, by a look at its config.json and the names of its tensors. Raises CheckpointError."""
+    values = read_json(folder / CONFIG, folder.name)
+    return own_config(folder, values) if values.get("model_type") == FORMAT else look_into(folder, values).plan.config
+
+
+def own_config(folder: Path, values: dict[str, Any]) -> Config:
+    """The config of a folder that `save` wrote."""
     fields = {name: value for name, value in values.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
@@ -103,27 +107,21 @@ def choose_device(device: str = "auto") -> torch.device:
     return torch.device(device)
 
 
-def _weights(folder: Path, model: Transformer, device: torch.device, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The tensors of the folder by our names, each checked for its shape."""
-    wanted = model.state_dict()
-    once = dict(model.named_parameters())
-    shared = {name for name in wanted if name not in once}
-    path = folder / WEIGHTS
-    if not path.is_file():
-        raise CheckpointError(f"{folder.name} holds no {WEIGHTS}.")
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{folder.name}: its {WEIGHTS} cannot be read: {error}.") from error
+def _fill(folder: Path, model: Transformer, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+    """Give a model of ours the tensors of its folder, each checked for its name and shape."""
+    once, found = dict(model.named_parameters()), open_tensors(folder)
     _check_names(folder, set(once), set(found))
+    tensors = {}
     for name, parameter in once.items():
-        if found[name].shape != parameter.shape:
+        tensor = found[name]
+        if tensor.shape != parameter.shape:
             raise CheckpointError(
-                f"{folder.name}: {name} is {tuple(found[name].shape)}; the config wants {tuple(parameter.shape)}."
+                f"{folder.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
             )
-    tensors = {name: found[name].to(device, dtype) for name in once}
-    return tensors | {name: tensors["embedding.weight"] for name in shared}
+        tensors[name] = tensor.to(device, dtype)
+    shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in once}
+    model.load_state_dict(tensors | shared, assign=True)
+    return ()
 
 
 def _check_names(folder: Path, wanted: set[str], found: set[str]) -> None:

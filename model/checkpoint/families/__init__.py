@@ -1,0 +1,22 @@
+"""The families of checkpoints that can be opened, by the model_type of their config.json."""
+
+from model.checkpoint.families import gpt, llama
+from model.checkpoint.family import Family
+from model.registry import Registry
+
+FAMILIES: Registry[Family] = Registry(
+    "checkpoint family",
+    {
+        "gpt2": gpt.GPT2,
+        "gpt_neo": gpt.GPT_NEO,
+        "gptj": gpt.GPTJ,
+        "gpt_neox": gpt.GPT_NEOX,
+        "llama": llama.LLAMA,
+        "mistral": llama.MISTRAL,
+        "qwen2": llama.QWEN2,
+        "qwen3": llama.QWEN3,
+        "smollm3": llama.SMOLLM3,
+        "olmo2": llama.OLMO2,
+        "phi3": llama.PHI3,
+    },
+)

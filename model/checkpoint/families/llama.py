@@ -1,0 +1,146 @@
+"""Llama and what is built like it: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3."""
+
+from __future__ import annotations
+
+from model.checkpoint.cuts import part, stacked
+from model.checkpoint.families.common import GATED, block, decoder_heads
+from model.checkpoint.families.rotary import rotation, windows
+from model.checkpoint.family import Choices, Family, Rows, cut
+from model.checkpoint.fields import Fields
+from model.choices import ByLayer
+
+ROWS: Rows = {
+    "self_residual.norm": "input_layernorm",
+    "self_attention.query": "self_attn.q_proj",
+    "self_attention.key": "self_attn.k_proj",
+    "self_attention.value": "self_attn.v_proj",
+    "self_attention.output": "self_attn.o_proj",
+    "feedforward_residual.norm": "post_attention_layernorm",
+    "feedforward.gate": "mlp.gate_proj",
+    "feedforward.rise": "mlp.up_proj",
+    "feedforward.fall": "mlp.down_proj",
+}
+QUERY_NORMS: Rows = {
+    "self_attention.query_norm.norm": "self_attn.q_norm",
+    "self_attention.key_norm.norm": "self_attn.k_norm",
+}
+AROUND: Rows = {"embedding": "embed_tokens", "decoder.norm": "norm"}
+WEIGHTS = AROUND | block("decoder", "layers.{i}.", ROWS)
+ATTENTION = ("query", "key", "value", "output")
+FEEDFORWARD = ("gate", "rise", "fall")
+
+
+def sizes(fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0) -> Choices:
+    """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
+    width, heads = fields.size("hidden_size", 4096), fields.size("num_attention_heads", 32)
+    head_width = fields.size("head_dim", 0) or width // max(heads, 1)
+    context = fields.size("max_position_embeddings", 2048)
+    turning = rotation(fields, head_width, context, original=original)
+    if turning.scaling == "dynamic":
+        context = int(context * turning.factor)
+    return {
+        "architecture": "decoder",
+        "vocabulary": fields.size("vocab_size", 32_000),
+        "context": context,
+        "width": width,
+        "layers": fields.depth("num_hidden_layers", 32),
+        "heads": heads,
+        "key_value_heads": fields.size("num_key_value_heads", heads),
+        "head_width": head_width,
+        "inner": fields.size("intermediate_size", 11_008),
+        "feedforward": fields.choice(("hidden_act", "hidden_activation"), act, GATED),
+        "norm": "rmsnorm",
+        "norm_epsilon": fields.number("rms_norm_eps", epsilon),
+        "position": "rope",
+        "rotation": turning,
+    }
+
+
+def llama(fields: Fields) -> Choices:
+    """Biases only where the config asks for them."""
+    biases = ATTENTION * fields.flag("attention_bias", False) + FEEDFORWARD * fields.flag("mlp_bias", False)
+    return sizes(fields) | {"biases": biases}
+
+
+def mistral(fields: Fields) -> Choices:
+    """Every layer looks through a window."""
+    window = fields.size("sliding_window", 4096 if "sliding_window" not in fields.values else 0)
+    masks = ("causal", f"window:{window}") if window else ("causal",)
+    return sizes(fields) | {"masks": masks, "key_value_heads": fields.size("num_key_value_heads", 8)}
+
+
+def _sliding(fields: Fields, layers: int) -> ByLayer:
+    """Qwen's upper layers look through a window where the config switches it on."""
+    window = fields.size("sliding_window", 4096) if fields.flag("use_sliding_window", False) else 0
+    full = fields.size("max_window_layers", 28)
+    usual = ["sliding_attention" if window and layer >= full else "full_attention" for layer in range(layers)]
+    return ByLayer(masks=windows(fields, layers, usual, window))
+
+
+def qwen2(fields: Fields) -> Choices:
+    """Queries, keys and values have biases, the output has none."""
+    choices = sizes(fields)
+    return choices | {"biases": ("query", "key", "value"), "by_layer": _sliding(fields, choices["layers"])}
+
+
+def qwen3(fields: Fields) -> Choices:
+    """Queries and keys are normed head by head."""
+    choices = sizes(Fields({"head_dim": 128, **fields.values}, fields.name))
+    fields.read.update(fields.values)
+    biases = ATTENTION * fields.flag("attention_bias", False)
+    return choices | {"query_norm": "head", "biases": biases, "by_layer": _sliding(fields, choices["layers"])}
+
+
+def smollm3(fields: Fields) -> Choices:
+    """Every few layers know no positions."""
+    choices = llama(fields)
+    layers = choices["layers"]
+    every = fields.size("no_rope_layer_interval", 4) or 1
+    turned = fields.listing("no_rope_layers", int, [int((layer + 1) % every != 0) for layer in range(layers)])
+    window = fields.size("sliding_window", 0) if fields.flag("use_sliding_window", False) else 0
+    usual = ["sliding_attention" if window and not rope else "full_attention" for rope in turned]
+    positions = tuple("rope" if rope else "none" for rope in turned)
+    masks = windows(fields, layers, usual, fields.size("sliding_window", 0))
+    return choices | {"by_layer": ByLayer(positions=positions, masks=masks)}
+
+
+def olmo2(fields: Fields) -> Choices:
+    """What is written is normed, not what is read; queries and keys of all heads are normed together."""
+    biases = ATTENTION * fields.flag("attention_bias", False)
+    return sizes(fields, epsilon=1e-5) | {"placement": "written", "query_norm": "width", "biases": biases}
+
+
+def phi3(fields: Fields) -> Choices:
+    """A window in every layer, where there is one."""
+    window = fields.size("sliding_window", 0)
+    return sizes(fields, epsilon=1e-5, original=4096) | {
+        "masks": ("causal", f"window:{window}") if window else ("causal",)
+    }
+
+
+_WRITTEN: Rows = (
+    {name: theirs for name, theirs in ROWS.items() if "norm" not in name}
+    | QUERY_NORMS
+    | {
+        "self_residual.after_norm": "post_attention_layernorm",
+        "feedforward_residual.after_norm": "post_feedforward_layernorm",
+    }
+)
+_FUSED: Rows = ROWS | {
+    "self_attention.query": cut("self_attn.qkv_proj", stacked(0)),
+    "self_attention.key": cut("self_attn.qkv_proj", stacked(1)),
+    "self_attention.value": cut("self_attn.qkv_proj", stacked(2)),
+    "feedforward.gate": cut("mlp.gate_up_proj", part(0, 2)),
+    "feedforward.rise": cut("mlp.gate_up_proj", part(1, 2)),
+}
+_IGNORED = ("*.rotary_emb.inv_freq",)
+
+LLAMA = Family(llama, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED, inert=("pretraining_tp",))
+MISTRAL = Family(mistral, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
+QWEN2 = Family(qwen2, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
+QWEN3 = Family(
+    qwen3, AROUND | block("decoder", "layers.{i}.", ROWS | QUERY_NORMS), decoder_heads(tied=False), "model.", _IGNORED
+)
+SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True), "model.", _IGNORED)
+OLMO2 = Family(olmo2, AROUND | block("decoder", "layers.{i}.", _WRITTEN), decoder_heads(tied=False), "model.", _IGNORED)
+PHI3 = Family(phi3, AROUND | block("decoder", "layers.{i}.", _FUSED), decoder_heads(tied=False), "model.", _IGNORED)

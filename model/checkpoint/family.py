@@ -1,0 +1,207 @@
+"""What a checkpoint family is: a table of its weights, a table of its config's fields, and how both become ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from torch import Tensor
+
+from model.checkpoint.fields import Fields
+from model.checkpoint.tensors import Tensors
+from model.config import Config
+from model.errors import CheckpointError, ConfigError
+from model.transformer import Transformer
+
+Step = Callable[[Tensor, Config], Tensor]
+Choices = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Their tensor of this name (or their module's weight and bias), and the steps that make ours of it."""
+
+    name: str
+    steps: tuple[Step, ...] = ()
+
+
+def cut(name: str, *steps: Step) -> Cut:
+    """A row of a weights table that needs more than a name."""
+    return Cut(name, steps)
+
+
+Rows = dict[str, str | Cut]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands on top in one of the family's classes: the Config's fields for it, and its weights."""
+
+    config: Callable[[Fields], Choices]
+    weights: Rows = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+
+def bare(fields: Fields) -> Choices:
+    """No top: the hidden states are all there is."""
+    return {"top": "none"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One `model_type`, as data.
+
+    `config` reads their fields into ours; `accepted` are fields that act and have one supported value; `inert` those
+    that do not act on a forward pass. `weights` maps our parameters (or modules) to theirs, `{i}` being the layer;
+    `base` may stand in front of every such name. `heads` are told by how the name of their class ends. `ignored` are
+    patterns of tensors that do not act. `numbers` gives what stands in a name for layer i.
+    """
+
+    config: Callable[[Fields], Choices]
+    weights: Rows
+    heads: Mapping[str, Head]
+    base: str = ""
+    ignored: tuple[str, ...] = ()
+    accepted: Mapping[str, Any] = field(default_factory=dict)
+    inert: tuple[str, ...] = ()
+    numbers: Callable[[Fields, int], dict[str, int]] = lambda fields, layer: {"i": layer}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A family's answer to one folder: the Config, the head that was chosen, and what to say about it."""
+
+    family: Family
+    fields: Fields
+    head: Head
+    config: Config
+    notes: tuple[str, ...]
+
+
+def plan(family: Family, fields: Fields, tensors: Tensors) -> Plan:
+    """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
+    fields.require({**EVERYWHERE, **family.accepted})
+    head, notes = _head(family, fields, tensors)
+    choices = {"tied": False, **family.config(fields)}
+    choices.update(head.config(fields))
+    try:
+        config = Config(**choices)
+    except (ConfigError, TypeError) as error:
+        raise CheckpointError(f"{fields.name}: {error}") from error
+    return Plan(family, fields, head, config, notes)
+
+
+# Fields that any config may have and that change the computation; the value given is the one supported.
+EVERYWHERE: Mapping[str, Any] = {
+    "pruned_heads": {},
+    "add_cross_attention": False,
+    "cross_attention_hidden_size": (),
+    "quantization_config": (),
+}
+
+
+def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple[str, ...]]:
+    """The head that the config's `architectures` names; without it, the first whose weights are there."""
+    classes = fields.listing("architectures", str)
+    if classes:
+        for ending, head in family.heads.items():
+            if classes[0].endswith(ending):
+                return head, ()
+        if not classes[0].endswith("Model"):
+            note = f"The head of {classes[0]} is not known; the model is opened without it."
+            return Head(bare, ignored=("*",)), (note,)
+        return Head(bare), ()
+    for head in family.heads.values():
+        names = [row if isinstance(row, str) else row.name for key, row in head.weights.items() if "project" not in key]
+        if all(any(tensor.startswith(name) for tensor in tensors) for name in names):
+            return head, ("Its config names no class; the head was chosen by its weights.",)
+    return Head(bare), ()
+
+
+class Pouring:
+    """Walks our parameters and finds for each its tensor; then tells what was left over."""
+
+    def __init__(self, plan: Plan, tensors: Tensors) -> None:
+        self.plan, self.tensors = plan, tensors
+        self.rows = {**plan.family.weights, **plan.head.weights}
+        self.used: set[str] = set()
+
+    def pour(self, model: Transformer) -> dict[str, Tensor]:
+        """Our state, with their tensors; a tied parameter is the same tensor. Raises CheckpointError."""
+        state = {name: self._tensor(name, parameter) for name, parameter in model.named_parameters()}
+        self._require_nothing_left(model)
+        return state
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Their tensors that no parameter of ours uses."""
+        return tuple(sorted(set(self.tensors) - self.used))
+
+    def where(self, name: str) -> str | None:
+        """The name of the tensor that our parameter is made of; None where the checkpoint has none."""
+        row, leaf = self._row(name)
+        layer = re.search(r"\d+", name)
+        numbers = self.plan.family.numbers(self.plan.fields, int(layer[0])) if layer else {}
+        theirs = row.name.format(**numbers) + leaf
+        return next((found for found in (self.plan.family.base + theirs, theirs) if found in self.tensors), None)
+
+    def _tensor(self, name: str, parameter: Tensor) -> Tensor:
+        theirs = self.where(name)
+        if theirs is None and name == "embedding.weight" and self.plan.config.tied:
+            theirs = self.where("top.project.weight")
+        if theirs is None:
+            base, row = self.plan.family.base, self._row(name)[0]
+            raise CheckpointError(f"{self.plan.fields.name}: the weights lack {base}{row.name}, needed as {name}.")
+        tensor = self.tensors[theirs]
+        self.used.add(theirs)
+        for step in self._row(name)[0].steps:
+            tensor = self._stepped(step, tensor, name, theirs)
+        if tensor.shape != parameter.shape:
+            raise CheckpointError(
+                f"{self.plan.fields.name}: {theirs} gives {name} as {tuple(tensor.shape)}; "
+                f"the config wants {tuple(parameter.shape)}."
+            )
+        return tensor
+
+    def _stepped(self, step: Step, tensor: Tensor, name: str, theirs: str) -> Tensor:
+        try:
+            return step(tensor, self.plan.config.of(name.partition(".")[0]))
+        except (RuntimeError, IndexError, ValueError) as error:
+            shape = tuple(tensor.shape)
+            raise CheckpointError(
+                f"{self.plan.fields.name}: {theirs} is {shape}; {name} cannot be cut from it."
+            ) from error
+
+    def _row(self, name: str) -> tuple[Cut, str]:
+        """The row of a parameter, or of its module with `.weight` or `.bias` as what is left of its name."""
+        pattern = re.sub(r"\.\d+\.", ".{i}.", name, count=1)
+        module, _, leaf = pattern.rpartition(".")
+        for key, rest in ((pattern, ""), (module, f".{leaf}")):
+            if key in self.rows:
+                row = self.rows[key]
+                return (Cut(row) if isinstance(row, str) else row), rest
+        raise CheckpointError(f"{self.plan.fields.name}: nothing in its family's table is our {name}.")
+
+    def _require_nothing_left(self, model: Transformer) -> None:
+        ignored = [*self.plan.family.ignored, *self.plan.head.ignored]
+        if model.config.tied:
+            row, leaf = self._row("top.project.weight")
+            ignored.append(row.name + leaf)
+        unexpected = [
+            name
+            for name in self.left
+            if not any(fnmatchcase(name.removeprefix(self.plan.family.base), pattern) for pattern in ignored)
+        ]
+        if unexpected:
+            raise CheckpointError(
+                f"{self.plan.fields.name}: weights that its config has no use for: {listed(unexpected)}."
+            )
+
+
+def listed(names: list[str] | tuple[str, ...], most: int = 8) -> str:
+    """Names with commas, the first few of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,125 @@
+"""The tensors of a checkpoint, whatever files they lie in; nothing in a file is ever run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from model.checkpoint.fields import read_json
+from model.errors import CheckpointError
+
+SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+_OLD = {"gamma": "weight", "beta": "bias"}
+Readers = dict[str, Callable[[], Tensor]]
+COMPUTED = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+
+
+class Tensors(Mapping[str, Tensor]):
+    """Names and the tensors they stand for; one is only read when it is asked for."""
+
+    def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
+        self.readers = dict(readers)
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.readers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readers)
+
+    def __len__(self) -> int:
+        return len(self.readers)
+
+
+def open_tensors(folder: Path) -> Tensors:
+    """All tensors of a folder. Raises CheckpointError where there are none or they cannot be read."""
+    for whole, read in ((SAFE, _safe), (PICKLED, _pickled)):
+        if (folder / whole).is_file():
+            return Tensors(_renamed(read(folder / whole, folder.name)))
+        if (folder / f"{whole}.index.json").is_file():
+            return Tensors(_renamed(_sharded(folder, f"{whole}.index.json", read)))
+    others = sorted(path.name for path in folder.glob("*.gguf"))
+    if others:
+        raise CheckpointError(
+            f"{folder.name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
+        )
+    raise CheckpointError(f"{folder.name} holds no {SAFE} and no {PICKLED}.")
+
+
+def _renamed(readers: Readers) -> Readers:
+    """Norms of the oldest files have a gamma and a beta; everybody says weight and bias now."""
+
+    def now(name: str) -> str:
+        stem, _, leaf = name.rpartition(".")
+        return f"{stem}.{_OLD[leaf]}" if leaf in _OLD else name
+
+    return {now(name): read for name, read in readers.items()}
+
+
+def _sharded(folder: Path, index: str, read: Callable[[Path, str], Readers]) -> Readers:
+    where = read_json(folder / index, folder.name).get("weight_map")
+    if not isinstance(where, dict) or not all(isinstance(file, str) for file in where.values()):
+        raise CheckpointError(f"{folder.name}: its {index} has no weight_map.")
+    readers: Readers = {}
+    for file in sorted(set(where.values())):
+        if Path(file).name != file or not (folder / file).is_file():
+            raise CheckpointError(f"{folder.name}: its {index} names {file[:80]!r}, which is no file beside it.")
+        readers |= read(folder / file, folder.name)
+    missing = sorted(set(where) - set(readers))
+    if missing:
+        raise CheckpointError(f"{folder.name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
+    return readers
+
+
+def _safe(path: Path, name: str) -> Readers:
+    try:
+        file = safe_open(path, framework="pt", device="cpu")
+        names: list[str] = list(file.keys())  # type: ignore[no-untyped-call]
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{name}: its {path.name} cannot be read: {error}.") from error
+
+    def reader(key: str) -> Callable[[], Tensor]:
+        def read() -> Tensor:
+            try:
+                tensor: Tensor = file.get_tensor(key)  # type: ignore[no-untyped-call]
+            except (SafetensorError, RuntimeError, OSError, ValueError, AttributeError) as error:
+                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read: {error}.") from error
+            return _computable(tensor, key, name)
+
+        return read
+
+    return {key: reader(key) for key in names}
+
+
+def _pickled(path: Path, name: str) -> Readers:
+    values = load_pickled(path, name)
+    tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
+    return {key: partial(_computable, value, key, name) for key, value in tensors.items()}
+
+
+def load_pickled(path: Path, name: str) -> dict[str, Any]:
+    """A dictionary written by torch.save, read without running anything in it."""
+    try:
+        values = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+    except Exception as error:  # whatever a broken or hostile pickle makes torch raise
+        raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {str(error).splitlines()[0]}") from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise CheckpointError(f"{name}: its {path.name} holds no table of tensors.")
+    return values
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _computable(tensor: Tensor, key: str, name: str) -> Tensor:
+    if tensor.dtype not in COMPUTED:
+        kind = str(tensor.dtype).removeprefix("torch.")
+        raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
+    return tensor

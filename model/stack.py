@@ -1,0 +1,150 @@
+"""Stacks: blocks of attention and feed-forward over one sequence, and the memory of what they have read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from model.attention import Attention, Look, Remember, nothing_before
+from model.config import Config
+from model.errors import ConfigError
+from model.layers import FEEDFORWARDS, PLACEMENTS, Residual, make_norm
+from model.masks import Pair, combine, parse
+from model.positions import POSITIONS, Position
+from model.shapes import Bool, Float
+from model.trace import Tap, under
+
+
+@dataclass
+class Cache:
+    """Keys and values of the tokens already read, by the path of their attention."""
+
+    length: int = 0
+    pairs: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def at(self, path: str) -> Remember:
+        """The memory of one attention: gives back everything so far, the new ones last."""
+
+        def remember(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            if path in self.pairs:
+                k, v = (torch.cat(both, dim=2) for both in zip(self.pairs[path], (k, v), strict=True))
+            self.pairs[path] = (k, v)
+            return k, v
+
+        return remember
+
+
+class Block(nn.Module):
+    """Self-attention, cross-attention where there is a source, feed-forward; each writes to the residual stream."""
+
+    def __init__(self, config: Config, cross: bool, layer: int) -> None:
+        super().__init__()
+        self.parallel = config.parallel
+        self.self_residual = Residual(config, normed=config.first_norm or layer > 0)
+        self.self_attention = Attention(config, layer)
+        self.cross_residual = Residual(config) if cross else None
+        # A source has no distance to the text, so positions take no part.
+        self.cross_attention = Attention(config.change(position="none"), layer) if cross else None
+        self.feedforward_residual = Residual(config)
+        self.feedforward = FEEDFORWARDS[config.feedforward](config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos width"],
+        look: Look,
+        memory: Float[Tensor, "batch source width"] | None,
+        across: Look | None,
+        tap: Tap,
+        remember: Remember = nothing_before,
+    ) -> Float[Tensor, "batch pos width"]:
+        """The residual stream after this block."""
+        start = x = tap("residual", x)
+        x = self.self_residual(x, lambda h: self.self_attention(h, None, look, under(tap, "self"), remember))
+        x = tap("after_self", x)
+        if self.cross_residual is not None and self.cross_attention is not None and across is not None:
+            attend = self.cross_attention
+            x = self.cross_residual(x, lambda h: attend(h, memory, across, under(tap, "cross")))
+            x = tap("after_cross", x)
+        read = start if self.parallel else x
+        x = self.feedforward_residual(read, lambda h: self.feedforward(h, under(tap, "feedforward")), onto=x)
+        return x
+
+
+class Stack(nn.Module):
+    """Blocks one after the other over one sequence, each under its position scheme and its masks."""
+
+    def __init__(self, config: Config, name: str) -> None:
+        super().__init__()
+        self.name = name
+        guided = config.has_cross and name == "decoder"
+        self.config = config = config.of(name)
+        self.position = POSITIONS[config.position](config, both_ways=name == "encoder")
+        self.schemes = self._schemes(config)
+        self.unplaced = Position(config)
+        tokens, everything = (config.embed.project == kind for kind in ("tokens", "all"))
+        narrow, width = config.token_width, config.width
+        self.widen_tokens = nn.Linear(narrow, width, bias=False) if tokens else nn.Identity()
+        self.embedding_norm = make_norm(config, config.summed_width) if config.embedding_norm else nn.Identity()
+        self.widen = nn.Linear(narrow, width) if everything else nn.Identity()
+        self.blocks = nn.ModuleList(Block(config, guided, layer) for layer in range(config.layers))
+        ends = config.final_norm and not PLACEMENTS[config.placement].ends_normed
+        self.norm = make_norm(config, width) if ends else nn.Identity()
+        self.narrow = nn.Linear(width, narrow, bias=False) if tokens else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _schemes(self, config: Config) -> tuple[Position, ...]:
+        """The position scheme of each layer: the stack's own, except where layers differ."""
+        layers, by_layer = range(config.layers), config.by_layer
+        own = (config.position, config.rotation)
+        choices = [
+            (
+                by_layer.positions[i] if by_layer.positions else own[0],
+                by_layer.rotations[i] if by_layer.rotations else own[1],
+            )
+            for i in layers
+        ]
+        schemes = {own: self.position}
+        for position, rotation in dict.fromkeys(choices):
+            if (position, rotation) not in schemes:
+                scheme = POSITIONS[position](config.change(position=position, rotation=rotation))
+                if any(True for _ in scheme.parameters()):
+                    raise ConfigError(f"The position scheme {position!r} is trained; it cannot differ between layers.")
+                schemes[position, rotation] = scheme
+        return tuple(schemes[choice] for choice in choices)
+
+    def looks(self, pair: Pair, extra: Tensor | None) -> list[Look]:
+        """Self-attention's view in each layer: its masks, padding, and whatever else forbids."""
+        extras = self.config.by_layer.masks or ("none",) * len(self.blocks)
+        allowed = {mask: combine((*self.config.masks, *parse(mask), "padding"), pair) for mask in set(extras)}
+        return [
+            Look(scheme, pair, allowed[mask] if extra is None else allowed[mask] & extra)
+            for scheme, mask in zip(self.schemes, extras, strict=True)
+        ]
+
+    def forward(
+        self,
+        embedded: Float[Tensor, "batch pos token_width"],
+        real: Bool[Tensor, "batch key"] | None,
+        mask: Bool[Tensor, "#batch #head pos key"] | None,
+        memory: Float[Tensor, "batch source width"] | None,
+        memory_real: Bool[Tensor, "batch source"] | None,
+        tap: Tap,
+        cache: Cache | None,
+    ) -> Float[Tensor, "batch pos answer_width"]:
+        """The residual stream after the last block and its norm."""
+        start, device = (cache.length if cache else 0), embedded.device
+        queries = torch.arange(start, start + embedded.shape[1], device=device)
+        looks = self.looks(Pair(queries, torch.arange(start + embedded.shape[1], device=device), real), mask)
+        across = None
+        if memory is not None:
+            pair = Pair(queries, torch.arange(memory.shape[1], device=device), memory_real)
+            across = Look(self.unplaced, pair, combine(("padding",), pair))
+        x = tap("embedding", self.widen_tokens(embedded))
+        x = x + tap("positions", self.position.embed(queries)[None])
+        x = self.dropout(self.widen(self.embedding_norm(x)))
+        for layer, (block, look) in enumerate(zip(self.blocks, looks, strict=True)):
+            remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before
+            x = block(x, look, memory, across, under(tap, str(layer)), remember)
+        return tap("final", self.narrow(self.norm(tap("residual", x))))
