@@ -87,8 +87,8 @@ class Rope(Position):
         self, x: Float[Tensor, "batch head pos channel"], at: Int[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; an odd last channel stays."""
-        angles = self.angles(at).to(x.dtype)
-        cos, sin = angles.cos(), angles.sin()
+        angles = self.angles(at)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # an angle itself would not fit in bfloat16
         a, b, rest = x[..., : self.pairs], x[..., self.pairs : 2 * self.pairs], x[..., 2 * self.pairs :]
         return torch.cat((a * cos - b * sin, b * cos + a * sin, rest), dim=-1)
 
