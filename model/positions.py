@@ -118,7 +118,7 @@ class Relative(Position):
 
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
-        self.table = nn.Embedding(self.buckets, config.heads)
+        self.distances = nn.Embedding(self.buckets, config.heads)
 
     def bucket(self, ahead: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Which bucket a distance `ahead` (key minus query) falls in: near ones have their own, far ones share."""
@@ -132,7 +132,7 @@ class Relative(Position):
 
     def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The table's number for the bucket of each distance."""
-        numbers: Tensor = self.table(self.bucket(keys[None, :] - queries[:, None]))
+        numbers: Tensor = self.distances(self.bucket(keys[None, :] - queries[:, None]))
         return numbers.permute(2, 0, 1)
 
 

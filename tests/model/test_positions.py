@@ -118,7 +118,7 @@ def test_t5_buckets_that_one_can_check_by_hand() -> None:
 def test_t5_bias_is_the_tables_number_for_each_head() -> None:
     scheme = Relative(config(), both_ways=False)
     table = torch.arange(32 * 4, dtype=torch.float32).view(32, 4)
-    scheme.table.weight.data = table
+    scheme.distances.weight.data = table
     bias = scheme.bias(AT, AT)
     assert bias[3, 5, 2] == table[3, 3]
     assert bias[1, 0, 6] == table[0, 1]
