@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model.config import Config
+from model.errors import ConfigError
 from model.layers import NORMS
 from model.registry import Registry
 from model.shapes import Bool, Float
@@ -69,13 +70,19 @@ def _max(hidden: Tensor, real: Tensor) -> Tensor:
 _POOL: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry("pooling", {"first": _first, "mean": _mean, "max": _max})
 
 
+def _to_labels(config: Config) -> nn.Linear:
+    if not config.labels:
+        raise ConfigError(f"The top {config.top!r} chooses among labels; name them in labels.")
+    return nn.Linear(config.width, len(config.labels))
+
+
 class SequenceClassifier(nn.Module):
     """One answer for a whole text, from its first token, the mean, or the maximum over its tokens."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.pool = _POOL[config.pooling]
-        self.project = nn.Linear(config.width, len(config.labels))
+        self.project = _to_labels(config)
 
     def forward(self, hidden: Float[Tensor, "batch pos width"], real: Real = None) -> Float[Tensor, "batch label"]:
         """pool(hidden) W + b; padding takes no part."""
@@ -89,7 +96,7 @@ class TokenClassifier(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.project = nn.Linear(config.width, len(config.labels))
+        self.project = _to_labels(config)
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape label"]:
         """hidden W + b."""
