@@ -157,7 +157,7 @@ class Relative(Position):
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
         self.buckets, self.furthest = config.distances.buckets, config.distances.furthest
-        self.table = nn.Embedding(self.buckets, config.heads)
+        self.distances = nn.Embedding(self.buckets, config.heads)
 
     def bucket(self, ahead: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Which bucket a distance `ahead` (key minus query) falls in: near ones have their own, far ones share."""
@@ -171,7 +171,7 @@ class Relative(Position):
 
     def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The table's number for the bucket of each distance."""
-        numbers: Tensor = self.table(self.bucket(keys[None, :] - queries[:, None]))
+        numbers: Tensor = self.distances(self.bucket(keys[None, :] - queries[:, None]))
         return numbers.permute(2, 0, 1)
 
 
@@ -192,7 +192,7 @@ class Disentangled(Position):
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
         self.distances = config.distances
-        self.table = nn.Embedding(2 * config.distances.buckets, config.width)
+        self.rows = nn.Embedding(2 * config.distances.buckets, config.width)
         self.norm = nn.LayerNorm(config.width, config.norm_epsilon) if self.distances.normed else nn.Identity()
 
     @classmethod
@@ -218,7 +218,7 @@ class Disentangled(Position):
     ) -> Float[Tensor, "#batch #head #query #key"]:
         """q_i . K(row of i - j) + k_j . Q(row of i - j)."""
         assert isinstance(places, Places)
-        rows = self.norm(self.table.weight)
+        rows = self.norm(self.rows.weight)
         found = self.bucket(-ahead).expand(*q.shape[:2], -1, -1)
         total = torch.zeros((), device=q.device).expand(found.shape)
         if places.key is not None:

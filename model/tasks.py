@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import Config
+from model.errors import ConfigError
 from model.layers import ACTIVATIONS, make_norm, soft_cap
 from model.registry import Registry
 from model.shapes import Bool, Float
@@ -94,6 +95,12 @@ _POOL: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
 )
 
 
+def _to_labels(config: Config) -> nn.Linear:
+    if not config.labels:
+        raise ConfigError(f"The top {config.top!r} chooses among labels; name them in labels.")
+    return nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
+
+
 class SequenceClassifier(nn.Module):
     """One answer for a whole text, from its first or last token, the mean, or the maximum over its tokens."""
 
@@ -101,7 +108,7 @@ class SequenceClassifier(nn.Module):
         super().__init__()
         self.pool = _POOL[config.pooling]
         self.transform = Transform(config)
-        self.project = nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
+        self.project = _to_labels(config)
 
     def forward(self, hidden: Float[Tensor, "batch pos width"], real: Real = None) -> Float[Tensor, "batch label"]:
         """transform(pool(hidden)) W + b; padding takes no part."""
@@ -116,7 +123,7 @@ class TokenClassifier(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.transform = Transform(config)
-        self.project = nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
+        self.project = _to_labels(config)
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape label"]:
         """transform(hidden) W + b."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from model.config import Config
 from model.errors import EditError
 from model.registry import Registry
-from model.shapes import Float
+from model.shapes import Float, Shaped
 from model.tokenizer import Encoded
 
 Tap = Callable[[str, Tensor], Tensor]
@@ -104,7 +104,7 @@ class Trace:
 
     def stacked(
         self, site: str, kind: str = "self", stack: str | None = None
-    ) -> Float[np.ndarray, "layer head query key"]:
+    ) -> Shaped[np.ndarray, "layer head query key"]:
         """One attention site of every layer of a stack, by default the stack that gives the answer."""
         name = stack or self.config.stacks[-1]
         paths = [f"{name}.{layer}.{kind}.{site}" for layer in range(self.config.depth(name))]

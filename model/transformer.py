@@ -32,9 +32,13 @@ class Transformer(nn.Module):
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.top = TOPS[config.top](config)
-        if config.tied and isinstance(self.top, (LanguageHead, MaskedLanguageHead)):
-            self.top.project.weight = self.embedding.weight
+        self.tie()
         self._initialise()
+
+    def tie(self) -> None:
+        """Make a tied head and the embedding one parameter: anew after load_state_dict(assign=True) parted them."""
+        if self.config.tied and isinstance(self.top, (LanguageHead, MaskedLanguageHead)):
+            self.top.project.weight = self.embedding.weight
 
     def _initialise(self) -> None:
         """Normal with 0.02; what writes to the stream is smaller the more layers write (Radford et al. 2019, 2.3)."""
@@ -70,6 +74,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch source width"]:
         """What the encoder of an encoder-decoder makes of the source: the memory its decoder looks at."""
         tap = under(tap, "encoder")
+        self._require_room("source", source.shape[1])
         memory: Tensor = self.stack("encoder")(self.embed(source), real, None, None, None, tap, None)
         return memory
 
@@ -91,10 +96,7 @@ class Transformer(nn.Module):
         the tokens before `ids`. Raises TextError where the text is longer than the context.
         """
         length = ids.shape[1] + (cache.length if cache else 0)
-        if length > self.config.context:
-            raise TextError(
-                f"The text has {length} tokens; this model reads at most {self.config.context}. Shorten it."
-            )
+        self._require_room("text", length)
         if self.config.has_cross and memory is None:
             if source is None:
                 raise TextError("This model translates from a source; give it a source text.")
@@ -104,6 +106,12 @@ class Transformer(nn.Module):
         if cache:
             cache.length = length
         return final
+
+    def _require_room(self, what: str, length: int) -> None:
+        if length > self.config.context:
+            raise TextError(
+                f"The {what} has {length} tokens; this model reads at most {self.config.context}. Shorten it."
+            )
 
     def forward(
         self,
@@ -127,13 +135,16 @@ def variant(
     *,
     position: str | None = None,
     kernel: str | None = None,
-    masks: Sequence[str] | None = None,
+    masks: str | Sequence[str] | None = None,
     scale: bool | None = None,
 ) -> Transformer:
     """The same weights, shared and not copied, under another position scheme, kernel, masks or scale.
 
-    What the new wiring needs and the model lacks (a learned table, a T5 bias) is zero; `added` names it.
+    `masks` may be their text form, `causal+window:8`. What the new wiring needs and the model lacks (a learned table,
+    a T5 bias) is zero; `added` names it.
     """
+    if masks is not None:
+        masks = parse(masks) if isinstance(masks, str) else tuple(masks)
     asked = {"position": position, "kernel": kernel, "masks": masks, "scale": scale}
     now = model.config
     new: dict[str, Any] = {
@@ -148,16 +159,16 @@ def variant(
         return model
     with torch.device("meta"):
         rewired = Transformer(config)
-    theirs = model.state_dict()
-    weights = {name: theirs.get(name) for name in rewired.state_dict()}
-    missing = tuple(name for name, weight in weights.items() if weight is None)
-    shapes = rewired.state_dict()
+    theirs, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
+    # Two schemes may call different tables alike: only one of the same shape is the same.
+    weights = {name: theirs[name] for name, shape in shapes.items() if name in theirs and theirs[name].shape == shape}
+    missing = tuple(name for name in shapes if name not in weights)
     zeros = {
-        name: torch.zeros(shapes[name].shape, dtype=model.embedding.weight.dtype, device=model.device)
-        for name in missing
+        name: torch.zeros(shapes[name], dtype=model.embedding.weight.dtype, device=model.device) for name in missing
     }
     rewired.load_state_dict({**weights, **zeros}, assign=True)
-    rewired.added = missing
+    rewired.tie()
+    rewired.added = missing + tuple(name for name in model.added if name in weights)
     return rewired.requires_grad_(False).train(model.training)
 
 

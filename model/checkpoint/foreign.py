@@ -64,6 +64,7 @@ def pour(source: Source, model: Transformer, device: torch.device, dtype: torch.
     if model.config.tied:
         state["top.project.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)
+    model.tie()
     notes = [*source.plan.notes, f"{len(pouring.used)} tensors of the checkpoint are used."]
     if pouring.left:
         notes.append(f"{len(pouring.left)} do not act and were left over: {listed(pouring.left)}.")

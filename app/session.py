@@ -1,0 +1,56 @@
+"""Keeps State and the address in step. The session holds the state; the address is written from it.
+
+An address that nobody here wrote (a link, Back, reload) is read; a change by a widget or the instrument is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app.components import settled
+from app.state import State
+
+STATE, WRITTEN, SERIAL = "_state", "_address", "_serial"
+
+
+def current() -> State:
+    """The state of this run, read from the address where that is not the one written last."""
+    address = st.query_params.to_dict()
+    if STATE not in st.session_state or address != st.session_state.get(WRITTEN):
+        st.session_state[STATE] = State.from_query(address)
+        st.session_state[WRITTEN] = address
+    state: State = st.session_state[STATE]
+    return state
+
+
+def change(**choices: Any) -> None:
+    """Make choices, and put the whole state into the address."""
+    # Begins with the session's state: the address may be older than what the instrument reported a moment ago.
+    before = st.session_state.get(STATE) or State.from_query(st.query_params.to_dict())
+    state = before.change(**choices)
+    query = state.to_query()
+    st.session_state[STATE] = state
+    st.session_state[WRITTEN] = query
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
+def serial() -> int:
+    """The number of the instrument's last report that has been taken over."""
+    number: int = st.session_state.get(SERIAL, 0)
+    return number
+
+
+def listen(opening: str, opening_source: str) -> None:
+    """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
+    reported: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in settled().items()
+    }
+    st.session_state[SERIAL] = int(reported.pop("serial", 0))
+    last: State = st.session_state[STATE]
+    for name, unsaid in (("text", opening), ("source", opening_source)):
+        if getattr(last, name) is None and reported.get(name) == unsaid:
+            reported.pop(name)
+    change(**reported)

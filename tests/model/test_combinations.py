@@ -1,0 +1,63 @@
+"""Every position scheme with every kernel under every mask: rows sum to one or are zero, nothing is ever NaN."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model import KERNELS, MASKS, POSITIONS, run
+from tests.model import toys
+
+LENGTH = 7
+# The second row sees nothing and the fourth only what comes after it, which no causal mask allows.
+CUSTOM = "custom:1000000/0000000/1110000/0000111/1111100/1111110/0111101"
+WRITTEN = {"causal": "causal", "window": "window:2", "padding": "padding", "custom": CUSTOM}
+CHOICES = [
+    tuple(WRITTEN[name] for name in names)
+    for count in range(len(MASKS) + 1)
+    for names in combinations(sorted(MASKS), count)
+]
+ALL = list(product(sorted(POSITIONS), sorted(KERNELS), CHOICES))
+
+
+def named(choice: object) -> str:
+    """A short name for a test."""
+    return "+".join(mask.partition(":")[0] for mask in choice) or "all" if isinstance(choice, tuple) else str(choice)
+
+
+def test_the_combinations_cover_every_table() -> None:
+    assert set(WRITTEN) == set(MASKS)
+    assert len(ALL) == len(POSITIONS) * len(KERNELS) * 2 ** len(MASKS)
+
+
+@pytest.mark.parametrize(("position", "kernel", "masks"), ALL, ids=named)
+def test_rows_sum_to_one_or_are_empty(position: str, kernel: str, masks: tuple[str, ...]) -> None:
+    model = toys.decoder(position=position, kernel=kernel, masks=masks)
+    trace = run(model, toys.causal(), "the cat sat on the mat")
+    assert len(trace.text.ids) == LENGTH
+    assert all(np.isfinite(value).all() for value in trace.values.values())
+    weights, allowed = trace.attention(), trace.stacked("mask")
+    np.testing.assert_allclose(weights.sum(-1), allowed.any(-1), atol=1e-5)
+    assert (weights[~allowed] == 0).all()
+    assert (weights >= 0).all()
+    assert trace.probabilities().sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(("position", "kernel"), list(product(sorted(POSITIONS), sorted(KERNELS))))
+def test_training_survives_rows_that_see_nothing(position: str, kernel: str) -> None:
+    """A batch with a text that is all padding, and a query that the mask leaves nothing: gradients stay finite."""
+    model = toys.decoder(position=position, kernel=kernel, masks=("causal", CUSTOM)).requires_grad_(True)
+    real = torch.ones(3, LENGTH, dtype=torch.bool)
+    real[1, 4:] = False
+    real[2] = False
+    logits = model(toys.numbers(3, LENGTH, below=toys.causal().size), real=real)
+    assert logits is not None
+    loss = functional.cross_entropy(logits.flatten(0, 1), toys.numbers(3 * LENGTH))
+    torch.autograd.backward(loss)
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert gradients
+    assert all(gradient.isfinite().all() for gradient in gradients)

@@ -1,0 +1,126 @@
+"""Kernels against references: torch's own for softmax, slow loops for hard and linear."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+
+from model import KERNELS
+from tests.model import reference
+
+SHAPE = (2, 3, 5, 7)  # batch head query key
+CHANNELS = 4
+
+
+def case(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Queries, keys, a bias, and a mask in which the first row of everything is empty."""
+    generator = torch.Generator().manual_seed(seed)
+    batch, heads, queries, keys = SHAPE
+    q = torch.randn(batch, heads, queries, CHANNELS, generator=generator) * 2
+    k = torch.randn(batch, heads, keys, CHANNELS, generator=generator) * 2
+    bias = torch.randn(heads, queries, keys, generator=generator)
+    allowed = torch.rand(SHAPE, generator=generator) < 0.6
+    allowed[:, :, 0] = False
+    return q, k, bias, allowed
+
+
+def weights(name: str, q: Tensor, k: Tensor, scale: float, bias: Tensor, allowed: Tensor) -> Tensor:
+    """All three steps of a kernel."""
+    kernel = KERNELS[name]
+    return kernel.weigh(kernel.mask(kernel.score(q, k, scale, bias), allowed), allowed)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0])
+@given(st.integers(0, 10_000))
+def test_softmax_is_torchs_own(scale: float, seed: int) -> None:
+    q, k, bias, allowed = case(seed)
+    values = torch.eye(SHAPE[3]).expand(*SHAPE[:2], -1, -1)  # with unit vectors as values the output is the weights
+    penalty = bias.expand(SHAPE).masked_fill(~allowed, -torch.inf)
+    wanted = functional.scaled_dot_product_attention(q, k, values, attn_mask=penalty, scale=scale)
+    wanted = wanted.masked_fill(~allowed.any(-1, keepdim=True), 0.0)  # NaN or zero there, by torch's version
+    torch.testing.assert_close(weights("softmax", q, k, scale, bias, allowed), wanted)
+
+
+@given(st.integers(0, 10_000))
+def test_linear_is_the_loop_over_cells(seed: int) -> None:
+    q, k, bias, allowed = case(seed)
+    ours = weights("linear", q, k, 0.5, bias, allowed)
+    for batch, head in np.ndindex(SHAPE[:2]):
+        one = reference.linear(
+            q[batch, head].double().numpy(),
+            k[batch, head].double().numpy(),
+            allowed[batch, head].numpy(),
+            bias[head].double().numpy(),
+        )
+        np.testing.assert_allclose(ours[batch, head], one, atol=1e-5)
+
+
+@given(st.integers(0, 10_000))
+def test_hard_is_the_loop_over_rows(seed: int) -> None:
+    q, k, bias, allowed = case(seed)
+    scores = q @ k.transpose(-2, -1) * 0.5 + bias
+    ours = weights("hard", q, k, 0.5, bias, allowed)
+    for batch, head in np.ndindex(SHAPE[:2]):
+        one = reference.hard(scores[batch, head].double().numpy(), allowed[batch, head].numpy())
+        np.testing.assert_allclose(ours[batch, head], one, atol=1e-6)
+
+
+def test_hard_shares_a_tie_evenly_among_allowed_keys() -> None:
+    scores = torch.tensor([[[[1.0, 3.0, 3.0, 3.0, 2.0]]]])
+    allowed = torch.tensor([[[[True, True, False, True, True]]]])
+    kernel = KERNELS["hard"]
+    assert kernel.weigh(kernel.mask(scores, allowed), allowed).flatten().tolist() == [0, 0.5, 0, 0.5, 0]
+
+
+@pytest.mark.parametrize("channels", [4, 16, 64])
+@pytest.mark.parametrize("keys", [2, 3, 5, 8, 17, 50])
+def test_equal_keys_tie_however_many_there_are(keys: int, channels: int) -> None:
+    """A matrix product adds up its edge columns in another order, and the same key then scores a last bit more."""
+    generator = torch.Generator().manual_seed(keys)
+    q = torch.randn(1, 2, 3, channels, generator=generator)
+    k = torch.randn(1, 2, 1, channels, generator=generator).repeat(1, 1, keys, 1)
+    everywhere = torch.ones(1, 1, 3, keys, dtype=torch.bool)
+    ours = weights("hard", q, k, channels**-0.5, torch.zeros(2, 3, keys), everywhere)
+    torch.testing.assert_close(ours, torch.full_like(ours, 1 / keys))
+
+
+def test_the_scale_cancels_in_the_linear_kernel() -> None:
+    q, k, bias, allowed = case(0)
+    torch.testing.assert_close(weights("linear", q, k, 0.5, bias, allowed), weights("linear", q, k, 1.0, bias, allowed))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_an_empty_row_has_zeros_and_the_others_sum_to_one(name: str, dtype: torch.dtype) -> None:
+    q, k, bias, allowed = case(0)
+    sums = weights(name, q.to(dtype), k.to(dtype), 0.5, bias.to(dtype), allowed).float().sum(-1)
+    wanted = allowed.any(-1).float()
+    torch.testing.assert_close(sums, wanted, atol=1e-5 if dtype.itemsize > 2 else 0.02, rtol=0)
+    assert (sums[:, :, 0] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["softmax", "linear"])
+def test_gradients_are_finite_with_an_empty_row(name: str) -> None:
+    q, k, bias, allowed = case(0)
+    for each in (q, k, bias):
+        each.requires_grad_()
+    torch.autograd.backward((weights(name, q, k, 0.5, bias, allowed) * 100).square().sum())
+    for each in (q, k, bias):
+        assert each.grad is not None
+        assert each.grad.isfinite().all()
+        assert each.grad.any()
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> None:
+    """An edit may let a query look where the mask did not; the row still sums to one."""
+    q, k, bias, allowed = case(0)
+    kernel = KERNELS[name]
+    masked = torch.full_like(kernel.mask(kernel.score(q, k, 0.5, bias), allowed), 2.0)
+    shares = kernel.weigh(masked, allowed)[:, :, 1:]
+    torch.testing.assert_close(shares, torch.full_like(shares, 1 / SHAPE[3]))

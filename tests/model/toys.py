@@ -1,0 +1,69 @@
+"""Small models and tokenizers to test with. Weights are drawn from a stated seed and large enough to matter."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from model import Config, Tokenizer, Transformer, train_tokenizer
+from model.tokenizer import MASKED_SPECIAL
+
+SENTENCE = "the cat sat on the mat and the dog ran away"
+LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
+
+
+def config(**choices: Any) -> Config:
+    """A decoder of two layers and four heads, unless told otherwise."""
+    plain: dict[str, Any] = {"vocabulary": 300, "context": 24, "width": 16, "layers": 2, "heads": 4}
+    return Config(**{**plain, **choices})
+
+
+def model(seed: int = 0, **choices: Any) -> Transformer:
+    """A model of random weights, such that heads differ and rows are far from even."""
+    return spread(Transformer(config(**choices)), seed)
+
+
+def spread(made: Transformer, seed: int = 0) -> Transformer:
+    """Every parameter drawn anew, wide; the norms' stretches around one."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.copy_(1 + 0.2 * noise if bool((parameter == 1).all()) else 0.4 * noise)
+    return made.eval().requires_grad_(False)
+
+
+@lru_cache(maxsize=1)
+def causal() -> Tokenizer:
+    """Byte-level BPE that puts <|endoftext|> in front of a text."""
+    return train_tokenizer("bpe", LINES, 300)
+
+
+@lru_cache(maxsize=1)
+def masked() -> Tokenizer:
+    """WordPiece with [CLS] and [SEP] around a text, and [MASK]."""
+    return train_tokenizer("wordpiece", LINES, 120, MASKED_SPECIAL)
+
+
+def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
+    """Token numbers for a forward without a tokenizer."""
+    return torch.randint(below, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def decoder(**choices: Any) -> Transformer:
+    """A decoder for the `causal` tokenizer."""
+    return model(**{"vocabulary": causal().size, **choices})
+
+
+def encoder(**choices: Any) -> Transformer:
+    """A masked-language encoder for the `masked` tokenizer."""
+    plain: dict[str, Any] = {"architecture": "encoder", "vocabulary": masked().size, "top": "masked-language"}
+    return model(**{**plain, "masks": (), **choices})
+
+
+def both(**choices: Any) -> Transformer:
+    """An encoder-decoder for the `masked` tokenizer; its stacks differ in depth, [CLS] starts the decoder."""
+    plain: dict[str, Any] = {"architecture": "encoder-decoder", "vocabulary": masked().size, "encoder_layers": 3}
+    return model(**{**plain, "start_token": masked().start_id, **choices})
