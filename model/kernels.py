@@ -35,7 +35,7 @@ class Softmax:
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
         scale: float,
-        bias: Float[Tensor, "#batch #head #query #key"],
+        bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
         """How well each query matches each key."""
         # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
@@ -82,7 +82,7 @@ class Linear:
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
         scale: float,
-        bias: Float[Tensor, "#batch #head #query #key"],
+        bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
         """How well each query matches each key; never negative."""
         return (functional.elu(q) + 1) * scale @ (functional.elu(k) + 1).transpose(-2, -1) * bias.exp()
