@@ -46,6 +46,14 @@ class Distances:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slopes:
+    """How ALiBi's bias is counted: multiplied by `scale`, and each place in bfloat16 where `rounded`, as Falcon does."""
+
+    scale: float = 1.0
+    rounded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Embed:
     """How tokens become vectors: a table of `width` channels (0: the model's), multiplied by `scale`.
 

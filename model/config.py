@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.choices import Answer, ByLayer, Distances, Embed, Image, Rotation
+from model.choices import Answer, ByLayer, Distances, Embed, Image, Rotation, Slopes
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
@@ -52,7 +52,7 @@ class Config:
     position: str = "rope"
     rotation: Rotation = Rotation()
     distances: Distances = Distances()
-    slope_scale: float = 1.0
+    slopes: Slopes = Slopes()
     kernel: str = "softmax"
     masks: tuple[str, ...] = ("causal",)
     scale: bool = True

@@ -134,7 +134,7 @@ class Alibi(Position):
 
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
-        self.scale = config.slope_scale
+        self.counted = config.slopes
 
     def slopes(self) -> Float[Tensor, " head"]:
         """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other one of twice as many."""
@@ -143,12 +143,16 @@ class Alibi(Position):
             return [2.0 ** (-8.0 * (head + 1) / count) for head in range(count)]
 
         even = 2 ** int(math.log2(self.heads))
-        return self.scale * torch.tensor(powers(even) + powers(2 * even)[::2][: self.heads - even])
+        return self.counted.scale * torch.tensor(powers(even) + powers(2 * even)[::2][: self.heads - even])
 
     def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """-slope times the distance in tokens, the same in both directions."""
+        slopes = self.slopes().to(keys.device)[:, None]
+        if self.counted.rounded:
+            places = [(slopes / self.counted.scale).bfloat16() * at * self.counted.scale for at in (queries, keys)]
+            return -(places[0].float()[:, :, None] - places[1].float()[:, None, :]).abs()
         distance = (queries[:, None] - keys[None, :]).abs()
-        return -self.slopes().to(distance.device)[:, None, None] * distance
+        return -slopes[:, :, None] * distance
 
 
 class Relative(Position):

@@ -27,6 +27,11 @@ def after(offset: int) -> Step:
     return lambda tensor, config: tensor[offset:]
 
 
+def last(tensor: Tensor, config: Config) -> Tensor:
+    """The last rows, one for each position of the context; those before them stand for no position."""
+    return tensor[-config.context :]
+
+
 def heads(number: int) -> Step:
     """Query (0), key (1) or value (2) where each head has the three one below the other."""
 

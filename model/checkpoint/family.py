@@ -22,7 +22,10 @@ Choices = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cut:
-    """Their tensor of this name (or their module's weight and bias), and the steps that make ours of it."""
+    """Their tensor of this name (or their module's weight and bias), and the steps that make ours of it.
+
+    Of several names, with "|" between them, the first that the checkpoint has is meant.
+    """
 
     name: str
     steps: tuple[Step, ...] = ()
@@ -83,6 +86,7 @@ class Plan:
 
 def plan(family: Family, fields: Fields, tensors: Tensors) -> Plan:
     """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
+    fields.stored = frozenset(tensors)
     fields.require({**EVERYWHERE, **family.accepted})
     head, notes = _head(family, fields, tensors)
     choices = {"tied": False, **family.config(fields)}
@@ -91,7 +95,18 @@ def plan(family: Family, fields: Fields, tensors: Tensors) -> Plan:
         config = Config(**choices)
     except (ConfigError, TypeError) as error:
         raise CheckpointError(f"{fields.name}: {error}") from error
-    return Plan(family, fields, head, config, notes)
+    return Plan(family, fields, head, config, (*notes, *_beyond(fields, config)))
+
+
+def _beyond(fields: Fields, config: Config) -> tuple[str, ...]:
+    """What to say about special tokens that the vocabulary does not have."""
+    found = [name for name in fields.values if name.endswith("_token_id")]
+    numbers = {name: fields.values[name] for name in found if type(fields.values[name]) is int}
+    return tuple(
+        f"Its {name} is {number}, but the vocabulary ends at {config.vocabulary - 1}."
+        for name, number in numbers.items()
+        if not 0 <= number < config.vocabulary
+    )
 
 
 # Fields that any config may have and that change the computation; the value given is the one supported.
@@ -115,10 +130,14 @@ def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple
             return Head(bare, ignored=("*",)), (note,)
         return Head(bare), ()
     for head in family.heads.values():
-        names = [row if isinstance(row, str) else row.name for key, row in head.weights.items() if "project" not in key]
-        if all(any(tensor.startswith(name) for tensor in tensors) for name in names):
+        if all(_stored(row, tensors) for key, row in head.weights.items() if key != "top.project"):
             return head, ("Its config names no class; the head was chosen by its weights.",)
     return Head(bare), ()
+
+
+def _stored(row: str | Cut, tensors: Tensors) -> bool:
+    names = (row if isinstance(row, str) else row.name).split("|")
+    return any(name in tensor for tensor in tensors for name in names)
 
 
 class Pouring:
@@ -145,8 +164,9 @@ class Pouring:
         row, leaf = self._row(name)
         layer = re.search(r"\d+", name)
         numbers = self.plan.family.numbers(self.plan.fields, int(layer[0])) if layer else {}
-        theirs = row.name.format(**numbers) + leaf
-        return next((found for found in (self.plan.family.base + theirs, theirs) if found in self.tensors), None)
+        theirs = [option.format(**numbers) + leaf for option in row.name.split("|")]
+        places = [base + name for name in theirs for base in (self.plan.family.base, "")]
+        return next((place for place in places if place in self.tensors), None)
 
     def _tensor(self, name: str, parameter: Tensor) -> Tensor:
         theirs = self.where(name)
@@ -189,7 +209,7 @@ class Pouring:
         ignored = [*self.plan.family.ignored, *self.plan.head.ignored]
         if model.config.tied:
             row, leaf = self._row("top.project.weight")
-            ignored.append(row.name + leaf)
+            ignored += [name + leaf for name in row.name.split("|")]
         unexpected = [
             name
             for name in self.left

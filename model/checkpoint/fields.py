@@ -25,6 +25,7 @@ class Fields:
     def __init__(self, values: Mapping[str, Any], name: str) -> None:
         self.values, self.name = values, name
         self.read: set[str] = set()
+        self.stored: frozenset[str] = frozenset()  # the names of the tensors beside the config
 
     def size(self, names: Names, default: int | None = None) -> int:
         """A count: a whole number of at least 0."""

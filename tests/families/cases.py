@@ -6,15 +6,30 @@ from typing import Any
 
 from tests.families.reference import Case
 
+# fmt: off
 GPT2 = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20}
 NEO = {"hidden_size": 24, "num_heads": 3, "num_layers": 2, "max_position_embeddings": 20}
 GPTJ = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20, "rotary_dim": 4}
 NEOX = {
     "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 38,
     "max_position_embeddings": 20,
-}  # fmt: skip
+}
 LLAMA = NEOX | {"num_key_value_heads": 3, "pad_token_id": None}
-MASKED: dict[str, Any] = NEOX
+GEMMA = LLAMA | {"head_dim": 10}
+OPT = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "ffn_dim": 38, "max_position_embeddings": 20,
+       "word_embed_proj_dim": 24, "pad_token_id": 1}
+BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
+FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
+DISTIL = {"dim": 24, "n_heads": 3, "n_layers": 2, "hidden_dim": 38, "max_position_embeddings": 20}
+MODERN = NEOX | {"num_hidden_layers": 4, "local_attention": 4, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+                 "cls_token_id": 1, "sep_token_id": 2}
+DEBERTA = NEOX | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
+                  "share_att_key": True}
+T5 = {"d_model": 24, "d_kv": 6, "d_ff": 38, "num_layers": 2, "num_heads": 3, "decoder_start_token_id": 0}
+BART = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 3,
+        "decoder_attention_heads": 3, "encoder_ffn_dim": 38, "decoder_ffn_dim": 38, "max_position_embeddings": 20,
+        "decoder_start_token_id": 2}
+# fmt: on
 
 
 def rope(kind: str, **fields: Any) -> dict[str, Any]:
@@ -41,7 +56,7 @@ CASES: dict[str, list[Case]] = {
         Case("LlamaForCausalLM", LLAMA | rope("yarn", factor=4.0, **LONGER)),
         Case("LlamaForCausalLM", LLAMA | rope("yarn", factor=4.0, beta_fast=8, beta_slow=2, truncate=False, mscale=0.7,
                                                mscale_all_dim=0.4, **LONGER)),
-        Case("LlamaForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.5) | {"hidden_act": "gelu"}),
+        Case("LlamaForCausalLM", LLAMA | rope("default") | {"hidden_act": "gelu"}),
         Case("LlamaModel", LLAMA | {"rms_norm_eps": 0.1}),
         Case("LlamaForSequenceClassification", LLAMA | {"num_labels": 3, "pad_token_id": 0}),
         Case("LlamaForTokenClassification", LLAMA | {"num_labels": 3}),
@@ -93,5 +108,128 @@ CASES: dict[str, list[Case]] = {
         Case("Phi3ForCausalLM", LLAMA | {"original_max_position_embeddings": 16}
              | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER)),
         Case("Phi3ForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.5)),
+    ],
+    "gemma": [
+        Case("GemmaForCausalLM", GEMMA | {"num_key_value_heads": 1}),
+        Case("GemmaForCausalLM", GEMMA | {"hidden_act": "gelu", "attention_bias": True}),
+        Case("GemmaForSequenceClassification", GEMMA | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "gemma2": [
+        Case("Gemma2ForCausalLM", GEMMA | {"sliding_window": 4, "query_pre_attn_scalar": 17, "final_logit_softcapping": 2.0,
+                                           "attn_logit_softcapping": 1.5, "num_hidden_layers": 3}),
+        Case("Gemma2ForCausalLM", GEMMA | {"final_logit_softcapping": None, "attn_logit_softcapping": None,
+                                           "num_key_value_heads": 1, "sliding_window": 3}),
+        Case("Gemma2Model", GEMMA | {"sliding_window": 5}),
+    ],
+    "gemma3_text": [
+        Case("Gemma3ForCausalLM", GEMMA | {"num_hidden_layers": 3, "sliding_window": 4, "query_pre_attn_scalar": 17,
+                                           "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}),
+        Case("Gemma3ForCausalLM", GEMMA | {"num_hidden_layers": 7, "sliding_window": 4, "final_logit_softcapping": 3.0,
+                                           "rope_parameters": {
+                                               "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 500.0},
+                                               "sliding_attention": {"rope_type": "default", "rope_theta": 20.0}}}),
+    ],
+    "opt": [
+        Case("OPTForCausalLM", OPT),
+        Case("OPTForCausalLM", OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 10}),
+        Case("OPTForCausalLM", OPT | {"enable_bias": False, "layer_norm_elementwise_affine": False}),
+        Case("OPTModel", OPT | {"_remove_final_layer_norm": True, "activation_function": "gelu"}),
+        Case("OPTForSequenceClassification", OPT | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "bloom": [
+        Case("BloomForCausalLM", BLOOM),
+        Case("BloomForCausalLM", BLOOM | {"n_head": 3, "apply_residual_connection_post_layernorm": True}),
+        Case("BloomModel", BLOOM | {"n_head": 6}),
+        Case("BloomForTokenClassification", BLOOM | {"num_labels": 3}),
+    ],
+    "falcon": [
+        Case("FalconForCausalLM", FALCON),
+        Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
+        Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1}),
+        Case("FalconForCausalLM", FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}),
+        Case("FalconForCausalLM", FALCON | {"alibi": True, "num_attention_heads": 6, "ffn_hidden_size": 31}),
+        Case("FalconForSequenceClassification", FALCON | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "phi": [
+        Case("PhiForCausalLM", LLAMA),
+        Case("PhiForCausalLM", LLAMA | {"qk_layernorm": True, "num_key_value_heads": 1}),
+        Case("PhiForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.75)),
+        Case("PhiForTokenClassification", LLAMA | {"num_labels": 3}),
+    ],
+    "bert": [
+        Case("BertForMaskedLM", NEOX | {"layer_norm_eps": 0.1}, special=True),
+        Case("BertForMaskedLM", NEOX | {"hidden_act": "relu", "type_vocab_size": 1, "tie_word_embeddings": False}),
+        Case("BertModel", NEOX, special=True),
+        Case("BertForPreTraining", NEOX, special=True),
+        Case("BertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("BertForTokenClassification", NEOX | {"id2label": {0: "O", 1: "B-X", 2: "I-X"}}, special=True),
+    ],
+    "roberta": [
+        Case("RobertaForMaskedLM", NEOX, special=True),
+        Case("RobertaForMaskedLM", NEOX | {"pad_token_id": 3, "hidden_act": "silu"}, special=True),
+        Case("RobertaModel", NEOX, special=True),
+        Case("RobertaForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("RobertaForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+    ],
+    "distilbert": [
+        Case("DistilBertForMaskedLM", DISTIL, special=True),
+        Case("DistilBertForMaskedLM", DISTIL | {"activation": "relu", "sinusoidal_pos_embds": True}),
+        Case("DistilBertModel", DISTIL, special=True),
+        Case("DistilBertForSequenceClassification", DISTIL | {"num_labels": 3}, special=True),
+        Case("DistilBertForTokenClassification", DISTIL | {"num_labels": 3}, special=True),
+    ],
+    "electra": [
+        Case("ElectraForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
+        Case("ElectraForMaskedLM", NEOX | {"embedding_size": 24, "hidden_act": "relu"}, special=True),
+        Case("ElectraModel", NEOX | {"embedding_size": 10}, special=True),
+        Case("ElectraForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("ElectraForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+    ],
+    "albert": [
+        Case("AlbertForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
+        Case("AlbertForMaskedLM", NEOX | {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2}, special=True),
+        Case("AlbertModel", NEOX | {"embedding_size": 10, "inner_group_num": 2}, special=True),
+        Case("AlbertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("AlbertForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+    ],
+    "modernbert": [
+        Case("ModernBertForMaskedLM", MODERN, special=True),
+        Case("ModernBertForMaskedLM", MODERN | {"norm_bias": True, "attention_bias": True, "mlp_bias": True,
+                                                "classifier_bias": True, "decoder_bias": False, "local_attention": 5}, special=True),
+        Case("ModernBertForMaskedLM", MODERN | {"classifier_activation": "relu", "hidden_activation": "silu",
+                                                "tie_word_embeddings": False}, special=True),
+        Case("ModernBertModel", MODERN | {"layer_types": ["sliding_attention", "sliding_attention", "full_attention", "full_attention"]}),
+        Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3, "classifier_pooling": "mean"}, special=True),
+        Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3}, special=True),
+        Case("ModernBertForTokenClassification", MODERN | {"num_labels": 3}, special=True),
+    ],
+    "deberta-v2": [
+        Case("DebertaV2ForMaskedLM", DEBERTA | {"position_buckets": 4, "max_relative_positions": 20, "norm_rel_ebd": "layer_norm"}, special=True),
+        Case("DebertaV2ForMaskedLM", DEBERTA | {"pos_att_type": ["c2p"], "share_att_key": False, "max_relative_positions": 5}),
+        Case("DebertaV2Model", DEBERTA | {"pos_att_type": "p2c", "share_att_key": False, "type_vocab_size": 2}, special=True),
+        Case("DebertaV2Model", NEOX | {"relative_attention": False}, special=True),
+        Case("DebertaV2ForSequenceClassification", DEBERTA | {"num_labels": 3, "pooler_hidden_act": "tanh"}, special=True),
+        Case("DebertaV2ForTokenClassification", DEBERTA | {"num_labels": 3, "share_att_key": False, "position_buckets": 6,
+                                                           "max_relative_positions": 12}, special=True),
+    ],
+    "t5": [
+        Case("T5ForConditionalGeneration", T5),
+        Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+        Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-silu", "num_decoder_layers": 3,
+                                                 "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}),
+        Case("T5Model", T5 | {"layer_norm_epsilon": 0.1}),
+        Case("T5EncoderModel", T5),
+    ],
+    "bart": [
+        Case("BartForConditionalGeneration", BART),
+        Case("BartForConditionalGeneration", BART | {"scale_embedding": True, "decoder_layers": 1, "decoder_ffn_dim": 19,
+                                                     "decoder_attention_heads": 4, "activation_function": "relu"}),
+        Case("BartModel", BART),
+    ],
+    "marian": [
+        Case("MarianMTModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
+        Case("MarianMTModel", BART | {"scale_embedding": True, "activation_function": "swish", "encoder_layers": 1,
+                                      "pad_token_id": 0, "decoder_start_token_id": 0}),
+        Case("MarianModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
     ],
 }  # fmt: skip

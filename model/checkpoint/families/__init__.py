@@ -1,6 +1,6 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
-from model.checkpoint.families import gpt, llama
+from model.checkpoint.families import bart, bert, gemma, gpt, llama, modern, others, t5
 from model.checkpoint.family import Family
 from model.registry import Registry
 
@@ -18,5 +18,22 @@ FAMILIES: Registry[Family] = Registry(
         "smollm3": llama.SMOLLM3,
         "olmo2": llama.OLMO2,
         "phi3": llama.PHI3,
+        "gemma": gemma.GEMMA,
+        "gemma2": gemma.GEMMA2,
+        "gemma3_text": gemma.GEMMA3,
+        "opt": others.OPT,
+        "bloom": others.BLOOM,
+        "falcon": others.FALCON,
+        "phi": others.PHI,
+        "bert": bert.BERT,
+        "roberta": bert.ROBERTA,
+        "distilbert": bert.DISTILBERT,
+        "electra": bert.ELECTRA,
+        "albert": bert.ALBERT,
+        "modernbert": modern.MODERNBERT,
+        "deberta-v2": modern.DEBERTA,
+        "t5": t5.T5,
+        "bart": bart.BART,
+        "marian": bart.MARIAN,
     },
 )

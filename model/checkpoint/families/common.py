@@ -29,7 +29,8 @@ SCALINGS = {
 def block(ours: str, theirs: str, rows: Rows) -> Rows:
     """The rows of one layer, `ours` and `theirs` put in front of the names."""
     cuts = {name: row if isinstance(row, Cut) else Cut(row) for name, row in rows.items()}
-    return {f"{ours}.blocks.{{i}}.{name}": Cut(theirs + row.name, row.steps) for name, row in cuts.items()}
+    placed = {name: "|".join(theirs + option for option in row.name.split("|")) for name, row in cuts.items()}
+    return {f"{ours}.blocks.{{i}}.{name}": Cut(placed[name], row.steps) for name, row in cuts.items()}
 
 
 def labels(fields: Fields) -> tuple[str, ...]:

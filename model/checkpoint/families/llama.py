@@ -30,12 +30,12 @@ ATTENTION = ("query", "key", "value", "output")
 FEEDFORWARD = ("gate", "rise", "fall")
 
 
-def sizes(fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0) -> Choices:
+def sizes(fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0, share: float | None = None) -> Choices:
     """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
     width, heads = fields.size("hidden_size", 4096), fields.size("num_attention_heads", 32)
     head_width = fields.size("head_dim", 0) or width // max(heads, 1)
     context = fields.size("max_position_embeddings", 2048)
-    turning = rotation(fields, head_width, context, original=original)
+    turning = rotation(fields, head_width, context, original=original, share=share)
     if turning.scaling == "dynamic":
         context = int(context * turning.factor)
     return {
@@ -113,7 +113,7 @@ def olmo2(fields: Fields) -> Choices:
 def phi3(fields: Fields) -> Choices:
     """A window in every layer, where there is one."""
     window = fields.size("sliding_window", 0)
-    return sizes(fields, epsilon=1e-5, original=4096) | {
+    return sizes(fields, epsilon=1e-5, original=4096, share=1.0) | {
         "masks": ("causal", f"window:{window}") if window else ("causal",)
     }
 

@@ -17,28 +17,32 @@ def rotation(
     context: int,
     *,
     base: float = 10_000.0,
-    share: float = 1.0,
+    share: float | None = None,
     original: int = 0,
     layer_type: str = "",
     names: tuple[str, str] = ("rope_theta", "partial_rotary_factor"),
     **choices: Any,
 ) -> Rotation:
-    """The group `Rotation`; `base` and `share` (of a head that turns) are what holds where no field says.
+    """The group `Rotation`; `base` and `share` (of a head that turns; None: this family turns all)
+    are what holds where no field says.
 
     New files keep `rope_parameters`, where layers differ one for each `layer_type`; old ones keep `rope_scaling` and,
     under `names`, base and share beside it.
     """
     group = scaling(fields, layer_type)
     base = group.number("rope_theta", fields.number((names[0], "rope_theta"), base))
-    share = group.number("partial_rotary_factor", fields.number((names[1], "partial_rotary_factor"), share))
+    usual = 1.0 if share is None else share
+    turning = group.number("partial_rotary_factor", fields.number((names[1], "partial_rotary_factor"), usual))
+    if share is None and turning != 1:
+        raise CheckpointError(f"{fields.name}: its partial_rotary_factor is {turning}, which this family does not know.")
     kind = group.choice(("rope_type", "type"), "default", SCALINGS)
-    channels = int(head_width * share)
-    if base <= 1 or not 0 < share <= 1 or not channels:
-        raise CheckpointError(f"{fields.name}: rotary positions with base {base} over a share of {share} cannot be.")
-    turned = {"base": base, "channels": channels, "scaling": kind, **choices}
+    channels = int(head_width * turning)
+    if base <= 1 or not 0 < turning <= 1 or not channels:
+        raise CheckpointError(f"{fields.name}: rotary positions with base {base} over a share of {turning} cannot be.")
+    found = {"base": base, "channels": channels, "scaling": kind, **choices}
     if kind != "none":
-        turned |= _scaled(fields, group, kind, (context, original or context), channels)
-    return Rotation(**turned)
+        found |= _scaled(fields, group, kind, (context, original or context), channels)
+    return Rotation(**found)
 
 
 def scaling(fields: Fields, layer_type: str = "") -> Fields:
