@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from model.registry import Registry
 from model.transformer import Transformer
 
 
+@runtime_checkable
 class Rates(Protocol):
     """The numbers an optimizer is made from."""
 
