@@ -13,6 +13,7 @@ import numpy as np
 
 from model.checkpoint import Entry, Loaded, catalogue, find, load
 from model.errors import HeadlightError, TextError
+from model.evaluation import command as evaluation
 from model.kernels import KERNELS
 from model.masks import parse
 from model.positions import POSITIONS
@@ -109,8 +110,19 @@ def train(arguments: list[str]) -> int:
     return training.main(arguments)
 
 
+def evaluate(arguments: list[str]) -> int:
+    """Measure a model on held-out texts and fill-in tests."""
+    return evaluation.evaluate(arguments)
+
+
+def card(arguments: list[str]) -> int:
+    """Write the measured part of a model card."""
+    return evaluation.card(arguments)
+
+
 VERBS: Registry[Callable[[list[str]], int]] = Registry(
-    "verb", {"trace": trace, "predict": predict, "models": models, "train": train}
+    "verb",
+    {"trace": trace, "predict": predict, "models": models, "train": train, "evaluate": evaluate, "card": card},
 )
 
 _KEPT = ("*.weights", "*.final", "logits")
