@@ -72,9 +72,9 @@ class Attention(nn.Module):
         q = tap("rotated_q", look.scheme.rotate(q, queries))
         k = tap("rotated_k", look.scheme.rotate(k, keys[-k.shape[2] :]))
         k, v = remember(k, v)
+        allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))  # first: an edit of scores may ask for it
         bias = tap("bias", look.scheme.bias(queries, keys)[None])[0]
         scores = tap("scores", self.kernel.score(q, repeat(k, self.shared), self.scale, bias))
-        allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))
         masked = tap("masked", self.kernel.mask(scores, allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))
         kept = functional.dropout(weights, self.dropout, self.training)
