@@ -97,7 +97,7 @@ def asked(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[i
     return tuple(place for place, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step(Trace):
     """One step of generation: the rows of the tokens read in it (`start` is the first), and the token then chosen."""
 
