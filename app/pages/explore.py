@@ -56,6 +56,7 @@ def _data(state: State, entry: Entry, question: Question) -> dict[str, Any]:
         "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
         "settings": settings,
         "examples": [asdict(example) for example in examples(entry.config)],
+        "sourced": entry.config.has_cross,
         "serial": serial(),
     }
 
