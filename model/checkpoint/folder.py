@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialized
 from torch import Tensor
 
 from model.config import Config
@@ -63,7 +63,7 @@ def save(
         for name, parameter in model.named_parameters()  # which gives a shared parameter once
     }
     unfinished = folder / f"{WEIGHTS}.part"
-    save_file(tensors, unfinished, metadata={"format": "pt"})
+    unfinished.write_bytes(serialized(tensors, metadata={"format": "pt"}))  # save_file would shut others out
     config = {"model_type": FORMAT, "dtype": dtype, **model.config.to_dict()}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
