@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from math import inf
 from typing import Any
 
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 POOLINGS = ("first", "mean", "max")
-_SIZES = (
-    "vocabulary", "context", "width", "layers", "encoder_layers", "heads", "key_value_heads",
-    "head_width", "value_width", "inner",
-)  # fmt: skip
-LARGEST = 2**31  # no size of any model comes near; keeps a hostile file from overflowing arithmetic
+# The largest of each size: no model comes near, and no hostile file makes a product overflow or a loop endless.
+_SIZES = {
+    "vocabulary": 2**31, "context": 2**31, "width": 2**20, "layers": 2**10, "encoder_layers": 2**10, "heads": 2**20,
+    "key_value_heads": 2**20, "head_width": 2**20, "value_width": 2**20, "inner": 2**20,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +69,10 @@ class Config:
 
         object.__setattr__(self, "masks", tuple(self.masks))
         object.__setattr__(self, "labels", tuple(self.labels))
-        for name in _SIZES:
+        for name, largest in _SIZES.items():
             size = getattr(self, name)
-            if type(size) is not int or not 0 <= size < LARGEST:
-                raise ConfigError(f"{name} is {size!r}; it must be a whole number below 2^31.")
+            if type(size) is not int or not 0 <= size <= largest:
+                raise ConfigError(f"{name} is {size!r}; it must be a whole number, at most {largest:,}.")
         if self.heads < 1:
             raise ConfigError(f"heads is {self.heads}; a model needs at least one.")
         if self.head_width == 0 and self.width % self.heads:
@@ -101,8 +102,12 @@ class Config:
             )
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
-        if self.norm_epsilon < 0.0:
-            raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must not be negative.")
+        if not 0.0 <= self.norm_epsilon < inf:
+            raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
+        if not 0.0 < self.rope_base < inf:
+            raise ConfigError(f"rope_base is {self.rope_base}; it must be a number above 0.")
+        if not 0 <= self.start_token < self.vocabulary:
+            raise ConfigError(f"start_token is {self.start_token}; it must be in the vocabulary of {self.vocabulary}.")
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -133,6 +138,9 @@ class Config:
         unknown = sorted(set(values) - set(known))
         if unknown:
             raise ConfigError(f"Unknown config fields: {', '.join(unknown)}. Known: {', '.join(sorted(known))}.")
+        missing = sorted(name for name, field in known.items() if field.default is MISSING and name not in values)
+        if missing:
+            raise ConfigError(f"The config misses {', '.join(missing)}.")
         return cls(**{name: _typed(name, str(known[name].type), value) for name, value in values.items()})
 
 
@@ -142,7 +150,7 @@ def _typed(name: str, kind: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
             return tuple(value)
     elif kind == "float":
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
             return float(value)
     elif type(value).__name__ == kind:
         return value
