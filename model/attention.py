@@ -73,7 +73,7 @@ class Attention(nn.Module):
         k = tap("rotated_k", look.scheme.rotate(k, keys[-k.shape[2] :]))
         k, v = remember(k, v)
         allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))  # first: an edit of scores may ask for it
-        bias = tap("bias", look.scheme.bias(queries, keys)[None])[0]
+        bias = tap("bias", look.scheme.bias(queries, keys)[None].to(q.dtype))[0]
         scores = tap("scores", self.kernel.score(q, repeat(k, self.shared), self.scale, bias))
         masked = tap("masked", self.kernel.mask(scores, allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))

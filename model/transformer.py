@@ -110,7 +110,7 @@ class Stack(nn.Module):
         if memory is not None:
             pair = Pair(queries, torch.arange(memory.shape[1], device=device), memory_real)
             across = Look(self.unplaced, pair, combine(("padding",), pair))
-        added = tap("positions", self.position.embed(queries)[None])
+        added = tap("positions", self.position.embed(queries)[None].to(embedded.dtype))
         x = self.dropout(self.embedding_norm(tap("embedding", embedded) + added))
         for layer, block in enumerate(self.blocks):
             remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32") ->
     with torch.device("meta"):
         model = Transformer(config)
     model.load_state_dict(_weights(folder, model, choose_device(device), _dtype(dtype)), assign=True)
+    model.tie()
     card = folder / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     return Loaded(model.requires_grad_(False).eval(), tokenizer, text)
@@ -78,7 +80,7 @@ def read_config(folder: Path) -> Config:
         values: Any = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except OSError as error:
         raise CheckpointError(f"{folder.name or folder} is no checkpoint: it holds no readable {CONFIG}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder.name}: its {CONFIG} is no JSON: {error}.") from error
     if not isinstance(values, dict) or values.get("model_type") != FORMAT:
         kind = values.get("model_type") if isinstance(values, dict) else None
@@ -88,7 +90,7 @@ def read_config(folder: Path) -> Config:
     fields = {name: value for name, value in values.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
-    except (ConfigError, TypeError) as error:
+    except ConfigError as error:
         raise CheckpointError(f"{folder.name}: {error}") from error
 
 
@@ -96,9 +98,10 @@ def choose_device(device: str = "auto") -> torch.device:
     """`auto` is CUDA where there is one, else Apple's MPS, else the CPU. Raises CheckpointError for any that is not."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(device.partition(":")[0], False):
-        known = ", ".join(["auto", *(name for name, present in there.items() if present)])
+    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    match = re.fullmatch(r"(\w+)(?::(\d{1,9}))?", device, re.ASCII)
+    if not match or int(match[2] or 0) >= there.get(match[1], 0):
+        known = ", ".join(["auto", *(name for name, count in there.items() if count)])
         raise CheckpointError(f"There is no device {device!r} here; possible are {known}.")
     return torch.device(device)
 
