@@ -36,7 +36,7 @@ class Shelf:
         if not (place / DONE).is_file():
             texts = self._texts(self.tokenizer.start_id)
             self.say(f"Counting runs of {ORDER} in {sum(len(text.ids) for text in texts) / 1e6:.1f} M tokens ...")
-            ids = np.concatenate([text.ids for text in texts])
+            ids = np.concatenate([text.ids for text in texts]).astype(np.int64)
             masses = np.concatenate([np.full(len(text.ids), text.weight) for text in texts])
             kneser_ney.count(ids, masses, self.tokenizer.size, ORDER).save(place)
             self._finish(place)

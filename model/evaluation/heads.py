@@ -38,10 +38,15 @@ class Finding:
 
 
 def findings(loaded: Loaded, sentences: Sequence[str] = SENTENCES, top: int = 3) -> tuple[Finding, ...]:
-    """One finding for each metric that these sentences give occasion to; of `entropy` the narrowest heads."""
+    """One finding for each metric that these sentences give occasion to; of `entropy` the narrowest heads.
+
+    A sentence longer than the model's context is left out.
+    """
+    room = loaded.model.config.context
+    sentences = [sentence for sentence in sentences if len(loaded.tokenizer.encode(sentence).ids) <= room]
     measured = [head_metrics(run(loaded.model, loaded.tokenizer, sentence)) for sentence in sentences]
     found = []
-    for metric in METRICS:
+    for metric in METRICS if sentences else ():
         values = np.stack([each[metric] for each in measured])
         if not np.isnan(values).all():
             found.append(_finding(metric, values, sentences, top))

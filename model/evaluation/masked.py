@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -56,6 +56,7 @@ class Questions:
         return int((self.targets >= 0).sum())
 
 
+@runtime_checkable
 class Guesser(Protocol):
     """Whatever can say how likely each token is at each hidden place."""
 

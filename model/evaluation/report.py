@@ -19,7 +19,7 @@ from model.evaluation.sides import TwoSided
 from model.training.data import Say, Source, encode
 from model.transformer import require_top
 
-Numbers = dict[str, float]
+Numbers = dict[str, float | int]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def markdown(report: Report) -> str:
     return "\n".join(lines)
 
 
-def number(what: str, value: float) -> str:
+def number(what: str, value: float | int) -> str:
     """A number as its kind is read: counts whole, shares in percent."""
     if what in ("tokens", "bytes", "asked"):
         return f"{value:,.0f}"

@@ -28,6 +28,7 @@ SEEN: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {
     (-2, -1, 1, 2): ((-2, -1, 1), (-1, 1, 2)),
 }
 WHOLE = (-2, -1, 1, 2)
+Stream = Int[np.ndarray, " stream"]  # sequences one after the other, edges between them
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class TwoSided:
     """
 
     size: int
-    contexts: dict[tuple[int, ...], Numbers]
+    contexts: dict[tuple[int, ...], np.ndarray]
     tables: dict[tuple[int, ...], Table]
 
     def scores(self, questions: Questions) -> Float[np.ndarray, "asked token"]:
@@ -66,7 +67,7 @@ class TwoSided:
         """The same counts without any context."""
         return Unigram(self._likely({offsets: 0 if offsets == () else -1 for offsets in SEEN}).astype(np.float32))
 
-    def _found(self, stream: Numbers, places: Numbers, offsets: tuple[int, ...]) -> Numbers:
+    def _found(self, stream: Stream, places: Numbers, offsets: tuple[int, ...]) -> Numbers:
         """Which known context stands around each place; -1 for one that was never seen."""
         known, wanted = self.contexts[offsets], packed(stream, places, offsets, self.size)
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
@@ -98,7 +99,7 @@ class TwoSided:
         return cls(size, contexts, tables)
 
 
-def packed(stream: Numbers, places: Numbers, offsets: tuple[int, ...], size: int) -> Numbers:
+def packed(stream: Stream, places: Numbers, offsets: tuple[int, ...], size: int) -> Numbers:
     """The tokens at some distances from each place, as one number."""
     number = np.zeros(len(places), dtype=np.int64)
     for offset in offsets:
@@ -106,7 +107,7 @@ def packed(stream: Numbers, places: Numbers, offsets: tuple[int, ...], size: int
     return number
 
 
-def _stream(questions: Questions, size: int) -> tuple[Numbers, Numbers]:
+def _stream(questions: Questions, size: int) -> tuple[Stream, Numbers]:
     """The questions' rows one after the other, edges between them, and where the hidden tokens are."""
     hidden = questions.targets >= 0
     tokens = np.where(hidden, size + 1, questions.ids)
@@ -134,7 +135,7 @@ def count(texts: Sequence[Tokens], size: int) -> TwoSided:
 
 
 def _counted(
-    stream: Numbers, places: Numbers, mass: Float[np.ndarray, " n"], offsets: tuple[int, ...], size: int
+    stream: Stream, places: Numbers, mass: Float[np.ndarray, " n"], offsets: tuple[int, ...], size: int
 ) -> tuple[Int[np.ndarray, " context"], Table]:
     """The contexts of one kind, and the table of the tokens seen in each."""
     radix = size + 2
