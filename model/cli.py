@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -88,7 +89,7 @@ def predict(arguments: list[str]) -> int:
         }
         for place in places
     ]
-    print(json.dumps(answers, ensure_ascii=False) if options.json else _told(answers))
+    print(json.dumps(answers) if options.json else _told(answers))  # ASCII, so that no terminal's encoding matters
     return 0
 
 
@@ -126,10 +127,18 @@ VERBS: Registry[Callable[[list[str]], int]] = Registry(
 )
 
 _KEPT = ("*.weights", "*.final", "logits")
+_WORDS = ("language", "masked-language")  # tops whose logits are over the vocabulary
+
+
+class _Parser(argparse.ArgumentParser):
+    """Its complaint is one sentence, as every other is."""
+
+    def error(self, message: str) -> NoReturn:
+        raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
 def _parser(verb: str, action: Callable[[list[str]], int]) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return _Parser(
         prog=f"headlight {verb}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
     )
 
@@ -149,7 +158,9 @@ def _open(options: argparse.Namespace) -> Loaded:
 
 
 def _require_language(model: Transformer) -> None:
-    if model.config.top not in ("language", "masked-language") or model.config.has_cross:
+    if model.config.has_cross:
+        raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
+    if model.config.top not in _WORDS:
         raise TextError(f"This model predicts no words of a text: its top is {model.config.top!r}.")
 
 
@@ -164,8 +175,8 @@ def _arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["cross_attention"] = traced.attention("cross")
     else:
         arrays["attention"] = traced.attention()
-    arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
-    if traced.logits is not None:
+        arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
+    if traced.logits is not None and traced.config.top in _WORDS:
         arrays["logits"] = traced.logits
     return arrays
 
@@ -199,7 +210,7 @@ def _line(entry: Entry) -> str:
 
 
 def _positive(word: str) -> int:
-    if not word.isdigit() or int(word) < 1:
+    if not word.isdecimal() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
     return int(word)
 
