@@ -34,15 +34,27 @@ class Shelf:
         self.budget = budget
         self.size = 0
         self.traces: OrderedDict[Key, Trace] = OrderedDict()
+        self.making: dict[Key, Lock] = {}
         self.lock = Lock()
 
     def get(self, key: Key, make: Callable[[], Trace]) -> Trace:
-        """The trace of a question, made now if it is not here."""
+        """The trace of a question, made now if it is not here; who asks the same meanwhile waits for it."""
+        with self.lock:
+            making = self.making.setdefault(key, Lock())
+        try:
+            with making:
+                return self._here(key) or self._keep(key, make())
+        finally:
+            with self.lock:
+                self.making.pop(key, None)
+
+    def _here(self, key: Key) -> Trace | None:
         with self.lock:
             if key in self.traces:
                 self.traces.move_to_end(key)
-                return self.traces[key]
-        trace = make()
+            return self.traces.get(key)
+
+    def _keep(self, key: Key, trace: Trace) -> Trace:
         with self.lock:
             if key not in self.traces:
                 self.traces[key] = trace

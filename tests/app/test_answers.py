@@ -1,5 +1,9 @@
 """The cache, and what the page knows about models."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
+
 from app.answers import exchanged
 from app.cached import KEPT, Shelf, trace, value, weight
 from app.source import parts
@@ -8,6 +12,7 @@ from model.config import Config
 from model.kernels import KERNELS
 from model.masks import MASKS
 from model.positions import POSITIONS
+from model.trace import Trace
 
 
 def test_equal_questions_share_one_trace() -> None:
@@ -30,6 +35,26 @@ def test_the_shelf_gives_the_oldest_away() -> None:
         shelf.get((question, KEPT, 0), lambda made=made: made)  # type: ignore[misc]
     assert [key[0] for key in shelf.traces] == questions[2:]
     assert shelf.size == weight(traces[2]) + weight(traces[3])
+
+
+def test_the_same_question_asked_twice_at_once_is_computed_once() -> None:
+    shelf, made, question = Shelf(), trace(Question("next", "the cat")), Question("next", "asked by many")
+    begun: list[int] = []
+    arrived = Barrier(4)
+
+    def make() -> Trace:
+        begun.append(1)
+        sleep(0.05)  # long enough for the others to find it under way
+        return made
+
+    def ask(_: int) -> Trace:
+        arrived.wait()
+        return shelf.get((question, KEPT, 0), make)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(answer is made for answer in pool.map(ask, range(4)))
+    assert begun == [1]
+    assert not shelf.making
 
 
 def test_only_what_differs_is_called_exchanged() -> None:
