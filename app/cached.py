@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,8 @@ import numpy as np
 
 from app.state import Question
 from model.checkpoint import Entry, Loaded, catalogue, find, load
-from model.checkpoint.folder import choose_device
+from model.checkpoint.catalogue import VARIABLE
+from model.checkpoint.folder import WEIGHTS, choose_device
 from model.errors import CheckpointError
 from model.masks import parse
 from model.run import run
@@ -32,15 +34,27 @@ class Shelf:
         self.budget = budget
         self.size = 0
         self.traces: OrderedDict[Key, Trace] = OrderedDict()
+        self.making: dict[Key, Lock] = {}
         self.lock = Lock()
 
     def get(self, key: Key, make: Callable[[], Trace]) -> Trace:
-        """The trace of a question, made now if it is not here."""
+        """The trace of a question, made now if it is not here; who asks the same meanwhile waits for it."""
+        with self.lock:
+            making = self.making.setdefault(key, Lock())
+        try:
+            with making:
+                return self._here(key) or self._keep(key, make())
+        finally:
+            with self.lock:
+                self.making.pop(key, None)
+
+    def _here(self, key: Key) -> Trace | None:
         with self.lock:
             if key in self.traces:
                 self.traces.move_to_end(key)
-                return self.traces[key]
-        trace = make()
+            return self.traces.get(key)
+
+    def _keep(self, key: Key, trace: Trace) -> Trace:
         with self.lock:
             if key not in self.traces:
                 self.traces[key] = trace
@@ -82,13 +96,13 @@ def devices() -> tuple[str, ...]:
 
 def loaded(model: str, device: str = "auto") -> Loaded:
     """A model of the catalogue, opened once. Raises CheckpointError for any other name, paths included."""
-    folder = find(model, paths=False)
+    folder = _folder(model)
     return _loaded(folder, _stamp(folder), device)
 
 
 def wired(question: Question) -> Transformer:
     """The model a question is for, with the parts that the question exchanges."""
-    folder = find(question.model, paths=False)
+    folder = _folder(question.model)
     parts = (question.masks, question.position, question.kernel, question.scale)
     return _wired(folder, _stamp(folder), question.device, *parts)
 
@@ -102,8 +116,7 @@ def trace(question: Question, keep: tuple[str, ...] = KEPT) -> Trace:
         edits, masked = question.edits, question.masked
         return run(model, tokenizer, question.text, edits, source=source, masked=masked, keep=keep)
 
-    stamp = _stamp(find(question.model, paths=False))
-    return shelf().get((question, keep, stamp), make)
+    return shelf().get((question, keep, _stamp(_folder(question.model))), make)
 
 
 def value(question: Question, path: str) -> np.ndarray:
@@ -123,9 +136,23 @@ def wiring(question: Question) -> Question:
     return replace(question, text="", source="", edits=(), masked=())
 
 
+def _folder(model: str) -> Path:
+    """Where a model of the catalogue lies; looked up once, for reading the catalogue takes as long as a small model."""
+    folder = _found(model, os.environ.get(VARIABLE, ""))
+    if not (folder / WEIGHTS).is_file():  # removed meanwhile
+        _found.cache_clear()
+        folder = _found(model, os.environ.get(VARIABLE, ""))
+    return folder
+
+
+@lru_cache(maxsize=64)
+def _found(model: str, folders: str) -> Path:
+    return find(model, paths=False)
+
+
 def _stamp(folder: Path) -> int:
     """When the weights were last written: a model trained anew is not the one that was opened."""
-    return (folder / "model.safetensors").stat().st_mtime_ns
+    return (folder / WEIGHTS).stat().st_mtime_ns
 
 
 @lru_cache(maxsize=4)

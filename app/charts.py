@@ -11,6 +11,8 @@ from model.shapes import Float
 
 CIVIDIS = "Cividis"
 BEAM, SHADE = "#e0951f", "#8d97a8"
+# Told apart with every kind of colour vision (Okabe and Ito 2008), the order changed to begin with our own two.
+LINES = ("#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100")
 CLEAR = "rgba(0,0,0,0)"
 LONGEST = 18  # characters of a tick label
 
@@ -106,9 +108,10 @@ def curves(
                 y=values.astype(np.float32),
                 name=name,
                 mode="lines",
+                line={"color": LINES[place % len(LINES)], "width": 2},
                 hovertemplate=f"{across} %{{x}}<br>{down} %{{y:.4f}}<extra>{name}</extra>",
             )
-            for name, values in lines
+            for place, (name, values) in enumerate(lines)
         ]
     )
     figure.update_xaxes(title=across)

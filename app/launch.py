@@ -8,12 +8,12 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import sleep
 
-SCRIPT = Path(__file__).parent / "main.py"
+SCRIPT = Path(__file__).parent / "script" / "headlight.py"
 MODELS = "HEADLIGHT_MODELS"
 PORT = 8501
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Before torch is imported: where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
     # One thread for each question is steady, and several visitors still use all cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    options = _parser().parse_args(given[1:] if given[:1] == ["app"] else given)
+    options = _parser({"-h", "--help"} & set(given)).parse_args(given[1:] if given[:1] == ["app"] else given)
     problem = _folders(options.models) or _busy(options.host, options.port)
     if problem:
         print(f"headlight: {problem}", file=sys.stderr)
@@ -36,13 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _serve(options.host, options.port, options.browser)
 
 
-def _parser() -> argparse.ArgumentParser:
-    from model.cli import usage
-
+def _parser(asked_help: Collection[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="headlight",
         description="Opens a page that shows what every attention head of a transformer looks at.",
-        epilog=usage(),
+        epilog=_other_verbs() if asked_help else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
@@ -53,6 +51,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"headlight {_version()}")
     return parser
+
+
+def _other_verbs() -> str:
+    from model.cli import usage  # which imports all that trains and exports; the page needs none of it
+
+    return usage()
 
 
 def _port(text: str) -> int:

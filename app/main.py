@@ -61,7 +61,3 @@ def _facts(entry: Entry) -> str:
     layers = f"{config.encoder_layers} + {config.layers}" if config.has_cross else f"{config.layers}"
     kind = config.architecture.capitalize()
     return f"{kind} · {layers} layers × {config.heads} heads · {config.context} tokens"
-
-
-if __name__ == "__main__":
-    main()

@@ -119,10 +119,10 @@ class Attention(nn.Module):
         q = tap("rotated_q", look.scheme.rotate(q, queries))
         k = tap("rotated_k", look.scheme.rotate(k, keys[-k.shape[2] :]))
         k, v = remember(k, v)
+        allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))  # first: an edit of scores may ask for it
         related = look.scheme.relate(q, repeat(k, self.shared), self.places, -look.pair.distance) * self.scale
-        bias = tap("bias", look.scheme.bias(queries, keys)[None] + related)
+        bias = tap("bias", (look.scheme.bias(queries, keys)[None] + related).to(q.dtype))
         scores = tap("scores", soft_cap(self.kernel.score(q, repeat(k, self.shared), self.scale, bias), self.cap))
-        allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))
         masked = tap("masked", self.kernel.mask(scores, allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))
         kept = functional.dropout(weights, self.dropout, self.training)

@@ -47,7 +47,7 @@ class Distances:
 
 @dataclass(frozen=True, kw_only=True)
 class Slopes:
-    """How ALiBi's bias is counted: multiplied by `scale`, and each place in bfloat16 where `rounded`, as Falcon does."""
+    """How ALiBi's bias is counted: multiplied by `scale`, and in bfloat16 where `rounded`, as Falcon does."""
 
     scale: float = 1.0
     rounded: bool = False

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from model.checkpoint import Entry, Loaded, catalogue, find, load
 from model.errors import HeadlightError, TextError
+from model.evaluation import command as evaluation
 from model.kernels import KERNELS
 from model.masks import parse
 from model.positions import POSITIONS
@@ -87,7 +89,7 @@ def predict(arguments: list[str]) -> int:
         }
         for place in places
     ]
-    print(json.dumps(answers, ensure_ascii=False) if options.json else _told(answers))
+    print(json.dumps(answers) if options.json else _told(answers))  # ASCII, so that no terminal's encoding matters
     return 0
 
 
@@ -109,15 +111,34 @@ def train(arguments: list[str]) -> int:
     return training.main(arguments)
 
 
+def evaluate(arguments: list[str]) -> int:
+    """Measure a model on held-out texts and fill-in tests."""
+    return evaluation.evaluate(arguments)
+
+
+def card(arguments: list[str]) -> int:
+    """Write the measured part of a model card."""
+    return evaluation.card(arguments)
+
+
 VERBS: Registry[Callable[[list[str]], int]] = Registry(
-    "verb", {"trace": trace, "predict": predict, "models": models, "train": train}
+    "verb",
+    {"trace": trace, "predict": predict, "models": models, "train": train, "evaluate": evaluate, "card": card},
 )
 
 _KEPT = ("*.weights", "*.final", "logits")
+_WORDS = ("language", "masked-language")  # tops whose logits are over the vocabulary
+
+
+class _Parser(argparse.ArgumentParser):
+    """Its complaint is one sentence, as every other is."""
+
+    def error(self, message: str) -> NoReturn:
+        raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
 def _parser(verb: str, action: Callable[[list[str]], int]) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return _Parser(
         prog=f"headlight {verb}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
     )
 
@@ -137,7 +158,9 @@ def _open(options: argparse.Namespace) -> Loaded:
 
 
 def _require_language(model: Transformer) -> None:
-    if model.config.top not in ("language", "masked-language") or model.config.has_cross:
+    if model.config.has_cross:
+        raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
+    if model.config.top not in _WORDS:
         raise TextError(f"This model predicts no words of a text: its top is {model.config.top!r}.")
 
 
@@ -152,9 +175,10 @@ def _arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["cross_attention"] = traced.attention("cross")
     else:
         arrays["attention"] = traced.attention()
-    arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
     if traced.logits is not None:
         arrays["logits"] = traced.logits
+    if not traced.source or traced.logits is None:  # what a bare model answers with
+        arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
     return arrays
 
 
@@ -187,7 +211,7 @@ def _line(entry: Entry) -> str:
 
 
 def _positive(word: str) -> int:
-    if not word.isdigit() or int(word) < 1:
+    if not word.isdecimal() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
     return int(word)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -14,11 +15,12 @@ POOLINGS = ("first", "mean", "max", "last")
 BIASES = ("query", "key", "value", "output", "gate", "rise", "fall", "norm", "transform")
 PROJECTED = ("none", "tokens", "all")
 TRANSFORMS = ("none", "dense", "dense-norm")
-_SIZES = (
-    "vocabulary", "context", "width", "layers", "encoder_layers", "heads", "encoder_heads", "key_value_heads",
-    "head_width", "value_width", "inner", "encoder_inner",
-)  # fmt: skip
-LARGEST = 2**31  # no size of any model comes near; keeps a hostile file from overflowing arithmetic
+# The largest of each size: no model comes near, and no hostile file makes a product overflow or a loop endless.
+_SIZES = {
+    "vocabulary": 2**31, "context": 2**31, "width": 2**20, "layers": 2**10, "encoder_layers": 2**10, "heads": 2**20,
+    "encoder_heads": 2**20, "key_value_heads": 2**20, "head_width": 2**20, "value_width": 2**20, "inner": 2**20,
+    "encoder_inner": 2**20,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +91,10 @@ class Config:
 
         for name in ("masks", "labels", "biases"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in _SIZES:
+        for name, largest in _SIZES.items():
             size = getattr(self, name)
-            if type(size) is not int or not 0 <= size < LARGEST:
-                raise ConfigError(f"{name} is {size!r}; it must be a whole number below 2^31.")
+            if type(size) is not int or not 0 <= size <= largest:
+                raise ConfigError(f"{name} is {size!r}; it must be a whole number, at most {largest:,}.")
         if self.heads < 1:
             raise ConfigError(f"heads is {self.heads}; a model needs at least one.")
         if self.head_width == 0 and self.width % self.heads:
@@ -126,8 +128,12 @@ class Config:
             raise ConfigError(f"{self.rotation.channels} channels are to turn, but a head has {self.head_width}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
-        if self.norm_epsilon < 0.0:
-            raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must not be negative.")
+        if not 0.0 <= self.norm_epsilon < inf:
+            raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
+        if not 0.0 < self.rotation.base < inf:
+            raise ConfigError(f"rotation.base is {self.rotation.base}; it must be a number above 0.")
+        if not 0 <= self.start_token < self.vocabulary:
+            raise ConfigError(f"start_token is {self.start_token}; it must be in the vocabulary of {self.vocabulary}.")
 
     def _check_layers(self) -> None:
         for field in fields(self.by_layer):
@@ -212,10 +218,13 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
         unknown = sorted(set(value) - set(hints))
         if unknown:
             raise ConfigError(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(hints))}.")
+        missing = sorted(each.name for each in fields(kind) if each.default is MISSING and each.name not in value)
+        if missing:
+            raise ConfigError(f"The {name} misses {', '.join(missing)}.")
         return kind(**{field: _typed(field, hints[field], item) for field, item in value.items()})
     if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
         return tuple(_typed(name, get_args(kind)[0], item) for item in value)
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
     if isinstance(kind, type) and type(value) is kind:
         return value

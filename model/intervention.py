@@ -25,20 +25,22 @@ from model.trace import SITES, Site, site_of
 _FORM = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _AXIS = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
 _HELP = "An edit reads PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
+LARGEST = 1e38  # what 32 bits hold
 Range = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
 class Region:
-    """The selected values, which of them the mask allows (pairs of tokens only), and their site."""
+    """The selected values, the same of all tokens, which the mask allows (pairs of tokens only), and their site."""
 
     values: Tensor
+    everywhere: Tensor
     allowed: Tensor | None
     site: Site
 
 
 def _set(region: Region, number: float) -> Tensor:
-    return torch.full_like(region.values, number)
+    return torch.full_like(region.values, number, dtype=torch.float32)
 
 
 def _scale(region: Region, number: float) -> Tensor:
@@ -50,11 +52,12 @@ def _add(region: Region, number: float) -> Tensor:
 
 
 def _mean(region: Region, number: float) -> Tensor:
-    """Pairs: each row's average over its allowed keys. All else: the average over the tokens."""
+    """Pairs: each row's average over its allowed keys. All else: the average over all tokens, selected or not."""
     values = region.values
+    if not values.is_floating_point():
+        raise EditError("mean averages numbers, and a mask has none; set its cells to 0 or 1.")
     if region.allowed is None:
-        tokens = next(axis for axis, name in enumerate(region.site.axes, 1) if name in ("pos", "query"))
-        return values.mean(tokens, keepdim=True).expand_as(values)
+        return region.everywhere.mean(token_axis(region.site), keepdim=True).expand_as(values)
     total = values.masked_fill(~region.allowed, 0.0).sum(-1, keepdim=True)
     average = total / region.allowed.sum(-1, keepdim=True).clamp(min=1)
     return torch.where(region.allowed, average, values)
@@ -138,23 +141,25 @@ class Intervention:
         tokens that are not there yet, or no longer, are passed over.
         """
         site = site_of(path)
-        region = (slice(None), *self._slices(path, site, value, start))
-        cells = allowed[region] if allowed is not None and site.axes[-1] == "key" else None
+        index = (slice(None), *self._slices(path, site, value, start))
+        tokens = token_axis(site)
+        everywhere = value[(*index[:tokens], slice(None), *index[tokens + 1 :])]
+        cells = allowed[index] if allowed is not None and site.axes[-1] == "key" else None
         edited = value.clone()
-        result = EDITS[self.operation].apply(Region(value[region], cells, site), self.number)
-        edited[region] = result.to(value.dtype)
+        result = EDITS[self.operation].apply(Region(value[index], everywhere, cells, site), self.number)
+        edited[index] = _fitted(result, value[index])
         return edited
 
     def _slices(self, path: str, site: Site, value: Tensor, start: int | None) -> list[slice]:
         slices = []
         for axis, (name, (first, end)) in enumerate(zip(site.axes, self.index, strict=False), 1):
-            grows = start is not None and name in ("pos", "query", "key")
-            if not grows and not first < (first + 1 if end is None else end) <= value.shape[axis]:
-                asked = first if end in (None, first + 1) else f"{first} to {(end or 0) - 1}"
+            grows = start is not None and name in ("pos", "query", "key") and not _of_source(path, site, name)
+            if not grows and (first + 1 if end is None else end) > value.shape[axis]:
+                asked = first if end in (None, first + 1) else f"{first} to {end - 1}"
                 raise EditError(
                     f"The edit {self} asks for {name} {asked}, but {path} has {value.shape[axis]}, counted from 0."
                 )
-            shift = start if start is not None and name in ("pos", "query") else 0
+            shift = start if start is not None and grows and name != "key" else 0
             slices.append(slice(max(0, first - shift), None if end is None else max(0, end - shift)))
         return slices
 
@@ -179,6 +184,8 @@ class Edits:
                 self.made.add(intervention)
         if site == "mask":
             self._allowed[part] = value
+        if site in ("final", "logits") and self.interventions and not value.isfinite().all():
+            raise EditError("With these edits the numbers grow past what a model can compute with; use smaller ones.")
         return value
 
     def require_all(self) -> None:
@@ -191,13 +198,37 @@ class Edits:
                 )
 
 
+def token_axis(site: Site) -> int:
+    """Which axis of a value with its batch counts the tokens that are computed (queries, not keys)."""
+    return next(axis for axis, name in enumerate(site.axes, 1) if name in ("pos", "query"))
+
+
+def _of_source(path: str, site: Site, name: str) -> bool:
+    """Whether an axis of tokens counts the source's: what cross-attention looks at is all there from the start."""
+    return ".cross." in path and (name == "key" or site.axes[0] == "key_value_head")
+
+
+def _fitted(result: Tensor, before: Tensor) -> Tensor:
+    """In the value's own type and short of infinity, and of the lowest number unless that was there before.
+
+    The lowest number marks forbidden cells; a score that an edit makes huge must not look like one.
+    """
+    if before.is_floating_point():
+        limit = torch.finfo(before.dtype).max / 2
+        result = torch.where(result == before, before, result.clamp(-limit, limit))
+    return result.to(before.dtype)
+
+
 def _range(part: str, text: str) -> Range:
     match = _AXIS.fullmatch(part)
     if not match:
         raise EditError(f"{part!r} in {text!r} is no index; write a number, a range such as 2:5, or ':'.")
     if match[1]:
         return int(match[1]), int(match[1]) + 1
-    return int(match[2] or 0), int(match[3]) if match[3] else None
+    first, end = int(match[2] or 0), int(match[3]) if match[3] else None
+    if end is not None and end <= first:
+        raise EditError(f"The range {part!r} in {text!r} is empty; 2:5 means 2, 3 and 4.")
+    return first, end
 
 
 def _number(word: str, text: str) -> float:
@@ -205,6 +236,6 @@ def _number(word: str, text: str) -> float:
         number = float(word)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
-        raise EditError(f"{word!r} in {text!r} is no finite number. {_HELP}")
+    if not abs(number) <= LARGEST:
+        raise EditError(f"{word!r} in {text!r} is no number between -{LARGEST:g} and {LARGEST:g}. {_HELP}")
     return number

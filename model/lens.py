@@ -69,28 +69,33 @@ def _first(text: Encoded) -> Cells:
 
 
 def _same_word(text: Encoded) -> Cells:
-    """Other places of the same word; capital or not, and with or without a space before it, it is the same."""
+    """Other places of the same word; capital or not, and with or without a space before it, it is the same.
+
+    Marks are no words: a comma that looks at a comma does not count, nor does what follows one.
+    """
     words = np.array([piece.strip().casefold() for piece in text.pieces])
-    same: Cells = (words[:, None] == words[None, :]) & (words != "") & ~_itself(text)
+    same: Cells = (words[:, None] == words[None, :]) & (words != "") & ~_marks(text) & ~_itself(text)
     return same
 
 
 def _repeated(text: Encoded) -> Cells:
     """The token after an earlier place of this token: what an induction head copies."""
     ids = np.array(text.ids)
-    earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special)
+    earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special) & ~_marks(text)
     return np.pad(earlier, ((0, 0), (1, 0)))[:, :-1]
 
 
 def _punctuation(text: Encoded) -> Cells:
     """Marks such as . , ! at another place than the query's own."""
-    marks = np.array([_is_mark(piece.strip()) for piece in text.pieces], dtype=bool) & ~np.array(text.special)
-    cells: Cells = ~_itself(text) & marks
+    cells: Cells = ~_itself(text) & _marks(text)
     return cells
 
 
-def _is_mark(piece: str) -> bool:
-    return bool(piece) and all(unicodedata.category(character).startswith("P") for character in piece)
+def _marks(text: Encoded) -> Bool[np.ndarray, " key"]:
+    """Which tokens are punctuation and nothing else."""
+    kinds = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.pieces]
+    special = zip(kinds, text.special, strict=True)
+    return np.array([kind == {"P"} and not added for kind, added in special], dtype=bool)
 
 
 def _special(text: Encoded) -> Cells:

@@ -98,7 +98,7 @@ def asked(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[i
     return tuple(place for place, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step(Trace):
     """One step of generation: the rows of the tokens read in it (`start` is the first), and the token then chosen."""
 
@@ -128,7 +128,7 @@ def generate(
     """
     if model.config.top != "language":
         raise TextError("This model does not continue a text: it has no next-token head.")
-    draw = _sampler(temperature, top_k, top_p, seed)
+    draw = sampler(temperature, top_k, top_p, seed)
     encoded, read = encode(model, tokenizer, text), _source(model, tokenizer, source)
     edits = _parsed(interventions)
     cached = "causal" in model.config.masks and all(EDITS[edit.operation].one_row for edit in edits)
@@ -153,16 +153,18 @@ def generate(
         encoded = tokenizer.describe((*encoded.ids, chosen), encoded.text + tokenizer.piece(chosen))
 
 
-def _sampler(temperature: float, top_k: int | None, top_p: float | None, seed: int | None) -> Callable[[Tensor], int]:
-    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+def sampler(temperature: float, top_k: int | None, top_p: float | None, seed: int | None) -> Callable[[Tensor], int]:
+    """Draws a token from logits, with a chance of its own: the same seed gives the same tokens."""
+    if not temperature >= 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
         raise TextError("temperature must be 0 or more, top_k at least 1, and top_p above 0 and at most 1.")
     generator = torch.Generator()
-    generator.seed() if seed is None else generator.manual_seed(seed)
+    generator.seed() if seed is None else generator.manual_seed(seed % 2**63)
 
     def draw(logits: Tensor) -> int:
         if temperature == 0:
             return int(logits.argmax())
-        ranked, tokens = (logits / temperature).softmax(-1).sort(descending=True, stable=True)
+        # The best logit becomes 0, so that even the smallest temperature makes nothing infinite but what has no chance.
+        ranked, tokens = ((logits - logits.max()) / temperature).softmax(-1).sort(descending=True, stable=True)
         keep = torch.ones_like(ranked, dtype=torch.bool)
         if top_k is not None:
             keep[top_k:] = False

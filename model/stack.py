@@ -142,7 +142,7 @@ class Stack(nn.Module):
             pair = Pair(queries, torch.arange(memory.shape[1], device=device), memory_real)
             across = Look(self.unplaced, pair, combine(("padding",), pair))
         x = tap("embedding", self.widen_tokens(embedded))
-        x = x + tap("positions", self.position.embed(queries)[None])
+        x = x + tap("positions", self.position.embed(queries)[None].to(embedded.dtype))
         x = self.dropout(self.widen(self.embedding_norm(x)))
         for layer, (block, look) in enumerate(zip(self.blocks, looks, strict=True)):
             remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before

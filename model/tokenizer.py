@@ -119,7 +119,7 @@ class Tokenizer:
         return self.backend.decode(numbers, skip_special_tokens=True)
 
     def piece(self, number: int) -> str:
-        """What one token stands for, spaces included; half a character shows as U+FFFD, an unused number as [number]."""
+        """What one token stands for, spaces included; half a character is U+FFFD, an unused number is [number]."""
         number = int(number)
         token = self.backend.id_to_token(number) if 0 <= number < self.size else None
         if token is None:
@@ -158,7 +158,7 @@ def _from_bytes(token: str, step: dict[str, Any]) -> str:
 
 
 def _byte_of(character: str) -> int:
-    """The byte that a character of GPT-2's byte alphabet stands for: printable Latin-1 is itself, the rest is shifted."""
+    """The byte behind a character of GPT-2's byte alphabet: printable Latin-1 is itself, the rest is shifted."""
     code = ord(character)
     if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:
         return code

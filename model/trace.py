@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from model.config import Config
-from model.errors import EditError
+from model.errors import EditError, TextError
 from model.registry import Registry
 from model.shapes import Float, Shaped
 from model.tokenizer import Encoded
@@ -77,7 +77,7 @@ def site_of(path: str) -> Site:
     return SITES[path.rpartition(".")[2]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # itself and no other: comparing all its numbers means nothing
 class Trace:
     """All that one run did, as read-only NumPy arrays without a batch axis; safe to keep and to share.
 
@@ -123,7 +123,11 @@ class Trace:
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
         """The whole vocabulary's probabilities at one position: softmax of the logits."""
-        logits = self["logits"][position].astype(np.float64)
+        rows = self["logits"]
+        length = len(rows)
+        if not -length <= position < length:
+            raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
+        logits = rows[position].astype(np.float64)
         powers = np.exp(logits - logits.max())
         shares: np.ndarray = (powers / powers.sum()).astype(np.float32)
         return shares

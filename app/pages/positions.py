@@ -65,9 +65,8 @@ def _added(waves: Waves, added: np.ndarray) -> None:
         st.plotly_chart(figure, key="added_chart")
     with right:
         st.subheader("Channels as waves")
-        width = added.shape[1]
-        offered = [0, 1, *range(8, width, max(width // 16, 1))]
-        chosen = st.multiselect("Channels", sorted(set(offered)), default=sorted(set(offered))[:4], key="channels")
+        offered = _spread(added.shape[1])
+        chosen = st.pills("Channels", offered, selection_mode="multi", default=offered[2::2][:4], key="channels")
         lines = [(f"channel {channel}", added[:, channel]) for channel in chosen]
         st.plotly_chart(charts.curves(lines, "position", "value", height=310), key="waves_chart")
 
@@ -81,8 +80,8 @@ def _angles(angles: np.ndarray) -> None:
         st.plotly_chart(figure, key="angles_chart")
     with right:
         st.subheader("Pairs as waves")
-        pairs = list(range(angles.shape[1]))
-        chosen = st.multiselect("Pairs of channels", pairs, default=pairs[:4], key="pairs")
+        offered = _spread(angles.shape[1])
+        chosen = st.pills("Pairs", offered, selection_mode="multi", default=offered[1::2][:4], key="pairs")
         lines = [(f"pair {pair}", turned[:, pair]) for pair in chosen]
         st.plotly_chart(charts.curves(lines, "position", "cosine of the angle", height=310), key="turns_chart")
         st.caption(
@@ -90,6 +89,11 @@ def _angles(angles: np.ndarray) -> None:
             if len(angles) > 1
             else ""
         )
+
+
+def _spread(count: int) -> list[int]:
+    """A dozen of `count` channels, closer together where the waves change fastest: at the front."""
+    return sorted({min(round((count - 1) * (step / 11) ** 2), count - 1) for step in range(12)})
 
 
 def _bias(bias: np.ndarray, slopes: np.ndarray | None) -> None:
@@ -107,8 +111,9 @@ def _bias(bias: np.ndarray, slopes: np.ndarray | None) -> None:
             names = [f"head {head}" for head in range(heads)]
             st.plotly_chart(charts.bars(names, slopes, "lost per token", height=380), key="slopes_chart")
         else:
-            head = st.selectbox("Head", range(heads), key="bias_head")
-            figure = charts.surface(bias[head], "key", "query", "bias", diverging=True, height=330)
+            st.subheader("Bias of one head")
+            head = st.pills("Head", range(heads), default=0, key="bias_head")
+            figure = charts.surface(bias[head or 0], "key", "query", "bias", diverging=True, height=330)
             st.plotly_chart(figure, key="bias_map_chart")
 
 

@@ -37,7 +37,7 @@ def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
     entries: dict[str, Entry] = {}
     for root in (shipped, *named):
         for folder in _checkpoints(root):
-            name = folder.name if folder == root else folder.relative_to(root).as_posix()
+            name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
             try:
                 entries.setdefault(name, Entry(name, folder, read_config(folder), shipped=root == shipped))
             except CheckpointError:
@@ -53,7 +53,7 @@ def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -
     entries = {entry.name: entry.folder for entry in catalogue(folders)}
     if name in entries:
         return entries[name]
-    if paths and Path(name).is_dir():
+    if paths and name and os.path.isdir(name):  # Path.is_dir would raise for a name longer than any file's
         return Path(name)
     known = ", ".join(entries) or "none"
     path = ", or the path of a checkpoint folder" if paths else ""
@@ -61,6 +61,6 @@ def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -
 
 
 def _checkpoints(root: Path) -> list[Path]:
-    if not root.is_dir():
+    if not os.path.isdir(root):
         return []
     return sorted(path.parent for path in root.rglob(CONFIG) if path.is_file() and (path.parent / WEIGHTS).is_file())

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.config import LARGEST
 from model.errors import CheckpointError
 
-DEEPEST = 2_000  # twice the deepest transformer that anybody wrote of
+DEEPEST = 1_000  # layers; the deepest transformer that anybody wrote of
+LARGEST = 2**31
 Names = str | tuple[str, ...]
 
 

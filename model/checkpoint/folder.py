@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save as serialized
 
 from model.checkpoint.fields import read_json
 from model.checkpoint.foreign import look_into, pour
@@ -72,7 +73,7 @@ def save(
         for name, parameter in model.named_parameters()  # which gives a shared parameter once
     }
     unfinished = folder / f"{WEIGHTS}.part"
-    save_file(tensors, unfinished, metadata={"format": "pt"})
+    unfinished.write_bytes(serialized(tensors, metadata={"format": "pt"}))  # save_file would shut others out
     config = {"model_type": FORMAT, "dtype": dtype, **model.config.to_dict()}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
@@ -92,7 +93,7 @@ def own_config(folder: Path, values: dict[str, Any]) -> Config:
     fields = {name: value for name, value in values.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
-    except (ConfigError, TypeError) as error:
+    except ConfigError as error:
         raise CheckpointError(f"{folder.name}: {error}") from error
 
 
@@ -100,9 +101,10 @@ def choose_device(device: str = "auto") -> torch.device:
     """`auto` is CUDA where there is one, else Apple's MPS, else the CPU. Raises CheckpointError for any that is not."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(device.partition(":")[0], False):
-        known = ", ".join(["auto", *(name for name, present in there.items() if present)])
+    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    match = re.fullmatch(r"(\w+)(?::(\d{1,9}))?", device, re.ASCII)
+    if not match or int(match[2] or 0) >= there.get(match[1], 0):
+        known = ", ".join(["auto", *(name for name, count in there.items() if count)])
         raise CheckpointError(f"There is no device {device!r} here; possible are {known}.")
     return torch.device(device)
 

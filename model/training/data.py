@@ -8,13 +8,14 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from model.errors import DataError
-from model.shapes import Int
+from model.shapes import Int, Shaped
 from model.tokenizer import DOCUMENT, Tokenizer
 
 Say = Callable[[str], None]
@@ -78,9 +79,9 @@ def documents(path: Path) -> Iterator[Document]:
         yield lines
 
 
-def _open(path: Path):  # type: ignore[no-untyped-def]  # a text file either way
+def _open(path: Path) -> TextIOWrapper:
     if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8", newline="\n")
+        return TextIOWrapper(lzma.open(path), encoding="utf-8", newline="\n")
     return open(path, encoding="utf-8", newline="\n")
 
 
@@ -105,7 +106,7 @@ class Tokens:
 
     name: str
     weight: float
-    ids: Int[np.ndarray, " token"]
+    ids: Shaped[np.ndarray, " token"]
     lines: Int[np.ndarray, " line"]
     documents: Int[np.ndarray, " document"]
     characters: int
@@ -132,14 +133,13 @@ def encode(source: Source, tokenizer: Tokenizer, separator: int | None) -> Token
         lengths.append(sizes)
         flags.extend(first for _, first in batch)
         characters += sum(len(line.encode("utf-8", "replace")) for line, _ in batch)
-    if not parts:
-        raise DataError(f"The text {source.path} is empty.")
-    sizes, begins = np.concatenate(lengths), np.array(flags)
+    sizes, begins = np.concatenate([np.zeros(0, np.int64), *lengths]), np.array(flags, dtype=bool)
     at = np.cumsum(sizes) - sizes
     lines = at + (begins if separator is not None else 0)
-    ids = np.concatenate(parts)
     used = sizes > (begins if separator is not None else 0)
-    return Tokens(source.name, source.weight, ids, lines[used], at[begins], characters)
+    if not used.any():
+        raise DataError(f"The text {source.path} is empty.")
+    return Tokens(source.name, source.weight, np.concatenate(parts), lines[used], at[begins], characters)
 
 
 def _marked(document: Document) -> Iterator[tuple[str, bool, bool]]:
@@ -169,8 +169,8 @@ def kept(source: Source, tokenizer: Tokenizer, separator: int | None, folder: Pa
 
 
 def _read(source: Source, stem: Path, characters: int) -> Tokens:
-    ids, lines, begins = (
-        np.load(stem.with_name(f"{stem.name}.{part}.npy"), mmap_mode=mode)
-        for part, mode in (("ids", "r"), ("lines", None), ("documents", None))
-    )
-    return Tokens(source.name, source.weight, ids, lines, begins, characters)
+    def array(part: str) -> np.ndarray:
+        found: np.ndarray = np.load(stem.with_name(f"{stem.name}.{part}.npy"), mmap_mode="r")
+        return found
+
+    return Tokens(source.name, source.weight, array("ids"), array("lines"), array("documents"), characters)

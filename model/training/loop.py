@@ -54,7 +54,7 @@ class Run:
             return
         place, state = saves.read(path)
         if place.decay_began and not self._falls_at(*place.decay_began):
-            path = self.workspace.inside / saves.STABLE
+            path = self.workspace.inside / saves.STABLE  # written when the decay began
             place, state = saves.read(path)
         if not (self.workspace.folder / CONFIG).is_file():
             place.best = None  # the best model so far lies elsewhere
@@ -146,8 +146,8 @@ class Run:
             mean = sum(score.loss for score in scores.values()) / max(1, len(scores))
             if not scores or self.place.best is None or mean < self.place.best:
                 self.place.best = mean if scores else None
-                text = card(self.recipe, self.learner.model, self.place, self._table(scores))
-                save(self.workspace.folder, self.learner.model, self.workspace.tokenizer, card=text)
+                words = card(self.recipe, self.learner.model, self.place, self._table(scores))
+                save(self.workspace.folder, self.learner.model, self.workspace.tokenizer, card=words)
         for name, numbers in self._table(scores).items():
             told = ", ".join(f"{what} {number:.3f}" for what, number in numbers.items())
             self.workspace.say(f"  {name:24} {told}")

@@ -27,7 +27,8 @@ class _CrossEntropy(torch.autograd.Function):
         gradient = torch.empty_like(logits)
         total = torch.zeros((), dtype=torch.float32, device=logits.device)
         for at in range(0, len(logits), ROWS):
-            rows, wanted = logits[at : at + ROWS].float(), targets[at : at + ROWS, None]
+            rows = logits[at : at + ROWS].to(torch.float32, copy=True)
+            wanted = targets[at : at + ROWS, None]
             logs = rows.logsumexp(dim=-1, keepdim=True)
             total += (logs - rows.gather(1, wanted)).sum()
             share = rows.sub_(logs).exp_()
@@ -46,7 +47,7 @@ def cross_entropy(logits: Float[Tensor, "row token"], targets: Int[Tensor, " row
     """Nats for the targets, summed over the rows."""
     if logits.device.type != "cpu":
         return functional.cross_entropy(logits.float(), targets, reduction="sum")
-    total: Tensor = _CrossEntropy.apply(logits, targets)
+    total: Tensor = _CrossEntropy.apply(logits, targets)  # type: ignore[no-untyped-call]
     return total
 
 

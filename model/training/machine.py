@@ -10,9 +10,7 @@ import torch
 
 from model.registry import Registry
 
-PRECISIONS: Registry[torch.dtype] = Registry(
-    "precision", {"float32": torch.float32, "bfloat16": torch.bfloat16}
-)
+PRECISIONS: Registry[torch.dtype] = Registry("precision", {"float32": torch.float32, "bfloat16": torch.bfloat16})
 
 
 def keep_memory() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.errors import DataError
 from model.registry import Registry
-from model.shapes import Bool, Float, Int
+from model.shapes import Bool, Float, Int, Shaped
 from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, Tokenizer
 from model.training.data import Tokens
 
@@ -44,6 +44,7 @@ class Batch:
         return Batch(self.ids.to(device), self.targets.to(device), mask)
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What the loop asks of an objective; `config` are the Config fields that it decides."""
 
@@ -96,7 +97,7 @@ class Causal:
             windows[row] = self._window(self.texts[text], float(share), bool(begins), context + 1)
         return _next(windows)
 
-    def _window(self, text: Tokens, share: float, begins: bool, size: int) -> Int[np.ndarray, " size"]:
+    def _window(self, text: Tokens, share: float, begins: bool, size: int) -> Shaped[np.ndarray, " size"]:
         last = len(text.ids) - size  # the last place where a window fits
         if last < 0:
             raise DataError(
@@ -151,36 +152,32 @@ class Masked:
 
     def batch(self, generator: np.random.Generator, rows: int, context: int) -> Batch:
         """Segments drawn by weight, packed into rows; tokens masked anew each time."""
-        which = generator.choice(len(self.texts), size=4 * rows * (1 + context // 64), p=self.shares)
-        texts = [(self.texts[text], self.starts[text]) for text in which]
-        ids, parts = self._packed(texts, generator, rows, context)
+        ids, parts = self._packed(self.texts, self.starts, self.shares, generator, rows, context)
         return self._asked(ids, parts, generator, (0.8, 0.1))
 
     def held_out(self, text: Tokens, rows: int, context: int) -> Batch:
         """A fixed draw of segments and masks; every token that is asked for shows [MASK]."""
         generator = np.random.default_rng(1)
         rows = max(1, min(rows, len(text.ids) // context))
-        texts = [(text, _starts(text, *self.marks))] * (4 * rows * (1 + context // 64))
-        ids, parts = self._packed(texts, generator, rows, context)
+        starts = [_starts(text, *self.marks)]
+        ids, parts = self._packed([text], starts, np.ones(1), generator, rows, context)
         return self._asked(ids, parts, generator, (1.0, 0.0))
 
     def _packed(
         self,
-        texts: Sequence[tuple[Tokens, np.ndarray]],
+        texts: Sequence[Tokens],
+        starts: Sequence[np.ndarray],
+        share: Float[np.ndarray, " text"],
         generator: np.random.Generator,
         rows: int,
         context: int,
     ) -> tuple[Int[np.ndarray, "row pos"], Int[np.ndarray, "row pos"]]:
-        """Rows full of segments, and the number of the segment that each place belongs to."""
+        """Rows full of segments, and the number of the segment that each place belongs to (-1 for padding)."""
         ids = np.full((rows, context), self.pad, dtype=np.int64)
         parts = np.full((rows, context), -1, dtype=np.int64)
-        where = generator.random(len(texts))
-        # Short ones as often as long ones: people type single sentences.
-        lengths = np.exp(generator.uniform(np.log(self.shortest), np.log(context - 1), len(texts)))
         row = column = 0
-        for number, ((text, starts), share, length) in enumerate(zip(texts, where, lengths, strict=True)):
-            room = context - column - 2
-            tokens = _segment(text, starts, float(share), int(length), room)
+        for number, (text, where, length) in enumerate(_draws(generator, share, self.shortest, context)):
+            tokens = _segment(texts[text], starts[text], where, length, context - column - 2)
             end = column + len(tokens) + 2
             ids[row, column], ids[row, end - 1] = self.start, self.end
             ids[row, column + 1 : end - 1] = tokens
@@ -202,6 +199,8 @@ class Masked:
         """Chooses the tokens to ask for; of these a share how[0] shows [MASK], how[1] a random ordinary token."""
         able = np.flatnonzero((parts >= 0) & ~self.special_ids[ids])
         count = max(1, round(self.rate * len(able)))
+        if not len(able):
+            raise DataError("The texts hold no word that could be masked.")
         chosen = generator.choice(able, size=min(count, len(able)), replace=False, shuffle=True)
         targets = np.full(ids.shape, UNASKED, dtype=np.int64)
         targets.flat[chosen] = ids.flat[chosen]
@@ -212,6 +211,21 @@ class Masked:
         numbers = torch.from_numpy(parts)
         together = numbers[:, None, :, None] == numbers[:, None, None, :]
         return Batch(torch.from_numpy(ids), torch.from_numpy(targets), together)
+
+
+def _draws(
+    generator: np.random.Generator, share: np.ndarray, shortest: int, context: int
+) -> Iterator[tuple[int, float, int]]:
+    """Without end: from which text, from where in it (0 to 1), and how many tokens.
+
+    Short ones are drawn as often as long ones (log-uniform), because people type single sentences.
+    """
+    while True:
+        which = generator.choice(len(share), size=256, p=share)
+        where = generator.random(256)
+        longest = np.log(max(shortest, context - 1))
+        lengths = np.exp(generator.uniform(np.log(shortest), longest, 256)).astype(np.int64)
+        yield from zip(which.tolist(), where.tolist(), lengths.tolist(), strict=True)
 
 
 def _marks(tokenizer: Tokenizer) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:

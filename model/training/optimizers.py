@@ -15,6 +15,7 @@ from model.transformer import Transformer
 
 
 @runtime_checkable
+@runtime_checkable
 class Rates(Protocol):
     """The numbers an optimizer is made from."""
 
@@ -46,9 +47,7 @@ def adamw(model: Transformer, rates: Rates) -> Optimizers:
 
 
 def _adamw(parameters: Iterable[nn.Parameter], rates: Rates) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(
-        _groups(parameters, rates), lr=rates.learning_rate, betas=(0.9, 0.95), fused=True
-    )
+    return torch.optim.AdamW(_groups(parameters, rates), lr=rates.learning_rate, betas=(0.9, 0.95), fused=True)
 
 
 def muon(model: Transformer, rates: Rates) -> Optimizers:
@@ -59,7 +58,8 @@ def muon(model: Transformer, rates: Rates) -> Optimizers:
     """
     if not hasattr(torch.optim, "Muon"):
         raise ConfigError(
-            f"torch {torch.__version__} has no Muon (2.9 was the first); choose the optimizer adamw, or install a newer torch."
+            f"torch {torch.__version__} has no Muon (2.9 was the first); "
+            "choose the optimizer adamw, or install a newer torch."
         )
     matrices = {
         id(module.weight)
@@ -76,9 +76,7 @@ def muon(model: Transformer, rates: Rates) -> Optimizers:
     return [first, _adamw(outer, rates)]
 
 
-OPTIMIZERS: Registry[Callable[[Transformer, Rates], Optimizers]] = Registry(
-    "optimizer", {"adamw": adamw, "muon": muon}
-)
+OPTIMIZERS: Registry[Callable[[Transformer, Rates], Optimizers]] = Registry("optimizer", {"adamw": adamw, "muon": muon})
 
 
 def cosine(done: float, decay_from: float, floor: float) -> float:
@@ -96,6 +94,4 @@ def wsd(done: float, decay_from: float, floor: float) -> float:
     return floor + (1 - floor) * max(0.0, (1 - done) / (1 - decay_from))
 
 
-SCHEDULES: Registry[Callable[[float, float, float], float]] = Registry(
-    "schedule", {"cosine": cosine, "wsd": wsd}
-)
+SCHEDULES: Registry[Callable[[float, float, float], float]] = Registry("schedule", {"cosine": cosine, "wsd": wsd})

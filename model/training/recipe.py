@@ -51,7 +51,9 @@ class TrainingPart:
     decay_from: int = about(0, "wsd: the step at which the fall begins (0: as `decay` says)")
     floor: float = about(0.0, "the share of the learning rate that is left at the end")
     clip: float = about(1.0, "the longest gradient")
-    average: float = about(0.0, "measure and keep a running average of the weights, of which each step keeps so much, as 0.999 (0: none)")
+    average: float = about(
+        0.0, "measure and keep a running average of the weights, of which each step keeps so much, as 0.999 (0: none)"
+    )
     short_context: int = about(0, "rows of so few tokens at first (0: the model's context all the time)")
     long_from: float = about(0.8, "the share of the run after which rows have the model's whole context")
     mask_rate: float = about(0.15, "masked: the share of tokens asked for")
@@ -122,7 +124,7 @@ def from_table(table: Mapping[str, Any]) -> Recipe:
     OBJECTIVES[objective]
     texts, valid = table.get("texts", {}), table.get("valid", [])
     if not isinstance(texts, dict) or not isinstance(valid, list):
-        raise DataError("A recipe lists [texts] as \"path\" = passes, and valid = [\"path\", ...].")
+        raise DataError('A recipe lists [texts] as "path" = passes, and valid = ["path", ...].')
     return Recipe(
         objective,
         tuple(Source.parse(f"{name}={weight}") for name, weight in texts.items()),

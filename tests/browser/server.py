@@ -72,9 +72,7 @@ def _free_port() -> int:
 
 def _environment(folder: Path) -> dict[str, str]:
     """This process's environment without what a person may have set for Streamlit or Headlight at home."""
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("STREAMLIT_", "HEADLIGHT_"))
-    }
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("STREAMLIT_", "HEADLIGHT_"))}
     return kept | {"HOME": str(folder), "PYTHONUNBUFFERED": "1"}
 
 

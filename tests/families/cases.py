@@ -6,30 +6,58 @@ from typing import Any
 
 from tests.families.reference import Case
 
-# fmt: off
 GPT2 = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20}
 NEO = {"hidden_size": 24, "num_heads": 3, "num_layers": 2, "max_position_embeddings": 20}
 GPTJ = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20, "rotary_dim": 4}
 NEOX = {
-    "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 38,
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 38,
     "max_position_embeddings": 20,
 }
 LLAMA = NEOX | {"num_key_value_heads": 3, "pad_token_id": None}
+ROBERTA = NEOX | {"pad_token_id": 24, "max_position_embeddings": 45}  # no token of the text is the padding
 GEMMA = LLAMA | {"head_dim": 10}
-OPT = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2, "ffn_dim": 38, "max_position_embeddings": 20,
-       "word_embed_proj_dim": 24, "pad_token_id": 1}
+OPT = {
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "ffn_dim": 38,
+    "max_position_embeddings": 20,
+    "word_embed_proj_dim": 24,
+    "pad_token_id": 1,
+}
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
 FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
 DISTIL = {"dim": 24, "n_heads": 3, "n_layers": 2, "hidden_dim": 38, "max_position_embeddings": 20}
-MODERN = NEOX | {"num_hidden_layers": 4, "local_attention": 4, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-                 "cls_token_id": 1, "sep_token_id": 2}
-DEBERTA = NEOX | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
-                  "share_att_key": True}
+MODERN = NEOX | {
+    "num_hidden_layers": 4,
+    "local_attention": 4,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "cls_token_id": 1,
+    "sep_token_id": 2,
+}
+DEBERTA = NEOX | {
+    "relative_attention": True,
+    "pos_att_type": ["c2p", "p2c"],
+    "position_biased_input": False,
+    "share_att_key": True,
+}
 T5 = {"d_model": 24, "d_kv": 6, "d_ff": 38, "num_layers": 2, "num_heads": 3, "decoder_start_token_id": 0}
-BART = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 3,
-        "decoder_attention_heads": 3, "encoder_ffn_dim": 38, "decoder_ffn_dim": 38, "max_position_embeddings": 20,
-        "decoder_start_token_id": 2}
-# fmt: on
+BART = {
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 38,
+    "decoder_ffn_dim": 38,
+    "max_position_embeddings": 20,
+    "decoder_start_token_id": 2,
+}
 
 
 def rope(kind: str, **fields: Any) -> dict[str, Any]:
@@ -52,10 +80,17 @@ CASES: dict[str, list[Case]] = {
         Case("LlamaForCausalLM", LLAMA | {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
         Case("LlamaForCausalLM", LLAMA | rope("linear", factor=2.5), shards=True),
         Case("LlamaForCausalLM", LLAMA | {"max_position_embeddings": 8} | rope("dynamic", factor=3.0)),
-        Case("LlamaForCausalLM", LLAMA | rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **LONGER)),
+        Case(
+            "LlamaForCausalLM", LLAMA | rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **LONGER)
+        ),
         Case("LlamaForCausalLM", LLAMA | rope("yarn", factor=4.0, **LONGER)),
-        Case("LlamaForCausalLM", LLAMA | rope("yarn", factor=4.0, beta_fast=8, beta_slow=2, truncate=False, mscale=0.7,
-                                               mscale_all_dim=0.4, **LONGER)),
+        Case(
+            "LlamaForCausalLM",
+            LLAMA
+            | rope(
+                "yarn", factor=4.0, beta_fast=8, beta_slow=2, truncate=False, mscale=0.7, mscale_all_dim=0.4, **LONGER
+            ),
+        ),
         Case("LlamaForCausalLM", LLAMA | rope("default") | {"hidden_act": "gelu"}),
         Case("LlamaModel", LLAMA | {"rms_norm_eps": 0.1}),
         Case("LlamaForSequenceClassification", LLAMA | {"num_labels": 3, "pad_token_id": 0}),
@@ -63,7 +98,9 @@ CASES: dict[str, list[Case]] = {
     ],
     "gpt_neo": [
         Case("GPTNeoForCausalLM", NEO | {"attention_types": [[["global", "local"], 1]], "window_size": 4}),
-        Case("GPTNeoForCausalLM", NEO | {"attention_types": [[["local"], 2]], "window_size": 3, "intermediate_size": 31}),
+        Case(
+            "GPTNeoForCausalLM", NEO | {"attention_types": [[["local"], 2]], "window_size": 3, "intermediate_size": 31}
+        ),
         Case("GPTNeoForTokenClassification", NEO | {"attention_types": [[["global"], 2]], "num_labels": 3}),
     ],
     "gptj": [
@@ -89,13 +126,25 @@ CASES: dict[str, list[Case]] = {
     ],
     "qwen3": [
         Case("Qwen3ForCausalLM", LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
-        Case("Qwen3ForCausalLM", LLAMA | {"head_dim": 8, "attention_bias": True, "layer_types": ["sliding_attention", "full_attention"],
-                                          "use_sliding_window": True, "sliding_window": 3}),
+        Case(
+            "Qwen3ForCausalLM",
+            LLAMA
+            | {
+                "head_dim": 8,
+                "attention_bias": True,
+                "layer_types": ["sliding_attention", "full_attention"],
+                "use_sliding_window": True,
+                "sliding_window": 3,
+            },
+        ),
     ],
     "smollm3": [
         Case("SmolLM3ForCausalLM", LLAMA | {"num_hidden_layers": 4, "no_rope_layer_interval": 2}),
-        Case("SmolLM3ForCausalLM", LLAMA | {"no_rope_layers": [0, 1], "use_sliding_window": True, "sliding_window": 4,
-                                            "num_key_value_heads": 1}),
+        Case(
+            "SmolLM3ForCausalLM",
+            LLAMA
+            | {"no_rope_layers": [0, 1], "use_sliding_window": True, "sliding_window": 4, "num_key_value_heads": 1},
+        ),
     ],
     "olmo2": [
         Case("Olmo2ForCausalLM", LLAMA),
@@ -103,10 +152,18 @@ CASES: dict[str, list[Case]] = {
     ],
     "phi3": [
         Case("Phi3ForCausalLM", LLAMA | {"sliding_window": 4, "num_key_value_heads": 1}),
-        Case("Phi3ForCausalLM", LLAMA | {"original_max_position_embeddings": 10}
-             | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER)),
-        Case("Phi3ForCausalLM", LLAMA | {"original_max_position_embeddings": 16}
-             | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER)),
+        Case(
+            "Phi3ForCausalLM",
+            LLAMA
+            | {"original_max_position_embeddings": 10}
+            | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER),
+        ),
+        Case(
+            "Phi3ForCausalLM",
+            LLAMA
+            | {"original_max_position_embeddings": 16}
+            | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER),
+        ),
         Case("Phi3ForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.5)),
     ],
     "gemma": [
@@ -115,19 +172,53 @@ CASES: dict[str, list[Case]] = {
         Case("GemmaForSequenceClassification", GEMMA | {"num_labels": 3, "pad_token_id": 0}),
     ],
     "gemma2": [
-        Case("Gemma2ForCausalLM", GEMMA | {"sliding_window": 4, "query_pre_attn_scalar": 17, "final_logit_softcapping": 2.0,
-                                           "attn_logit_softcapping": 1.5, "num_hidden_layers": 3}),
-        Case("Gemma2ForCausalLM", GEMMA | {"final_logit_softcapping": None, "attn_logit_softcapping": None,
-                                           "num_key_value_heads": 1, "sliding_window": 3}),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA
+            | {
+                "sliding_window": 4,
+                "query_pre_attn_scalar": 17,
+                "final_logit_softcapping": 2.0,
+                "attn_logit_softcapping": 1.5,
+                "num_hidden_layers": 3,
+            },
+        ),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA
+            | {
+                "final_logit_softcapping": None,
+                "attn_logit_softcapping": None,
+                "num_key_value_heads": 1,
+                "sliding_window": 3,
+            },
+        ),
         Case("Gemma2Model", GEMMA | {"sliding_window": 5}),
     ],
     "gemma3_text": [
-        Case("Gemma3ForCausalLM", GEMMA | {"num_hidden_layers": 3, "sliding_window": 4, "query_pre_attn_scalar": 17,
-                                           "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}),
-        Case("Gemma3ForCausalLM", GEMMA | {"num_hidden_layers": 7, "sliding_window": 4, "final_logit_softcapping": 3.0,
-                                           "rope_parameters": {
-                                               "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 500.0},
-                                               "sliding_attention": {"rope_type": "default", "rope_theta": 20.0}}}),
+        Case(
+            "Gemma3ForCausalLM",
+            GEMMA
+            | {
+                "num_hidden_layers": 3,
+                "sliding_window": 4,
+                "query_pre_attn_scalar": 17,
+                "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+            },
+        ),
+        Case(
+            "Gemma3ForCausalLM",
+            GEMMA
+            | {
+                "num_hidden_layers": 7,
+                "sliding_window": 4,
+                "final_logit_softcapping": 3.0,
+                "rope_parameters": {
+                    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 500.0},
+                    "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+                },
+            },
+        ),
     ],
     "opt": [
         Case("OPTForCausalLM", OPT),
@@ -145,9 +236,21 @@ CASES: dict[str, list[Case]] = {
     "falcon": [
         Case("FalconForCausalLM", FALCON),
         Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
-        Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1}),
-        Case("FalconForCausalLM", FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}),
-        Case("FalconForCausalLM", FALCON | {"alibi": True, "num_attention_heads": 6, "ffn_hidden_size": 31}),
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1},
+        ),
+        # With slopes, the reference's eager attention adds them twice; its other one once, as Falcon was trained.
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
+            implementation="sdpa",
+        ),
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"alibi": True, "num_attention_heads": 6, "ffn_hidden_size": 31},
+            implementation="sdpa",
+        ),
         Case("FalconForSequenceClassification", FALCON | {"num_labels": 3, "pad_token_id": 0}),
     ],
     "phi": [
@@ -165,11 +268,11 @@ CASES: dict[str, list[Case]] = {
         Case("BertForTokenClassification", NEOX | {"id2label": {0: "O", 1: "B-X", 2: "I-X"}}, special=True),
     ],
     "roberta": [
-        Case("RobertaForMaskedLM", NEOX, special=True),
-        Case("RobertaForMaskedLM", NEOX | {"pad_token_id": 3, "hidden_act": "silu"}, special=True),
-        Case("RobertaModel", NEOX, special=True),
-        Case("RobertaForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
-        Case("RobertaForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("RobertaForMaskedLM", ROBERTA, special=True),
+        Case("RobertaForMaskedLM", ROBERTA | {"pad_token_id": 23, "hidden_act": "silu"}, special=True),
+        Case("RobertaModel", ROBERTA, special=True),
+        Case("RobertaForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
+        Case("RobertaForTokenClassification", ROBERTA | {"num_labels": 3}, special=True),
     ],
     "distilbert": [
         Case("DistilBertForMaskedLM", DISTIL, special=True),
@@ -187,49 +290,116 @@ CASES: dict[str, list[Case]] = {
     ],
     "albert": [
         Case("AlbertForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
-        Case("AlbertForMaskedLM", NEOX | {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2}, special=True),
+        Case(
+            "AlbertForMaskedLM",
+            NEOX | {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2},
+            special=True,
+        ),
         Case("AlbertModel", NEOX | {"embedding_size": 10, "inner_group_num": 2}, special=True),
         Case("AlbertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
         Case("AlbertForTokenClassification", NEOX | {"num_labels": 3}, special=True),
     ],
     "modernbert": [
         Case("ModernBertForMaskedLM", MODERN, special=True),
-        Case("ModernBertForMaskedLM", MODERN | {"norm_bias": True, "attention_bias": True, "mlp_bias": True,
-                                                "classifier_bias": True, "decoder_bias": False, "local_attention": 5}, special=True),
-        Case("ModernBertForMaskedLM", MODERN | {"classifier_activation": "relu", "hidden_activation": "silu",
-                                                "tie_word_embeddings": False}, special=True),
-        Case("ModernBertModel", MODERN | {"layer_types": ["sliding_attention", "sliding_attention", "full_attention", "full_attention"]}),
-        Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3, "classifier_pooling": "mean"}, special=True),
+        Case(
+            "ModernBertForMaskedLM",
+            MODERN
+            | {
+                "norm_bias": True,
+                "attention_bias": True,
+                "mlp_bias": True,
+                "classifier_bias": True,
+                "decoder_bias": False,
+                "local_attention": 5,
+            },
+            special=True,
+        ),
+        Case(
+            "ModernBertForMaskedLM",
+            MODERN | {"classifier_activation": "relu", "hidden_activation": "silu", "tie_word_embeddings": False},
+            special=True,
+        ),
+        Case(
+            "ModernBertModel",
+            MODERN | {"layer_types": ["sliding_attention", "sliding_attention", "full_attention", "full_attention"]},
+        ),
+        Case(
+            "ModernBertForSequenceClassification",
+            MODERN | {"num_labels": 3, "classifier_pooling": "mean"},
+            special=True,
+        ),
         Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3}, special=True),
         Case("ModernBertForTokenClassification", MODERN | {"num_labels": 3}, special=True),
     ],
     "deberta-v2": [
-        Case("DebertaV2ForMaskedLM", DEBERTA | {"position_buckets": 4, "max_relative_positions": 20, "norm_rel_ebd": "layer_norm"}, special=True),
-        Case("DebertaV2ForMaskedLM", DEBERTA | {"pos_att_type": ["c2p"], "share_att_key": False, "max_relative_positions": 5}),
-        Case("DebertaV2Model", DEBERTA | {"pos_att_type": "p2c", "share_att_key": False, "type_vocab_size": 2}, special=True),
+        Case(
+            "DebertaV2ForMaskedLM",
+            DEBERTA | {"position_buckets": 4, "max_relative_positions": 20, "norm_rel_ebd": "layer_norm"},
+            special=True,
+        ),
+        Case(
+            "DebertaV2ForMaskedLM",
+            DEBERTA | {"pos_att_type": ["c2p"], "share_att_key": False, "max_relative_positions": 5},
+        ),
+        Case(
+            "DebertaV2Model",
+            DEBERTA | {"pos_att_type": "p2c", "share_att_key": False, "type_vocab_size": 2},
+            special=True,
+        ),
         Case("DebertaV2Model", NEOX | {"relative_attention": False}, special=True),
-        Case("DebertaV2ForSequenceClassification", DEBERTA | {"num_labels": 3, "pooler_hidden_act": "tanh"}, special=True),
-        Case("DebertaV2ForTokenClassification", DEBERTA | {"num_labels": 3, "share_att_key": False, "position_buckets": 6,
-                                                           "max_relative_positions": 12}, special=True),
+        Case(
+            "DebertaV2ForSequenceClassification", DEBERTA | {"num_labels": 3, "pooler_hidden_act": "tanh"}, special=True
+        ),
+        Case(
+            "DebertaV2ForTokenClassification",
+            DEBERTA | {"num_labels": 3, "share_att_key": False, "position_buckets": 6, "max_relative_positions": 12},
+            special=True,
+        ),
     ],
     "t5": [
         Case("T5ForConditionalGeneration", T5),
         Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
-        Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-silu", "num_decoder_layers": 3,
-                                                 "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}),
+        Case(
+            "T5ForConditionalGeneration",
+            T5
+            | {
+                "feed_forward_proj": "gated-silu",
+                "num_decoder_layers": 3,
+                "relative_attention_num_buckets": 8,
+                "relative_attention_max_distance": 9,
+            },
+        ),
         Case("T5Model", T5 | {"layer_norm_epsilon": 0.1}),
         Case("T5EncoderModel", T5),
     ],
     "bart": [
         Case("BartForConditionalGeneration", BART),
-        Case("BartForConditionalGeneration", BART | {"scale_embedding": True, "decoder_layers": 1, "decoder_ffn_dim": 19,
-                                                     "decoder_attention_heads": 4, "activation_function": "relu"}),
+        Case(
+            "BartForConditionalGeneration",
+            BART
+            | {
+                "scale_embedding": True,
+                "decoder_layers": 1,
+                "decoder_ffn_dim": 19,
+                "decoder_attention_heads": 4,
+                "activation_function": "relu",
+            },
+        ),
         Case("BartModel", BART),
     ],
     "marian": [
         Case("MarianMTModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
-        Case("MarianMTModel", BART | {"scale_embedding": True, "activation_function": "swish", "encoder_layers": 1,
-                                      "pad_token_id": 0, "decoder_start_token_id": 0}),
+        Case(
+            "MarianMTModel",
+            BART
+            | {
+                "scale_embedding": True,
+                "activation_function": "swish",
+                "encoder_layers": 1,
+                "pad_token_id": 0,
+                "decoder_start_token_id": 0,
+            },
+        ),
         Case("MarianModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
     ],
-}  # fmt: skip
+}

@@ -13,7 +13,8 @@ import torch
 import transformers
 from tokenizers import models, pre_tokenizers, processors
 
-WORDS = ("[UNK]", "[CLS]", "[SEP]", *"the cat sat on a mat and saw two dogs run far away from an old red house by sea".split())
+SENTENCE = "[UNK] [CLS] [SEP] the cat sat on a mat and saw two dogs run far away from an old red house by sea"
+WORDS = tuple(SENTENCE.split())
 TEXT = "the cat sat on a mat and saw two dogs run far away"
 TARGET = "an old red house by the sea"
 VOCABULARY = len(WORDS) + 3  # more rows than tokens, as files often have
@@ -29,6 +30,7 @@ class Case:
     text: str = TEXT
     dtype: str = "float32"
     shards: bool = False
+    implementation: str = "eager"  # "sdpa" tells no attentions, and is asked where the other is known to be wrong
 
     def __str__(self) -> str:
         told = ",".join(f"{name}={value}" for name, value in self.config.items() if not isinstance(value, dict))
@@ -39,11 +41,12 @@ def build(case: Case, folder: Path) -> Any:
     """Save the case's model as a folder, with a tokenizer; gives the model."""
     kind = getattr(transformers, case.kind)
     torch.manual_seed(0)
-    config = kind.config_class(**{"vocab_size": VOCABULARY, "attn_implementation": "eager", **case.config})
-    model = kind._from_config(config, attn_implementation="eager").eval()
+    config = kind.config_class(**{"vocab_size": VOCABULARY, **case.config})
+    model = kind._from_config(config, attn_implementation=case.implementation).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(_large(name, parameter))
+            if parameter.requires_grad:  # sinusoids are given, and not saved
+                parameter.copy_(_large(name, parameter))
     model = model.to(getattr(torch, case.dtype))
     model.save_pretrained(folder, **({"max_shard_size": "20KB"} if case.shards else {}))
     tokenizer(case.special).save(str(folder / "tokenizer.json"))
@@ -75,18 +78,23 @@ def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
     ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
     asked: dict[str, torch.Tensor] = {"input_ids": ids}
     told: dict[str, torch.Tensor] = {"input_ids": ids[0]}
-    if model.config.is_encoder_decoder:
+    if model.config.is_encoder_decoder and case.kind != "T5EncoderModel":
         start = [model.config.decoder_start_token_id]
         target = torch.tensor([start + tokenizer(False).encode(TARGET).ids])
         asked["decoder_input_ids"] = told["target_ids"] = target
         told["target_ids"] = target[0]
-    base = model.base_model(**asked, output_attentions=True, use_cache=False)
-    if model.config.is_encoder_decoder:
-        for ours, theirs in (("encoder", "encoder_attentions"), ("decoder", "decoder_attentions"), ("cross", "cross_attentions")):
-            told[f"{ours}_attention"] = torch.cat(base[theirs])
+    eager = case.implementation == "eager"
+    whole = model(**asked, output_attentions=eager, output_hidden_states=True, use_cache=False)
+    if model.config.is_encoder_decoder and case.kind != "T5EncoderModel":
+        for stack in ("encoder", "decoder", "cross"):
+            told[f"{stack}_attention"] = torch.cat(whole[f"{stack}_attentions"])
+    elif eager:
+        told["attention"] = torch.cat(whole.attentions)
+    logits = whole.get("logits", whole.get("prediction_logits"))
+    if logits is None:
+        told["last_hidden"] = whole.last_hidden_state[0]
     else:
-        told["attention"] = torch.cat(base.attentions)
-    told["last_hidden"] = base.last_hidden_state[0]
-    if model.base_model is not model:
-        told["logits"] = model(**asked, use_cache=False).logits[0]
+        told["logits"] = logits[0]
+        states = whole.get("decoder_hidden_states", whole.get("hidden_states"))
+        told["last_hidden"] = states[-1][0]
     return {name: tensor.numpy() for name, tensor in told.items()}

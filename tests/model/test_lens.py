@@ -106,6 +106,15 @@ def test_the_same_word_counts_with_and_without_capital_and_space() -> None:
     assert head_metrics(seen(weights.copy(), text))["same-word"].item() == pytest.approx(0.3)
 
 
+def test_a_comma_that_looks_at_a_comma_is_no_word() -> None:
+    text = encoded("one", ",", " two", ",", " one")
+    weights = np.zeros((1, 5, 5), dtype=np.float32)
+    weights[0, :, 1] = 1
+    values = head_metrics(seen(weights, text, causal=True))
+    assert values["same-word"].item() == 0.0  # of the second "one" alone
+    assert values["punctuation"].item() == pytest.approx(1.0)
+
+
 def test_every_metric_gives_a_number_for_each_head_of_a_real_run() -> None:
     trace = run(toys.decoder(), toys.causal(), REPEATED)
     values = head_metrics(trace)

@@ -9,6 +9,8 @@ export default function (component) {
   self.tell = setStateValue;
   self.api = data.api;
   self.examples = data.examples;
+  self.parts.sourceBox.hidden = !data.sourced;
+  self.parts.caption.textContent = data.sourced ? "Target: what the decoder has written so far" : "Sentence";
   const before = JSON.stringify(self.settings);
   self.settings = data.settings;
   const adopted = adopt(self, data);
@@ -22,7 +24,7 @@ function mount(place, data) {
   const find = (name) => place.querySelector(name);
   const named = (name) => place.querySelector(`[data-testid="${name}"]`);
   const parts = {
-    root: find(".instrument"), text: find("#sentence"), source: find("#source"), sourceBox: find(".source"),
+    root: find(".instrument"), caption: find('[for="sentence"]'), text: find("#sentence"), source: find("#source"), sourceBox: find(".source"),
     status: named("status"), examples: named("examples"), problem: named("problem"), notes: named("notes"),
     answer: find(".answer"), tokens: named("tokens"), sourceTokens: named("source-tokens"), kinds: named("kinds"),
     grid: named("grid"), title: named("head-title"), off: named("head-switch"), picture: named("picture"),
@@ -139,7 +141,7 @@ function fitBoxes(self) {
 
 function drawExamples(self) {
   const buttons = self.examples.map((example) => {
-    const button = make("button", "example", example.text);
+    const button = make("button", "example", example.text || example.source);
     button.type = "button";
     button.onclick = () => {
       self.parts.text.value = example.text;
@@ -165,7 +167,7 @@ function showAnswer(self) {
   const { answer, parts } = self;
   parts.problem.hidden = true;
   parts.answer.classList.remove("stale");
-  parts.sourceBox.hidden = !answer.sourceTokens;
+  parts.answer.hidden = false;
   parts.status.textContent = `${answer.tokens.length} of ${answer.context} tokens · ${Math.round(answer.milliseconds)} ms`;
   parts.notes.replaceChildren(...answer.notes.map((note) => make("p", "", note)));
   const grid = currentGrid(self);

@@ -9,7 +9,9 @@ function make(tag, className, text) {
 
 /** A piece of text with its white space made visible, as the reader should see it. */
 function visible(piece) {
-  return piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→") || "∅";
+  const signs = piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→");
+  // Other control characters have pictures of their own, 0x2400 further on.
+  return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";
 }
 
 /** The same for running text: a leading space is left out. */

@@ -30,7 +30,9 @@ ATTENTION = ("query", "key", "value", "output")
 FEEDFORWARD = ("gate", "rise", "fall")
 
 
-def sizes(fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0, share: float | None = None) -> Choices:
+def sizes(
+    fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0, share: float | None = None
+) -> Choices:
     """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
     width, heads = fields.size("hidden_size", 4096), fields.size("num_attention_heads", 32)
     head_width = fields.size("head_dim", 0) or width // max(heads, 1)

@@ -34,7 +34,7 @@ def rotation(
     usual = 1.0 if share is None else share
     turning = group.number("partial_rotary_factor", fields.number((names[1], "partial_rotary_factor"), usual))
     if share is None and turning != 1:
-        raise CheckpointError(f"{fields.name}: its partial_rotary_factor is {turning}, which this family does not know.")
+        raise CheckpointError(f"{fields.name}: its partial_rotary_factor is {turning}, unknown in this family.")
     kind = group.choice(("rope_type", "type"), "default", SCALINGS)
     channels = int(head_width * turning)
     if base <= 1 or not 0 < turning <= 1 or not channels:

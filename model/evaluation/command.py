@@ -1,0 +1,60 @@
+"""`headlight evaluate` and `headlight card`: how good a model is, as numbers and as a model card."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.checkpoint import Loaded, find, load
+from model.evaluation.baselines import Shelf
+from model.evaluation.card import card as written
+from model.evaluation.report import Report, measure, plain
+from model.training.command import say
+from model.training.data import Source, expand
+
+CACHE = Path("runs") / "baselines"
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    """Prints what was measured, as lines or as JSON."""
+    parser = _parser("evaluate", "Measure a model: bits per byte, hidden tokens found, sentences filled in.")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+    options = parser.parse_args(list(arguments))
+    if not options.text and not options.fill_in:
+        parser.error("give --text FILE or --fill-in FILE, or both")
+    _, report = _measured(options)
+    print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if options.json else plain(report))
+    return 0
+
+
+def card(arguments: Sequence[str]) -> int:
+    """Prints Markdown."""
+    parser = _parser("card", "Write the measured part of a model card: numbers, what the heads do, samples.")
+    loaded, report = _measured(parser.parse_args(list(arguments)))
+    print(written(loaded, report), end="")
+    return 0
+
+
+def _parser(verb: str, description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"headlight {verb}", description=description, allow_abbrev=False)
+    parser.add_argument("model", metavar="MODEL", help="a name of `headlight models`, or a folder")
+    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="a held-out text (.xz too)")
+    parser.add_argument("--fill-in", action="append", default=[], metavar="FILE", help="sentences with accepted words")
+    parser.add_argument(
+        "--baselines", nargs="+", default=[], metavar="FILE[=PASSES]",
+        help="texts that the model was trained on: counting models of them are measured beside it",
+    )  # fmt: skip
+    parser.add_argument("--cache", type=Path, default=CACHE, metavar="FOLDER", help=f"keeps the counts ({CACHE})")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+    parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
+    return parser
+
+
+def _measured(options: argparse.Namespace) -> tuple[Loaded, Report]:
+    loaded = load(find(options.model, options.models), device=options.device)
+    sources = [Source.parse(text) for text in options.baselines]
+    shelf = Shelf(options.cache, loaded.tokenizer, sources, say) if sources else None
+    texts, tests = ([expand(name) for name in names] for names in (options.text, options.fill_in))
+    return loaded, measure(loaded, options.model, texts, tests, shelf, say)

@@ -1,0 +1,145 @@
+"""Counting models that guess a hidden token: from nothing, and from the two tokens on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from model.errors import DataError
+from model.evaluation.masked import SEED, Questions, sequences
+from model.evaluation.tables import Numbers, Table, table
+from model.shapes import Float, Int
+from model.training.data import Tokens
+
+# What is looked at, as distances from the hidden token, shortest first. What a context leaves over goes to the mean of
+# those that stand behind it.
+SEEN: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {
+    (): (),
+    (-1,): ((),),
+    (1,): ((),),
+    (-2, -1): ((-1,),),
+    (1, 2): ((1,),),
+    (-1, 1): ((-2, -1), (1, 2)),
+    (-2, -1, 1): ((-1, 1),),
+    (-1, 1, 2): ((-1, 1),),
+    (-2, -1, 1, 2): ((-2, -1, 1), (-1, 1, 2)),
+}
+WHOLE = (-2, -1, 1, 2)
+Stream = Int[np.ndarray, " stream"]  # sequences one after the other, edges between them
+
+
+@dataclass(frozen=True)
+class Unigram:
+    """Always the same guess: the most frequent tokens."""
+
+    shares: Float[np.ndarray, " token"]
+
+    def scores(self, questions: Questions) -> Float[np.ndarray, "asked token"]:
+        """How frequent each token is."""
+        return np.broadcast_to(self.shares, (questions.asked, len(self.shares)))
+
+
+@dataclass(frozen=True)
+class TwoSided:
+    """A 5-gram around its middle: counts of a token between two tokens on each side, and where that was not seen,
+    of shorter contexts on both sides or one. Interpolated absolute discounting (Ney et al. 1994).
+
+    `contexts` holds for each kind of context those that were seen, packed into one number, sorted. Tokens are numbered
+    below `size`; `size` is the edge of a sequence; a hidden neighbour is `size` + 1, which no count has seen.
+    """
+
+    size: int
+    contexts: dict[tuple[int, ...], np.ndarray]
+    tables: dict[tuple[int, ...], Table]
+
+    def scores(self, questions: Questions) -> Float[np.ndarray, "asked token"]:
+        """How likely each token is at each hidden place."""
+        stream, places = _stream(questions, self.size)
+        found = {offsets: self._found(stream, places, offsets) for offsets in SEEN}
+        rows = [self._likely({offsets: int(found[offsets][row]) for offsets in SEEN}) for row in range(len(places))]
+        return np.stack(rows).astype(np.float32)
+
+    @property
+    def unigram(self) -> Unigram:
+        """The same counts without any context."""
+        return Unigram(self._likely({offsets: 0 if offsets == () else -1 for offsets in SEEN}).astype(np.float32))
+
+    def _found(self, stream: Stream, places: Numbers, offsets: tuple[int, ...]) -> Numbers:
+        """Which known context stands around each place; -1 for one that was never seen."""
+        known, wanted = self.contexts[offsets], packed(stream, places, offsets, self.size)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[at] == wanted, at, -1)
+
+    def _likely(self, found: dict[tuple[int, ...], int]) -> Float[np.ndarray, " token"]:
+        """Every token's probability, given which context of each kind was found."""
+        likely: dict[tuple[int, ...], np.ndarray] = {}
+        for offsets, shorter in SEEN.items():
+            means = [likely[each] for each in shorter] or [np.full(self.size, 1.0 / self.size)]
+            likely[offsets] = np.mean(means, axis=0) if len(means) > 1 else means[0]
+            if found[offsets] >= 0:
+                tokens, shares = self.tables[offsets].row(found[offsets])
+                likely[offsets] = self.tables[offsets].rest[found[offsets]] * likely[offsets]
+                likely[offsets][tokens] += shares
+        return likely[WHOLE]
+
+    def save(self, folder: Path) -> None:
+        """Writes the tables into a folder."""
+        for number, offsets in enumerate(SEEN):
+            np.save(folder / f"{number}.contexts.npy", self.contexts[offsets])
+            self.tables[offsets].save(folder / str(number))
+
+    @classmethod
+    def load(cls, folder: Path, size: int) -> TwoSided:
+        """Reads what `save` wrote."""
+        contexts = {offsets: np.load(folder / f"{number}.contexts.npy") for number, offsets in enumerate(SEEN)}
+        tables = {offsets: Table.load(folder / str(number), size + 2) for number, offsets in enumerate(SEEN)}
+        return cls(size, contexts, tables)
+
+
+def packed(stream: Stream, places: Numbers, offsets: tuple[int, ...], size: int) -> Numbers:
+    """The tokens at some distances from each place, as one number."""
+    number = np.zeros(len(places), dtype=np.int64)
+    for offset in offsets:
+        number = number * (size + 2) + stream[places + offset]
+    return number
+
+
+def _stream(questions: Questions, size: int) -> tuple[Stream, Numbers]:
+    """The questions' rows one after the other, edges between them, and where the hidden tokens are."""
+    hidden = questions.targets >= 0
+    tokens = np.where(hidden, size + 1, questions.ids)
+    last = (questions.ids >= 0).sum(1, keepdims=True) - 1
+    at = np.arange(tokens.shape[1])[None, :]
+    tokens = np.where((at == 0) | (at >= last), size, tokens)
+    rows = np.pad(tokens, ((0, 0), (1, 1)), constant_values=size)
+    return rows.ravel(), np.flatnonzero(np.pad(hidden, ((0, 0), (1, 1))))
+
+
+def count(texts: Sequence[Tokens], size: int) -> TwoSided:
+    """The model of texts, cut into sequences like those it will be asked about; a text counts as its weight says."""
+    if size + 2 > 55_000:
+        raise DataError(f"The two-sided 5-gram packs four tokens into one number; {size} kinds of token are too many.")
+    edge = np.full(2, size)
+    pieces, masses = [edge], [np.zeros(2)]
+    for text in texts:
+        for tokens in sequences(text, np.random.default_rng(SEED)):
+            pieces += [tokens, edge]
+            masses += [np.full(len(tokens), text.weight), np.zeros(2)]
+    stream, mass = np.concatenate(pieces), np.concatenate(masses)
+    places = np.flatnonzero(mass)
+    made = {offsets: _counted(stream, places, mass[places], offsets, size) for offsets in SEEN}
+    return TwoSided(size, {of: one for of, (one, _) in made.items()}, {of: one for of, (_, one) in made.items()})
+
+
+def _counted(
+    stream: Stream, places: Numbers, mass: Float[np.ndarray, " n"], offsets: tuple[int, ...], size: int
+) -> tuple[Int[np.ndarray, " context"], Table]:
+    """The contexts of one kind, and the table of the tokens seen in each."""
+    radix = size + 2
+    contexts, of = np.unique(packed(stream, places, offsets, size), return_inverse=True)
+    keys, entry = np.unique(of * radix + stream[places], return_inverse=True)
+    seen, total = np.bincount(entry), np.bincount(entry, mass)
+    return contexts, table(radix, len(contexts), keys, seen, total)

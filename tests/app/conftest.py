@@ -1,0 +1,73 @@
+"""Small models with random weights for the page to open: a test of the page needs no sense in what they say."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import save
+from model.config import Config
+from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
+from model.transformer import Transformer
+
+TEXTS = ["the cat sat on the mat and the dog lay on the rug", "she gave the ball to the boy because he asked"] * 5
+CONTEXT = 48
+
+
+@dataclass(frozen=True)
+class Toy:
+    """What sets one toy apart from another."""
+
+    tokenizer: str
+    special: tuple[str, ...]
+    architecture: str = "decoder"
+    masks: tuple[str, ...] = ("causal",)
+    position: str = "rope"
+    top: str = "language"
+    labels: tuple[str, ...] = ()
+
+
+TOYS = {
+    "next": Toy("bpe", DOCUMENT_SPECIAL),
+    "masked": Toy("wordpiece", MASKED_SPECIAL, "encoder", (), "learned", "masked-language"),
+    "both": Toy("bpe", DOCUMENT_SPECIAL, "encoder-decoder", position="relative"),
+    "mood": Toy("wordpiece", MASKED_SPECIAL, "encoder", (), "alibi", "sequence-classifier", ("glad", "sad")),
+}
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one model of each kind."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, toy in TOYS.items():
+        torch.manual_seed(1)
+        tokenizer = train_tokenizer(toy.tokenizer, TEXTS, 320, special=toy.special)
+        config = Config(
+            vocabulary=tokenizer.size,
+            context=CONTEXT,
+            width=16,
+            layers=2,
+            heads=4,
+            architecture=toy.architecture,
+            masks=toy.masks,
+            position=toy.position,
+            top=toy.top,
+            labels=toy.labels,
+        )
+        save(folder / name, Transformer(config), tokenizer)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def known(toys: Path) -> Iterator[None]:
+    """The page knows the toys, as after `headlight --models`."""
+    before = os.environ.get("HEADLIGHT_MODELS")
+    os.environ["HEADLIGHT_MODELS"] = str(toys)
+    yield
+    if before is None:
+        del os.environ["HEADLIGHT_MODELS"]
+    else:
+        os.environ["HEADLIGHT_MODELS"] = before

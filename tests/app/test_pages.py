@@ -1,0 +1,146 @@
+"""Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.launch import SCRIPT
+
+PATIENCE = 60  # seconds; the first run imports everything
+
+
+def opened(**query: str) -> AppTest:
+    at = AppTest.from_file(SCRIPT, default_timeout=PATIENCE)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def instrument(at: AppTest) -> dict[str, Any]:
+    """What the instrument was told."""
+    (component,) = at.get("bidi_component")
+    told: dict[str, Any] = json.loads(component.proto.json)
+    return told
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """The address as its parameters; those that the test put there itself come back as lists."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+
+def positions(**query: str) -> AppTest:
+    def page() -> None:
+        import streamlit as st
+
+        from app.cached import models
+        from app.pages.positions import show
+        from app.state import State
+
+        state = State.from_query(st.query_params.to_dict())
+        show(state, next(entry for entry in models() if entry.name == state.model))
+
+    at = AppTest.from_function(page, default_timeout=PATIENCE)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+@pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
+def test_every_kind_of_model_opens(model: str) -> None:
+    at = opened(model=model)
+    assert not at.exception
+    assert instrument(at)["settings"]["model"] == model
+    assert at.get("plotly_chart")
+
+
+def test_the_address_decides_what_is_shown() -> None:
+    at = opened(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
+    assert not at.exception
+    choice = instrument(at)["choice"]
+    assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
+    assert choice["edits"] == ["decoder.1.self.weights[2]=set:0"]
+    assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
+
+
+def test_a_widget_writes_the_address() -> None:
+    at = opened(model="next", text="the dog")
+    at.selectbox(key="position").select("alibi").run()
+    assert address(at)["position"] == "alibi"
+    assert address(at)["text"] == "the dog"
+    assert instrument(at)["settings"]["position"] == "alibi"
+    at.toggle(key="scale").set_value(False).run()
+    assert address(at)["scale"] == "off"
+    at.button[0].click().run()
+    assert "position" not in at.query_params and "scale" not in at.query_params
+    assert not at.exception
+
+
+def test_a_window_has_a_width() -> None:
+    at = opened(model="next", text="the dog")
+    at.selectbox(key="masks").select("causal+window").run()
+    at.slider(key="width").set_value(2).run()
+    assert address(at)["masks"] == "causal+window:2"
+    assert at.selectbox(key="masks").value == "causal+window"
+    at.selectbox(key="masks").select("custom").run()
+    at.text_area(key="matrix").set_value("10\n11").run()
+    assert address(at)["masks"] == "custom:10/11"
+    assert not at.exception
+
+
+def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.session import current, listen, serial
+
+        current()
+        if st.button("report"):
+            listen("the opening", "")
+        st.json({"layer": current().layer, "text": current().text, "masked": current().masked, "serial": serial()})
+
+    reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
+    monkeypatch.setattr("app.session.settled", lambda: dict(reported))
+    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+    at.button[0].click().run()
+    assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
+    assert address(at) == {"layer": "1", "masked": "2;3"}
+    reported["text"] = "the dog"
+    at.button[0].click().run()
+    assert address(at)["text"] == "the dog"
+
+
+def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
+    at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", position="alibi")
+    at.selectbox(key="model").select("masked").run()
+    assert "edits" not in at.query_params
+    assert address(at)["text"] == "the dog"
+    assert address(at)["position"] == "alibi"
+    assert not at.exception
+
+
+@pytest.mark.parametrize("text", ["", "   ", "cat " * 400, "</script>", "$x$ **b**", "\N{GRINNING FACE}", "שלום"])
+def test_no_text_breaks_the_page(text: str) -> None:
+    at = opened(model="next", text=text)
+    assert not at.exception
+    assert instrument(at)["choice"]["text"] == text
+
+
+def test_an_unknown_model_is_said_to_be_missing() -> None:
+    at = opened(model="../../etc")
+    assert not at.exception
+    assert "not here" in at.warning[0].value
+
+
+def test_a_text_too_long_for_an_address_says_so() -> None:
+    at = opened(model="next", text="cat " * 400)
+    assert "too long for an address" in at.info[0].value
+
+
+@pytest.mark.parametrize("scheme", ["none", "sinusoidal", "learned", "rope", "alibi", "relative"])
+@pytest.mark.parametrize("model", ["next", "masked", "both"])
+def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str) -> None:
+    at = positions(model=model, position=scheme)
+    assert not at.exception
+    assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")

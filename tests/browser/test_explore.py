@@ -1,0 +1,198 @@
+"""Explore as a person uses it: a real browser, the real server, the shipped models."""
+
+from urllib.parse import parse_qs, quote, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor
+
+HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
+
+
+def instrument(page: Page, sentence: str) -> Locator:
+    """The instrument once it shows the answer for a sentence."""
+    found = page.get_by_test_id("instrument")
+    expect(found).to_have_attribute("data-sentence", sentence)
+    expect(found).not_to_have_class("instrument waiting")
+    return found
+
+
+def say(page: Page, sentence: str) -> Locator:
+    """Types a sentence in place of the one that is there."""
+    page.get_by_test_id("sentence").fill(sentence)
+    return instrument(page, sentence)
+
+
+def pixels(page: Page, layer: int, head: int) -> str:
+    """What a thumbnail shows, as the text of its picture."""
+    canvas = page.get_by_test_id(f"head-{layer}-{head}").locator("canvas")
+    picture: str = canvas.evaluate("canvas => canvas.toDataURL()")
+    return picture
+
+
+def chips(page: Page) -> Locator:
+    return page.get_by_test_id("tokens").locator("button")
+
+
+def address(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def wait_for_address(page: Page, name: str, value: str) -> None:
+    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
+
+
+def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "The dog ran to the")
+    before, said = pixels(page, 0, 0), page.get_by_test_id("predictions").inner_text()
+    page.get_by_test_id("sentence").press("End")
+    page.get_by_test_id("sentence").press_sequentially(" river because")
+    instrument(page, "The dog ran to the river because")
+    assert pixels(page, 0, 0) != before
+    assert page.get_by_test_id("predictions").inner_text() != said
+    expect(chips(page).last).to_contain_text("because")
+
+
+def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "The boy and the girl went home.")
+    pictures = {pixels(page, layer, head) for layer in range(6) for head in range(8)}
+    assert len(pictures) > 40  # different heads look at different things
+
+
+def test_the_exact_chart_follows_the_sentence(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "A green bird")
+    chart = page.locator(".js-plotly-plot").first
+    expect(chart).to_contain_text("bird")
+    say(page, "A green lamp")
+    expect(chart).to_contain_text("lamp")
+
+
+def test_a_click_masks_a_token_and_another_shows_it_again(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-masked")
+    say(page, "The cat drank the milk.")
+    milk = chips(page).filter(has_text="milk")
+    milk.click()
+    masked = chips(page).filter(has_text="[MASK]")
+    expect(masked).to_have_count(1)
+    expect(page.get_by_test_id("predictions")).to_contain_text("Masked token")
+    wait_for_address(page, "masked", "5")
+    masked.click()
+    expect(chips(page).filter(has_text="milk")).to_have_count(1)
+
+
+def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "Once upon a time there was a")
+    page.get_by_test_id("head-2-3").click()
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    page.get_by_test_id("head-switch").click()
+    expect(page.get_by_test_id("edits")).to_contain_text("layer 2, head 3 off")
+    expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
+    wait_for_address(page, "edits", "decoder.2.self.weights[3]=set:0")
+    visitor.settle()
+    page.reload()
+    instrument(page, "Once upon a time there was a")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
+    page.get_by_test_id("edits").get_by_role("button").first.click()
+    expect(page.get_by_test_id("edits")).to_be_hidden()
+
+
+def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
+    anna, ben = visit(), visit(dark=True)
+    page = anna.open("model=stories-causal&position=alibi")
+    say(page, "My sister has a red")
+    page.get_by_test_id("head-1-4").click()
+    wait_for_address(page, "head", "4")
+    wait_for_address(page, "text", "My sister has a red")
+    anna.settle()
+    said = page.get_by_test_id("predictions").inner_text()
+    theirs = ben.open(urlsplit(page.url).query)
+    instrument(theirs, "My sister has a red")
+    expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
+    expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
+    expect(theirs.get_by_test_id("notes")).to_contain_text("not trained this way")
+
+
+def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
+    anna, ben = visit(), visit()
+    first, second = anna.open("model=stories-causal"), ben.open("model=stories-causal")
+    say(first, "The king had a golden")
+    say(second, "We eat bread and")
+    for page, mine, other in ((first, "golden", "bread"), (second, "bread", "golden")):
+        expect(chips(page).filter(has_text=mine)).to_have_count(1)
+        expect(chips(page).filter(has_text=other)).to_have_count(0)
+        wait_for_address(page, "text", page.get_by_test_id("sentence").input_value())
+
+
+def test_tokens_are_text_and_never_markup(visitor: Visitor) -> None:
+    page = visitor.open(f"model=stories-causal&text={quote(HOSTILE)}")
+    found = instrument(page, HOSTILE)
+    expect(page.get_by_test_id("sentence")).to_have_value(HOSTILE)
+    shown = "".join(chips(page).all_inner_texts()).replace("·", " ")
+    assert "</script>" in shown.replace("\n", "")
+    assert found.locator("b").count() == 0
+    visitor.settle()
+    assert page.locator(".js-plotly-plot b, .js-plotly-plot mjx-container").count() == 0
+
+
+def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "A cat")
+    problem, box = page.get_by_test_id("problem"), page.get_by_test_id("sentence")
+    for text, told in (("", "empty"), ("     ", "empty"), ("cat " * 25_000, "at most"), ("cat " * 700, "at most")):
+        box.fill(text)
+        expect(problem).to_contain_text(told)
+    say(page, "The page goes on")
+    expect(problem).to_be_hidden()
+
+
+def test_the_keyboard_chooses_and_switches_heads(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "She looked at the")
+    page.get_by_test_id("head-0-0").click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 1")
+    page.keyboard.press("o")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
+    page.keyboard.press("o")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
+
+
+def test_another_mask_lets_tokens_look_ahead(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "He went to the")
+    causal = pixels(page, 0, 0)
+    visitor.open("model=stories-causal&masks=none&text=He+went+to+the")
+    instrument(page, "He went to the")
+    expect(page.get_by_test_id("notes")).to_contain_text("not trained this way")
+    assert pixels(page, 0, 0) != causal
+
+
+def test_a_text_too_long_for_a_link_is_said_so(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    long = " ".join(["extraordinarily", "unbelievable"] * 60)
+    say(page, long)
+    expect(page.get_by_text("too long for an address")).to_be_visible()
+    assert "text" not in address(page)
+
+
+def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
+    page = visit(dark=True, width=390, height=844).open("model=stories-causal")
+    say(page, "The little duck swam in the")
+    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+    assert wide <= 0
+    expect(page.get_by_test_id("predictions")).to_be_visible()
+    box = page.get_by_test_id("head-0-7").bounding_box()
+    assert box is not None and box["x"] + box["width"] <= 390
+
+
+def test_every_position_scheme_has_a_picture(visitor: Visitor) -> None:
+    for scheme in ("rope", "sinusoidal", "learned", "alibi", "relative"):
+        page = visitor.open(f"model=stories-causal&position={scheme}", path="/positions")
+        expect(page.locator(".js-plotly-plot").first).to_be_visible()

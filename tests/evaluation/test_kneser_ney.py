@@ -1,0 +1,116 @@
+"""Kneser-Ney, against numbers worked out by hand and against a slow version written from the paper."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.evaluation.kneser_ney import KneserNey, count
+from model.evaluation.tables import discounts
+
+texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
+short = st.lists(st.integers(0, 3), max_size=6)
+Runs = dict[tuple[int, ...], float]
+
+
+def array(ids: list[int]) -> np.ndarray:
+    """Token numbers, be they none."""
+    return np.array(ids, dtype=np.int64)
+
+
+def counted(ids: list[int], size: int = 4, order: int = 3, mass: float = 1.0) -> KneserNey:
+    return count(array(ids), np.full(len(ids), mass), size, order)
+
+
+def slowly(ids: list[int], context: list[int], token: int, size: int, order: int) -> float:
+    """Chen and Goodman 1999, equations 24 to 27, one probability at a time."""
+    tokens = [size] * (order - 1) + ids
+    longest: Runs = defaultdict(float)
+    for end in range(order, len(tokens) + 1):
+        longest[tuple(tokens[end - order : end])] += 1
+    counts = [longest]
+    for _ in range(order - 1):
+        shorter: Runs = defaultdict(float)
+        for run in counts[0]:
+            shorter[run[1:]] += 1
+        counts.insert(0, shorter)
+    history = ([size] * order + context)[len(context) + order - (order - 1) :] if order > 1 else []
+    likely = 1 / size
+    for length in range(1, order + 1):
+        before = tuple(history[len(history) - (length - 1) :])
+        level = {run[-1]: seen for run, seen in counts[length - 1].items() if run[:-1] == before}
+        total = sum(level.values())
+        if total:
+            lost = discounts(array([int(seen) for seen in counts[length - 1].values()]))
+            rest = sum(lost[int(min(seen, 3)) - 1] for seen in level.values()) / total
+            own = level.get(token, 0)
+            likely = (own - lost[int(min(own, 3)) - 1] if own else 0) / total + rest * likely
+    return float(likely)
+
+
+def test_a_toy_text_by_hand() -> None:
+    """a b a b a c. Bigrams: (start)a 1, ab 2, ba 2, ac 1, so D = 2 / (2 + 4) = 1/3.
+
+    Different tokens before a: 2, before b: 1, before c: 1, so D = 2 / (2 + 2) = 1/2, and the 3 halves given up are
+    shared by three tokens: p(a) = (1.5 + 0.5) / 4 = 1/2, p(b) = p(c) = (0.5 + 0.5) / 4 = 1/4.
+    After a (3 times): b keeps 5/3, c keeps 2/3, and 2/3 goes by p.
+    """
+    model = counted([0, 1, 0, 1, 0, 2], size=3, order=2)
+    nothing = np.array([2])  # c was never followed by anything
+    assert model.distribution(nothing) == pytest.approx([1 / 2, 1 / 4, 1 / 4])
+    assert model.distribution(np.array([0])) == pytest.approx([2 / 18, 11 / 18, 5 / 18])
+    assert model.distribution(np.array([1])) == pytest.approx([5 / 6 + 1 / 12, 1 / 24, 1 / 24])
+    assert model.probabilities(np.array([1, 0, 1]))[1:] == pytest.approx([5 / 6 + 1 / 12, 11 / 18])
+
+
+def test_the_discounts_by_hand() -> None:
+    """Four seen once, three twice, two three times, one four times: Y = 4 / 10."""
+    counts = np.array([1] * 4 + [2] * 3 + [3] * 2 + [4] + [9])
+    assert discounts(counts) == pytest.approx([1 - 0.8 * 3 / 4, 2 - 1.2 * 2 / 3, 3 - 1.6 * 1 / 2])
+    assert discounts(np.array([1, 1, 2])) == pytest.approx([0.5, 0.5, 0.5])
+    assert discounts(np.array([5])) == pytest.approx([0.5, 0.5, 0.5])
+
+
+@given(texts, short, st.integers(1, 4))
+def test_probabilities_sum_to_one(ids: list[int], context: list[int], order: int) -> None:
+    likely = counted(ids, order=order).distribution(array(context))
+    assert likely.sum() == pytest.approx(1.0, abs=1e-5)
+    assert np.all(likely > 0) or len(set(ids)) < 4
+
+
+@given(texts, short, st.integers(1, 4))
+def test_it_is_what_the_paper_says(ids: list[int], asked: list[int], order: int) -> None:
+    likely = counted(ids, order=order).probabilities(array(asked))
+    slow = [slowly(ids, asked[:place], token, 4, order) for place, token in enumerate(asked)]
+    assert likely == pytest.approx(slow, abs=1e-5)
+
+
+@given(texts, short)
+def test_one_token_at_a_time_is_the_same_as_a_whole_text(ids: list[int], asked: list[int]) -> None:
+    model = counted(ids)
+    singly = [model.distribution(array(asked[:place]))[token] for place, token in enumerate(asked)]
+    assert model.probabilities(array(asked)) == pytest.approx(singly, abs=1e-6)
+
+
+@given(texts, st.sampled_from([0.5, 3.0]))
+def test_passes_over_everything_change_nothing(ids: list[int], passes: float) -> None:
+    asked = np.array([0, 1, 2, 3, 0, 0, 1])
+    assert counted(ids, mass=passes).probabilities(asked) == pytest.approx(counted(ids).probabilities(asked), abs=1e-6)
+
+
+def test_a_text_of_more_passes_weighs_more() -> None:
+    ids, first = np.array([0, 1, 0, 1, 0, 2, 0, 2]), np.array([1.0] * 4 + [3.0] * 4)
+    likely = count(ids, first, 3, 2).distribution(np.array([0]))
+    assert likely[2] > likely[1]
+
+
+def test_tables_come_back_from_a_folder(tmp_path: Path) -> None:
+    model = counted([0, 1, 2, 3, 2, 1, 0, 0, 1, 2])
+    model.save(tmp_path)
+    asked = np.array([0, 1, 2, 2, 2])
+    assert np.array_equal(KneserNey.load(tmp_path, 4, 3).probabilities(asked), model.probabilities(asked))

@@ -1,0 +1,37 @@
+"""The backend runs on a bare machine: torch, numpy, tokenizers and safetensors, nothing of the page or the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = """
+from importlib.machinery import PathFinder
+missing = {"jaxtyping", "beartype", "hypothesis", "pytest", "streamlit", "starlette", "plotly", "pandas", "playwright",
+           "transformers", "PIL", "app"}
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in missing else find(name, *rest)
+import importlib, pkgutil, tempfile
+import model
+for module in pkgutil.walk_packages(model.__path__, "model."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+
+tokenizer = model.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
+built = model.Transformer(model.Config(vocabulary=tokenizer.size, context=16, width=8, layers=1, heads=2)).eval()
+with tempfile.TemporaryDirectory() as folder:
+    model.save(folder, built, tokenizer)
+    loaded = model.load(folder)
+trace = model.run(loaded.model, loaded.tokenizer, "the cat")
+print(trace.attention().shape)
+"""
+
+
+def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == "(1, 2, 3, 3)\n"

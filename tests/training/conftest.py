@@ -1,0 +1,40 @@
+"""A small world to train in: one text of a few words, and a model that learns it in seconds."""
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+torch.set_num_threads(1)  # models this small wait for a second thread longer than it works
+
+WHO = ["The cat", "The dog", "A bird", "My friend", "The old man", "A small girl"]
+DOES = ["sat on", "ran to", "looked at", "slept near", "walked past"]
+WHERE = ["the mat", "the tree", "the house", "the sea", "the garden"]
+
+
+def story(seed: int, lines: int = 300) -> str:
+    """Lines of a few patterns, five to a document."""
+    draw = random.Random(seed)
+    made = [f"{draw.choice(WHO)} {draw.choice(DOES)} {draw.choice(WHERE)}. It was good." for _ in range(lines)]
+    return "\n<|endoftext|>\n".join("\n".join(made[at : at + 5]) for at in range(0, lines, 5)) + "\n"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path]:
+    """A text to learn from and one to measure on."""
+    learn, valid = tmp_path / "learn.txt", tmp_path / "valid.txt"
+    learn.write_text(story(1), encoding="utf-8")
+    valid.write_text(story(2, lines=60), encoding="utf-8")
+    return learn, valid
+
+
+@pytest.fixture
+def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
+    """What `headlight train` needs for a run of a second."""
+    learn, valid = texts
+    return [
+        *("--text", f"{learn}=2", "--valid", str(valid), "--out", str(tmp_path / "out"), "--vocabulary", "300"),
+        *("--layers", "1", "--width", "32", "--heads", "2", "--context", "32", "--batch", "8", "--warmup", "5"),
+        *("--steps", "20", "--evaluate-every", "10", "--device", "cpu", "--precision", "float32"),
+    ]
