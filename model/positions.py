@@ -149,8 +149,9 @@ class Alibi(Position):
         """-slope times the distance in tokens, the same in both directions."""
         slopes = self.slopes().to(keys.device)[:, None]
         if self.counted.rounded:
-            places = [(slopes / self.counted.scale).bfloat16() * at * self.counted.scale for at in (queries, keys)]
-            return -(places[0].float()[:, :, None] - places[1].float()[:, None, :]).abs()
+            unscaled = (slopes / self.counted.scale).bfloat16()
+            places = [(unscaled * at).float() * self.counted.scale for at in (queries, keys)]
+            return -(places[0][:, :, None] - places[1][:, None, :]).abs()
         distance = (queries[:, None] - keys[None, :]).abs()
         return -slopes[:, :, None] * distance
 

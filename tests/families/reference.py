@@ -95,6 +95,6 @@ def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
         told["last_hidden"] = whole.last_hidden_state[0]
     else:
         told["logits"] = logits[0]
-        states = whole.get("decoder_hidden_states", whole.get("hidden_states"))
-        told["last_hidden"] = states[-1][0]
+        if "decoder_hidden_states" not in whole:
+            told["last_hidden"] = whole.hidden_states[-1][0]
     return {name: tensor.numpy() for name, tensor in told.items()}
