@@ -118,6 +118,18 @@ EVERYWHERE: Mapping[str, Any] = {
 }
 
 
+# Fields that any config may have and that do not act on what a trained model computes.
+INERT = (
+    "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "bos_token_id",
+    "chunk_size_feed_forward", "classifier_dropout", "classifier_dropout_prob", "dropout", "dtype", "embd_pdrop",
+    "embed_dropout", "embedding_dropout", "eos_token_id", "forced_eos_token_id", "hidden_dropout",
+    "hidden_dropout_prob", "id2label", "init_std", "initializer_factor", "initializer_range", "is_encoder_decoder",
+    "label2id", "layerdrop", "model_type", "output_attentions", "output_hidden_states", "pad_token_id",
+    "pooler_dropout", "problem_type", "resid_dropout", "resid_pdrop", "return_dict", "torch_dtype",
+    "transformers_version", "use_cache",
+)  # fmt: skip
+
+
 def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple[str, ...]]:
     """The head that the config's `architectures` names; without it, the first whose weights are there."""
     classes = fields.listing("architectures", str)

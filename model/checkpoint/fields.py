@@ -27,6 +27,20 @@ class Fields:
         self.read: set[str] = set()
         self.stored: frozenset[str] = frozenset()  # the names of the tensors beside the config
 
+    def filled(self, **defaults: Any) -> Fields:
+        """The same fields with defaults of a family for those that are absent."""
+        given = {name: value for name, value in self.values.items() if value is not None}
+        return self._with({**defaults, **given})
+
+    def without(self, *names: str) -> Fields:
+        """The same fields without some of them."""
+        return self._with({name: value for name, value in self.values.items() if name not in names})
+
+    def _with(self, values: Mapping[str, Any]) -> Fields:
+        other = Fields(values, self.name)
+        other.read, other.stored = self.read, self.stored
+        return other
+
     def size(self, names: Names, default: int | None = None) -> int:
         """A count: a whole number of at least 0."""
         value = self._get(names, default)

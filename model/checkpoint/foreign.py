@@ -30,10 +30,13 @@ class Source:
 def look_into(folder: Path, values: dict[str, Any]) -> Source:
     """Read the config and the names of the tensors. Raises CheckpointError for what cannot be opened."""
     fields = Fields(values, folder.name)
-    kind = fields.word("model_type", "")
-    refuse_special(fields, kind)
-    tensors = open_tensors(folder)
-    planned = plan(FAMILIES[kind], fields, tensors)
+    refuse_special(fields, fields.word("model_type", ""))
+    return understand(fields, open_tensors(folder))
+
+
+def understand(fields: Fields, tensors: Tensors) -> Source:
+    """What a config and the tensors beside it are, for the family that the config names."""
+    planned = plan(FAMILIES[fields.word("model_type")], fields, tensors)
     return Source(_untied_where_different(planned, tensors), tensors)
 
 

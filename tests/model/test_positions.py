@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import POSITIONS
+from model.choices import Rotation
 from model.positions import Alibi, Position, Relative, Rope, Sinusoidal
 from tests.model import reference
 from tests.model.toys import config
@@ -23,13 +24,14 @@ def opened(scheme: Position) -> set[str]:
         "embed": bool(scheme.embed(AT).any()),
         "rotate": not torch.equal(scheme.rotate(x, AT), x),
         "bias": bool(scheme.bias(AT, AT).any()),
+        "relate": bool(scheme.relate(x, x, type(scheme).reader(config()), AT[None] - AT[:, None]).any()),
     }
     return {door for door, is_open in doors.items() if is_open}
 
 
 @pytest.mark.parametrize("name", sorted(POSITIONS))
 def test_each_scheme_opens_exactly_one_door(name: str) -> None:
-    doors = {"none": set(), "rope": {"rotate"}, "alibi": {"bias"}, "relative": {"bias"}}
+    doors = {"none": set(), "rope": {"rotate"}, "alibi": {"bias"}, "relative": {"bias"}, "disentangled": {"relate"}}
     assert opened(POSITIONS[name](config())) == doors.get(name, {"embed"})
 
 
@@ -68,7 +70,7 @@ def test_alibi_falls_with_distance_alike_in_both_directions() -> None:
 
 
 def test_rope_turns_as_complex_numbers_do() -> None:
-    scheme = Rope(config(head_width=6, rope_base=500.0))
+    scheme = Rope(config(head_width=6, rotation=Rotation(base=500.0)))
     x = torch.randn(1, 1, 1, 6, generator=torch.Generator().manual_seed(1))
     for position in (0, 1, 5, 23):
         turned = scheme.rotate(x, torch.tensor([position]))[0, 0, 0]

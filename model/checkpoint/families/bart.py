@@ -78,6 +78,7 @@ _LEARNED: Rows = {
 _HEAD: Rows = {"top.project": "lm_head", "top.project.bias": cut("final_logits_bias", flat)}
 _COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 _BOTH = {"is_encoder_decoder": True, "is_decoder": False, "normalize_before": False, "add_final_layer_norm": False}
+_DROPPED = ("activation_dropout", "decoder_layerdrop", "encoder_layerdrop")
 BART = Family(
     bart,
     _SHARED | _LEARNED | _BLOCKS,
@@ -85,6 +86,7 @@ BART = Family(
     base="model.",
     ignored=(*_COPIES, "encoder.version", "decoder.version", "lm_head.weight", "final_logits_bias"),
     accepted=_BOTH,
+    inert=_DROPPED,
 )
 MARIAN = Family(
     marian,
@@ -93,4 +95,5 @@ MARIAN = Family(
     base="model.",
     ignored=(*_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
     accepted=_BOTH | {"share_encoder_decoder_embeddings": True},
+    inert=_DROPPED,
 )

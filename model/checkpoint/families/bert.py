@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.checkpoint.cuts import last
-from model.checkpoint.families.common import PLAIN, block, classifier
+from model.checkpoint.families.common import PLAIN, SUMMARY, block, classifier
 from model.checkpoint.family import Choices, Family, Head, Rows, cut
 from model.checkpoint.fields import Fields
 from model.choices import Answer, Embed
@@ -194,6 +194,7 @@ DISTILBERT = Family(
     },
     base="distilbert.",
     ignored=_BUFFERS,
+    inert=("sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"),  # sinusoids are stored as a table
 )
 ELECTRA = Family(
     electra,
@@ -215,6 +216,7 @@ ELECTRA = Family(
     base="electra.",
     ignored=_BUFFERS,
     accepted=_ONE_WAY,
+    inert=SUMMARY,
 )
 ALBERT = Family(
     albert,

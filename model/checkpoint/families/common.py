@@ -20,6 +20,11 @@ GATED = {
     "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
+# How some classes that are no language models make one vector of a text.
+SUMMARY = (
+    "summary_activation", "summary_first_dropout", "summary_last_dropout", "summary_proj_to_labels", "summary_type",
+    "summary_use_proj",
+)  # fmt: skip
 SCALINGS = {
     "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "banded", "yarn": "yarn",
     "longrope": "longrope", "su": "longrope",

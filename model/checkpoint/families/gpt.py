@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.checkpoint.cuts import heads, part, transposed
-from model.checkpoint.families.common import PLAIN, block, decoder_heads, language
+from model.checkpoint.families.common import PLAIN, SUMMARY, block, decoder_heads, language
 from model.checkpoint.families.rotary import rotation
 from model.checkpoint.family import Choices, Family, Rows, cut
 from model.checkpoint.fields import Fields
@@ -112,6 +112,7 @@ GPT2 = Family(
     decoder_heads(tied=True, tokens="classifier") | {"LMHeadModel": language()},
     base="transformer.",
     ignored=("h.*.attn.bias", "h.*.attn.masked_bias"),
+    inert=("reorder_and_upcast_attn", *SUMMARY),
 )
 GPT_NEO = Family(
     gpt_neo,
@@ -133,6 +134,7 @@ GPT_NEO = Family(
     decoder_heads(tied=True, tokens="classifier"),
     base="transformer.",
     ignored=("h.*.attn.attention.bias", "h.*.attn.attention.masked_bias"),
+    inert=("attention_layers",),  # what follows from attention_types
 )
 _TURNED: Rows = {"embedding": "wte", "decoder.norm": "ln_f"}
 GPTJ = Family(
@@ -177,4 +179,5 @@ GPT_NEOX = Family(
     decoder_heads(tied=False, tokens="classifier") | {"ForCausalLM": language("embed_out", default=False)},
     base="gpt_neox.",
     ignored=("layers.*.attention.bias", "layers.*.attention.masked_bias", "layers.*.attention.rotary_emb.inv_freq"),
+    inert=("is_decoder",),
 )

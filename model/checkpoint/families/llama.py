@@ -87,8 +87,7 @@ def qwen2(fields: Fields) -> Choices:
 
 def qwen3(fields: Fields) -> Choices:
     """Queries and keys are normed head by head."""
-    choices = sizes(Fields({"head_dim": 128, **fields.values}, fields.name))
-    fields.read.update(fields.values)
+    choices = sizes(fields.filled(head_dim=128))
     biases = ATTENTION * fields.flag("attention_bias", False)
     return choices | {"query_norm": "head", "biases": biases, "by_layer": _sliding(fields, choices["layers"])}
 

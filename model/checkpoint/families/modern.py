@@ -165,7 +165,11 @@ MODERNBERT = Family(
         "ForTokenClassification": Head(modern_tokens, _CLASSES),
     },
     base="model.",
-)
+    inert=(
+        "cls_token_id", "sep_token_id", "deterministic_flash_attn", "initializer_cutoff_factor", "mlp_dropout",
+        "sparse_pred_ignore_index", "sparse_prediction",
+    ),
+)  # fmt: skip
 _DEBERTA: Rows = {
     "self_attention.query": "attention.self.query_proj",
     "self_attention.key": "attention.self.key_proj",
@@ -198,4 +202,5 @@ DEBERTA = Family(
     base="deberta.",
     ignored=("embeddings.position_ids", "mask_predictions.*", "lm_predictions.*", "pooler.*"),
     accepted={"conv_kernel_size": 0, "is_decoder": False},
+    inert=("legacy", "pooler_hidden_size"),  # both are seen by the weights
 )

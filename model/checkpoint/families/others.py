@@ -170,6 +170,7 @@ FALCON = Family(
     _OLD_CLASSES,
     base="transformer.",
     ignored=("*.rotary_emb.inv_freq",),
+    inert=("num_ln_in_parallel_attn",),  # which norms there are is seen by their weights
 )
 PHI = Family(
     phi,

@@ -87,4 +87,5 @@ T5 = Family(
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
     ),
     accepted={"is_decoder": False},
+    inert=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two follow from feed_forward_proj
 )

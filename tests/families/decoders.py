@@ -1,0 +1,233 @@
+"""Tiny models of the families with one stack that reads forwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.families.reference import Case
+
+GPT2 = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20}
+NEO = {"hidden_size": 24, "num_heads": 3, "num_layers": 2, "max_position_embeddings": 20}
+GPTJ = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20, "rotary_dim": 4}
+NEOX = {
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 38,
+    "max_position_embeddings": 20,
+}
+LLAMA = NEOX | {"num_key_value_heads": 3, "pad_token_id": None}
+GEMMA = LLAMA | {"head_dim": 10}
+OPT = {
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "ffn_dim": 38,
+    "max_position_embeddings": 20,
+    "word_embed_proj_dim": 24,
+    "pad_token_id": 1,
+}
+BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
+FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
+
+
+def rope(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": 30.0, **fields}}
+
+
+LONGER = {"original_max_position_embeddings": 6}
+
+DECODERS: dict[str, list[Case]] = {
+    "gpt2": [
+        Case("GPT2LMHeadModel", GPT2 | {"scale_attn_by_inverse_layer_idx": True, "n_inner": 31}),
+        Case("GPT2LMHeadModel", GPT2 | {"scale_attn_weights": False, "activation_function": "relu"}, dtype="bfloat16"),
+        Case("GPT2LMHeadModel", GPT2 | {"tie_word_embeddings": False}, shards=True),
+        Case("GPT2Model", GPT2 | {"layer_norm_epsilon": 0.1}),
+        Case("GPT2ForSequenceClassification", GPT2 | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPT2ForTokenClassification", GPT2 | {"num_labels": 3}),
+    ],
+    "llama": [
+        Case("LlamaForCausalLM", LLAMA | {"num_key_value_heads": 1, "head_dim": 10}),
+        Case("LlamaForCausalLM", LLAMA | {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
+        Case("LlamaForCausalLM", LLAMA | rope("linear", factor=2.5), shards=True),
+        Case("LlamaForCausalLM", LLAMA | {"max_position_embeddings": 8} | rope("dynamic", factor=3.0)),
+        Case(
+            "LlamaForCausalLM", LLAMA | rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **LONGER)
+        ),
+        Case("LlamaForCausalLM", LLAMA | rope("yarn", factor=4.0, **LONGER)),
+        Case(
+            "LlamaForCausalLM",
+            LLAMA
+            | rope(
+                "yarn", factor=4.0, beta_fast=8, beta_slow=2, truncate=False, mscale=0.7, mscale_all_dim=0.4, **LONGER
+            ),
+        ),
+        Case("LlamaForCausalLM", LLAMA | rope("default") | {"hidden_act": "gelu"}),
+        Case("LlamaModel", LLAMA | {"rms_norm_eps": 0.1}),
+        Case("LlamaForSequenceClassification", LLAMA | {"num_labels": 3, "pad_token_id": 0}),
+        Case("LlamaForTokenClassification", LLAMA | {"num_labels": 3}),
+    ],
+    "gpt_neo": [
+        Case("GPTNeoForCausalLM", NEO | {"attention_types": [[["global", "local"], 1]], "window_size": 4}),
+        Case(
+            "GPTNeoForCausalLM", NEO | {"attention_types": [[["local"], 2]], "window_size": 3, "intermediate_size": 31}
+        ),
+        Case("GPTNeoForTokenClassification", NEO | {"attention_types": [[["global"], 2]], "num_labels": 3}),
+    ],
+    "gptj": [
+        Case("GPTJForCausalLM", GPTJ),
+        Case("GPTJForCausalLM", GPTJ | {"rotary_dim": 8, "n_inner": 31}),
+        Case("GPTJModel", GPTJ),
+        Case("GPTJForSequenceClassification", GPTJ | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "gpt_neox": [
+        Case("GPTNeoXForCausalLM", NEOX | {"hidden_size": 48}),
+        Case("GPTNeoXForCausalLM", NEOX | {"use_parallel_residual": False, "attention_bias": False}),
+        Case("GPTNeoXForCausalLM", NEOX | rope("default", partial_rotary_factor=0.5) | {"tie_word_embeddings": True}),
+        Case("GPTNeoXForSequenceClassification", NEOX | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPTNeoXForTokenClassification", NEOX | {"num_labels": 3}),
+    ],
+    "mistral": [
+        Case("MistralForCausalLM", LLAMA | {"sliding_window": 4, "num_key_value_heads": 1}),
+        Case("MistralForCausalLM", LLAMA | {"sliding_window": None, "head_dim": 6}),
+    ],
+    "qwen2": [
+        Case("Qwen2ForCausalLM", LLAMA | {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+        Case("Qwen2ForCausalLM", LLAMA | {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+    ],
+    "qwen3": [
+        Case("Qwen3ForCausalLM", LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
+        Case(
+            "Qwen3ForCausalLM",
+            LLAMA
+            | {
+                "head_dim": 8,
+                "attention_bias": True,
+                "layer_types": ["sliding_attention", "full_attention"],
+                "use_sliding_window": True,
+                "sliding_window": 3,
+            },
+        ),
+    ],
+    "smollm3": [
+        Case("SmolLM3ForCausalLM", LLAMA | {"num_hidden_layers": 4, "no_rope_layer_interval": 2}),
+        Case(
+            "SmolLM3ForCausalLM",
+            LLAMA
+            | {"no_rope_layers": [0, 1], "use_sliding_window": True, "sliding_window": 4, "num_key_value_heads": 1},
+        ),
+    ],
+    "olmo2": [
+        Case("Olmo2ForCausalLM", LLAMA),
+        Case("Olmo2ForCausalLM", LLAMA | {"num_key_value_heads": 1, "attention_bias": True}),
+    ],
+    "phi3": [
+        Case("Phi3ForCausalLM", LLAMA | {"sliding_window": 4, "num_key_value_heads": 1}),
+        Case(
+            "Phi3ForCausalLM",
+            LLAMA
+            | {"original_max_position_embeddings": 10}
+            | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER),
+        ),
+        Case(
+            "Phi3ForCausalLM",
+            LLAMA
+            | {"original_max_position_embeddings": 16}
+            | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER),
+        ),
+        Case("Phi3ForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.5)),
+    ],
+    "gemma": [
+        Case("GemmaForCausalLM", GEMMA | {"num_key_value_heads": 1}),
+        Case("GemmaForCausalLM", GEMMA | {"hidden_act": "gelu", "attention_bias": True}),
+        Case("GemmaForSequenceClassification", GEMMA | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "gemma2": [
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA
+            | {
+                "sliding_window": 4,
+                "query_pre_attn_scalar": 17,
+                "final_logit_softcapping": 2.0,
+                "attn_logit_softcapping": 1.5,
+                "num_hidden_layers": 3,
+            },
+        ),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA
+            | {
+                "final_logit_softcapping": None,
+                "attn_logit_softcapping": None,
+                "num_key_value_heads": 1,
+                "sliding_window": 3,
+            },
+        ),
+        Case("Gemma2Model", GEMMA | {"sliding_window": 5}),
+    ],
+    "gemma3_text": [
+        Case(
+            "Gemma3ForCausalLM",
+            GEMMA
+            | {
+                "num_hidden_layers": 3,
+                "sliding_window": 4,
+                "query_pre_attn_scalar": 17,
+                "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+            },
+        ),
+        Case(
+            "Gemma3ForCausalLM",
+            GEMMA
+            | {
+                "num_hidden_layers": 7,
+                "sliding_window": 4,
+                "final_logit_softcapping": 3.0,
+                "rope_parameters": {
+                    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 500.0},
+                    "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+                },
+            },
+        ),
+    ],
+    "opt": [
+        Case("OPTForCausalLM", OPT),
+        Case("OPTForCausalLM", OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 10}),
+        Case("OPTForCausalLM", OPT | {"enable_bias": False, "layer_norm_elementwise_affine": False}),
+        Case("OPTModel", OPT | {"_remove_final_layer_norm": True, "activation_function": "gelu"}),
+        Case("OPTForSequenceClassification", OPT | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "bloom": [
+        Case("BloomForCausalLM", BLOOM),
+        Case("BloomForCausalLM", BLOOM | {"n_head": 3, "apply_residual_connection_post_layernorm": True}),
+        Case("BloomModel", BLOOM | {"n_head": 6}),
+        Case("BloomForTokenClassification", BLOOM | {"num_labels": 3}),
+    ],
+    "falcon": [
+        Case("FalconForCausalLM", FALCON),
+        Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1},
+        ),
+        # With slopes, the reference's eager attention adds them twice; its other one once, as Falcon was trained.
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
+            implementation="sdpa",
+        ),
+        Case(
+            "FalconForCausalLM",
+            FALCON | {"alibi": True, "num_attention_heads": 6, "ffn_hidden_size": 31},
+            implementation="sdpa",
+        ),
+        Case("FalconForSequenceClassification", FALCON | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "phi": [
+        Case("PhiForCausalLM", LLAMA),
+        Case("PhiForCausalLM", LLAMA | {"qk_layernorm": True, "num_key_value_heads": 1}),
+        Case("PhiForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.75)),
+        Case("PhiForTokenClassification", LLAMA | {"num_labels": 3}),
+    ],
+}

@@ -1,0 +1,182 @@
+"""Tiny models of the families that read both ways, or have two stacks."""
+
+from __future__ import annotations
+
+from tests.families.decoders import NEOX
+from tests.families.reference import Case
+
+ROBERTA = NEOX | {"pad_token_id": 24, "max_position_embeddings": 45}  # no token of the text is the padding
+DISTIL = {"dim": 24, "n_heads": 3, "n_layers": 2, "hidden_dim": 38, "max_position_embeddings": 20}
+MODERN = NEOX | {
+    "num_hidden_layers": 4,
+    "local_attention": 4,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "cls_token_id": 1,
+    "sep_token_id": 2,
+}
+DEBERTA = NEOX | {
+    "relative_attention": True,
+    "pos_att_type": ["c2p", "p2c"],
+    "position_biased_input": False,
+    "share_att_key": True,
+}
+T5 = {"d_model": 24, "d_kv": 6, "d_ff": 38, "num_layers": 2, "num_heads": 3, "decoder_start_token_id": 0}
+BART = {
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 38,
+    "decoder_ffn_dim": 38,
+    "max_position_embeddings": 20,
+    "decoder_start_token_id": 2,
+}
+
+ENCODERS: dict[str, list[Case]] = {
+    "bert": [
+        Case("BertForMaskedLM", NEOX | {"layer_norm_eps": 0.1}, special=True),
+        Case("BertForMaskedLM", NEOX | {"hidden_act": "relu", "type_vocab_size": 1, "tie_word_embeddings": False}),
+        Case("BertModel", NEOX, special=True),
+        Case("BertForPreTraining", NEOX, special=True),
+        Case("BertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("BertForTokenClassification", NEOX | {"id2label": {0: "O", 1: "B-X", 2: "I-X"}}, special=True),
+    ],
+    "roberta": [
+        Case("RobertaForMaskedLM", ROBERTA, special=True),
+        Case("RobertaForMaskedLM", ROBERTA | {"pad_token_id": 23, "hidden_act": "silu"}, special=True),
+        Case("RobertaModel", ROBERTA, special=True),
+        Case("RobertaForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
+        Case("RobertaForTokenClassification", ROBERTA | {"num_labels": 3}, special=True),
+    ],
+    "distilbert": [
+        Case("DistilBertForMaskedLM", DISTIL, special=True),
+        Case("DistilBertForMaskedLM", DISTIL | {"activation": "relu", "sinusoidal_pos_embds": True}),
+        Case("DistilBertModel", DISTIL, special=True),
+        Case("DistilBertForSequenceClassification", DISTIL | {"num_labels": 3}, special=True),
+        Case("DistilBertForTokenClassification", DISTIL | {"num_labels": 3}, special=True),
+    ],
+    "electra": [
+        Case("ElectraForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
+        Case("ElectraForMaskedLM", NEOX | {"embedding_size": 24, "hidden_act": "relu"}, special=True),
+        Case("ElectraModel", NEOX | {"embedding_size": 10}, special=True),
+        Case("ElectraForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("ElectraForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+    ],
+    "albert": [
+        Case("AlbertForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
+        Case(
+            "AlbertForMaskedLM",
+            NEOX | {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2},
+            special=True,
+        ),
+        Case("AlbertModel", NEOX | {"embedding_size": 10, "inner_group_num": 2}, special=True),
+        Case("AlbertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("AlbertForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+    ],
+    "modernbert": [
+        Case("ModernBertForMaskedLM", MODERN, special=True),
+        Case(
+            "ModernBertForMaskedLM",
+            MODERN
+            | {
+                "norm_bias": True,
+                "attention_bias": True,
+                "mlp_bias": True,
+                "classifier_bias": True,
+                "decoder_bias": False,
+                "local_attention": 5,
+            },
+            special=True,
+        ),
+        Case(
+            "ModernBertForMaskedLM",
+            MODERN | {"classifier_activation": "relu", "hidden_activation": "silu", "tie_word_embeddings": False},
+            special=True,
+        ),
+        Case(
+            "ModernBertModel",
+            MODERN | {"layer_types": ["sliding_attention", "sliding_attention", "full_attention", "full_attention"]},
+        ),
+        Case(
+            "ModernBertForSequenceClassification",
+            MODERN | {"num_labels": 3, "classifier_pooling": "mean"},
+            special=True,
+        ),
+        Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3}, special=True),
+        Case("ModernBertForTokenClassification", MODERN | {"num_labels": 3}, special=True),
+    ],
+    "deberta-v2": [
+        Case(
+            "DebertaV2ForMaskedLM",
+            DEBERTA | {"position_buckets": 8, "max_relative_positions": 20, "norm_rel_ebd": "layer_norm"},
+            special=True,
+        ),
+        Case(
+            "DebertaV2ForMaskedLM",
+            DEBERTA | {"pos_att_type": ["c2p"], "share_att_key": False, "max_relative_positions": 5},
+        ),
+        Case(
+            "DebertaV2Model",
+            DEBERTA | {"pos_att_type": "p2c", "share_att_key": False, "type_vocab_size": 2},
+            special=True,
+        ),
+        Case("DebertaV2Model", NEOX | {"relative_attention": False}, special=True),
+        Case(
+            "DebertaV2ForSequenceClassification", DEBERTA | {"num_labels": 3, "pooler_hidden_act": "tanh"}, special=True
+        ),
+        Case(
+            "DebertaV2ForTokenClassification",
+            DEBERTA | {"num_labels": 3, "share_att_key": False, "position_buckets": 6, "max_relative_positions": 12},
+            special=True,
+        ),
+    ],
+    "t5": [
+        Case("T5ForConditionalGeneration", T5),
+        Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+        Case(
+            "T5ForConditionalGeneration",
+            T5
+            | {
+                "feed_forward_proj": "gated-silu",
+                "num_decoder_layers": 3,
+                "relative_attention_num_buckets": 8,
+                "relative_attention_max_distance": 9,
+            },
+        ),
+        Case("T5Model", T5 | {"layer_norm_epsilon": 0.1}),
+        Case("T5EncoderModel", T5),
+    ],
+    "bart": [
+        Case("BartForConditionalGeneration", BART),
+        Case(
+            "BartForConditionalGeneration",
+            BART
+            | {
+                "scale_embedding": True,
+                "decoder_layers": 1,
+                "decoder_ffn_dim": 19,
+                "decoder_attention_heads": 4,
+                "activation_function": "relu",
+            },
+        ),
+        Case("BartModel", BART),
+    ],
+    "marian": [
+        Case("MarianMTModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
+        Case(
+            "MarianMTModel",
+            BART
+            | {
+                "scale_embedding": True,
+                "activation_function": "swish",
+                "encoder_layers": 1,
+                "pad_token_id": 0,
+                "decoder_start_token_id": 0,
+            },
+        ),
+        Case("MarianModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
+    ],
+}
