@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return other_verbs(given)
     # Before torch is imported: where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
-    # One thread for each question is steady, and several visitors still use all cores.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Half the cores for each of the two questions that are answered at a time is steady.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
     options = _parser({"-h", "--help"} & set(given)).parse_args(given[1:] if given[:1] == ["app"] else given)
     problem = _folders(options.models) or _busy(options.host, options.port)
     if problem:
