@@ -40,7 +40,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
         """x / sqrt(mean of x^2 + epsilon) * weight."""
-        return functional.rms_norm(x, x.shape[-1:], self.weight, self.epsilon)
+        return functional.rms_norm(x, x.shape[-1:], self.weight.to(x.dtype), self.epsilon)
 
 
 class ShiftedRMSNorm(RMSNorm):

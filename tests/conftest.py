@@ -9,8 +9,8 @@ from hypothesis import settings
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
 jaxtyping.install_import_hook("model", "beartype.beartype")
 
-# Workers of pytest-xdist share the cores; results do not depend on the number of threads of one machine.
-torch.set_num_threads(2)
+# Workers of pytest-xdist share the cores, and threads that wait for each other make tiny models slow.
+torch.set_num_threads(1)
 
 # No deadline: the first forward of a process is slow and means nothing.
 settings.register_profile("local", deadline=None)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import Server, serve
@@ -29,6 +29,8 @@ ARGUMENTS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a classroom without network
 )
+
+expect.set_options(timeout=30_000)  # milliseconds; a busy machine is no failure
 
 
 class Visit(Protocol):

@@ -1,5 +1,6 @@
 """Explore as a person uses it: a real browser, the real server, the shipped models."""
 
+import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
@@ -176,7 +177,7 @@ def test_another_mask_lets_tokens_look_ahead(visitor: Visitor) -> None:
 
 def test_a_text_too_long_for_a_link_is_said_so(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
-    long = " ".join(["extraordinarily", "unbelievable"] * 60)
+    long = " ".join(["another"] * 220)
     say(page, long)
     expect(page.get_by_text("too long for an address")).to_be_visible()
     assert "text" not in address(page)
@@ -194,5 +195,8 @@ def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
 
 def test_every_position_scheme_has_a_picture(visitor: Visitor) -> None:
     for scheme in ("rope", "sinusoidal", "learned", "alibi", "relative"):
-        page = visitor.open(f"model=stories-causal&position={scheme}", path="/positions")
+        page = visitor.open(f"model=stories-causal&position={scheme}")
+        page.get_by_role("link", name="Positions").click()
+        expect(page).to_have_url(re.compile("/positions"))
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        assert address(page)["position"] == [scheme] or scheme == "rope"

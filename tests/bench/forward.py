@@ -1,0 +1,73 @@
+"""What it costs to see everything: a traced forward next to one that uses torch's fused attention and keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from model import Config, Transformer
+from model.attention import split
+from model.layers import Residual
+from model.run import Record
+from model.trace import untouched
+from model.transformer import Block
+from tests.bench.measure import Ratio, compare
+
+SHAPE = Config(
+    vocabulary=8_192, context=128, width=768, layers=12, heads=12, position="learned", norm="layernorm",
+    feedforward="gelu", bias=True,
+)  # fmt: skip
+ALL, HEADS = None, ("*.weights", "*.mask", "logits")
+
+
+def ratios() -> Iterator[Ratio]:
+    """At 128 tokens: everything kept, what the page keeps, and nothing kept, each against the plain forward."""
+    torch.manual_seed(0)
+    model = Transformer(SHAPE).eval().requires_grad_(False)
+    ids = torch.randint(SHAPE.vocabulary, (1, SHAPE.context))
+    torch.testing.assert_close(plain(model, ids), model(ids), atol=1e-3, rtol=1e-3)
+    for what, keep in (("traced forward, every value", ALL), ("traced forward, weights and logits", HEADS)):
+        yield compare(what, partial(traced, model, ids, keep), "plain forward", partial(plain, model, ids))
+    yield compare(
+        "the same, keeping nothing", partial(traced, model, ids, ()), "plain forward", partial(plain, model, ids)
+    )
+
+
+def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> object:
+    """As `run` does it, arrays included."""
+    record = Record(untouched, keep)
+    with torch.inference_mode():
+        model(ids, tap=record)
+        return record.arrays()
+
+
+@torch.inference_mode()
+def plain(model: Transformer, ids: Tensor) -> Tensor:
+    """The same pre-norm decoder by the shortest way: no taps, F.scaled_dot_product_attention, no weights."""
+    stack = model.stack("decoder")
+    x = model.embedding(ids) + stack.position.embed(torch.arange(ids.shape[1]))
+    for block in stack.blocks:
+        assert isinstance(block, Block)
+        x = x + attend(block, normed(block.self_residual, x))
+        x = x + block.feedforward(normed(block.feedforward_residual, x), untouched)
+    logits: Tensor = model.top(stack.norm(x))
+    return logits
+
+
+def normed(residual: Residual, x: Tensor) -> Tensor:
+    """The norm before a sublayer."""
+    result: Tensor = residual.norm(x)
+    return result
+
+
+def attend(block: Block, x: Tensor) -> Tensor:
+    """Causal self-attention, fused."""
+    weights = block.self_attention
+    q, k, v = (split(project(x), weights.heads) for project in (weights.query, weights.key, weights.value))
+    mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=weights.scale)
+    output: Tensor = weights.output(mixed.transpose(1, 2).flatten(2))
+    return output
