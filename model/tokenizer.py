@@ -69,7 +69,9 @@ class Tokenizer:
             raise CheckpointError(f"{folder} holds no {FILE}.")
         try:
             return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
-        except Exception as error:  # the library raises bare Exception
+        except BaseException as error:  # the library raises bare Exception, and its panics are not even that
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                raise
             raise CheckpointError(f"{path} is not a tokenizer that can be read: {error}.") from error
 
     def save(self, folder: str | Path) -> None:

@@ -16,6 +16,7 @@ from model.checkpoint.fields import read_json
 from model.checkpoint.foreign import look_into, pour
 from model.checkpoint.memory import unallocated
 from model.checkpoint.tensors import open_tensors
+from model.checkpoint.vocabularies import open_tokenizer
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError
 from model.tokenizer import Tokenizer
@@ -51,7 +52,7 @@ def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32", li
     source = None if values.get("model_type") == FORMAT else look_into(folder, values)
     config = own_config(folder, values) if source is None else source.plan.config
     model = unallocated(config, folder.name, limit)
-    tokenizer = Tokenizer.load(folder)
+    tokenizer = open_tokenizer(folder, str(values.get("model_type")))
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
             f"{folder.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."

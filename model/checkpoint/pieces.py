@@ -1,0 +1,148 @@
+"""SentencePiece models (.model files) turned into tokenizers, by a reader of the few fields that matter."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
+
+from model.errors import CheckpointError
+
+SPACE = "▁"
+_UNIGRAM, _BPE = 1, 2
+_CONTROL, _UNKNOWN, _USER = 3, 2, 4
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """What a SentencePiece file holds: each piece's text, score and kind, and how texts are prepared."""
+
+    texts: tuple[str, ...]
+    scores: tuple[float, ...]
+    kinds: tuple[int, ...]
+    model: int = _BPE
+    bytes_too: bool = True
+    charsmap: bytes = b""
+    prefix: bool = True
+
+    @property
+    def unknown(self) -> int:
+        """The number of the unknown piece."""
+        return self.kinds.index(_UNKNOWN) if _UNKNOWN in self.kinds else 0
+
+
+def read_pieces(raw: bytes, name: str) -> Pieces:
+    """From the bytes of a .model file. Raises CheckpointError where they are none."""
+    try:
+        fields = list(_fields(raw))
+        pieces = [dict(_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
+        trainer = _group(fields, 2)
+        normalizer = _group(fields, 3)
+        return Pieces(
+            texts=tuple(bytes(piece[1]).decode("utf-8") for piece in pieces),
+            scores=tuple(struct.unpack("<f", bytes(piece.get(2, b"\0\0\0\0")))[0] for piece in pieces),
+            kinds=tuple(int(piece.get(3, 1)) for piece in pieces),
+            model=int(trainer.get(3, _UNIGRAM)),
+            bytes_too=bool(trainer.get(35, 0)),
+            charsmap=bytes(normalizer.get(2, b"")),
+            prefix=bool(normalizer.get(3, 1)),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise CheckpointError(f"{name} is no SentencePiece model that can be read.") from error
+
+
+def _group(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
+    found = [value for key, value in fields if key == number and isinstance(value, bytes)]
+    return dict(_fields(found[-1])) if found else {}
+
+
+def _fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a protocol buffer message: (number, value); a value is a whole number or bytes."""
+    at = 0
+    while at < len(raw):
+        key, at = _varint(raw, at)
+        kind = key & 7
+        if kind == 0:
+            number, at = _varint(raw, at)
+            yield key >> 3, number
+            continue
+        if kind == 2:
+            size, at = _varint(raw, at)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"a field of kind {kind}")
+        if at + size > len(raw):
+            raise ValueError("a field beyond the end")
+        yield key >> 3, raw[at : at + size]
+        at += size
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = raw[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+    raise ValueError("a number without end")
+
+
+def to_backend(pieces: Pieces, name: str) -> tokenizers.Tokenizer:
+    """A tokenizer of the same pieces. Raises CheckpointError for kinds other than Unigram and BPE."""
+    if not pieces.texts or pieces.model not in (_UNIGRAM, _BPE):
+        raise CheckpointError(f"{name} is a SentencePiece model of an unknown kind.")
+    backend = _unigram(pieces) if pieces.model == _UNIGRAM else _bpe(pieces)
+    special = [text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind in (_CONTROL, _UNKNOWN)]
+    backend.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
+    own = [text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind == _USER]
+    backend.add_tokens([AddedToken(text, special=False, normalized=False) for text in own])
+    return backend
+
+
+def _unigram(pieces: Pieces) -> tokenizers.Tokenizer:
+    scored = list(zip(pieces.texts, pieces.scores, strict=True))
+    backend = tokenizers.Tokenizer(models.Unigram(scored, unk_id=pieces.unknown, byte_fallback=pieces.bytes_too))
+    steps: list[normalizers.Normalizer] = [normalizers.Precompiled(pieces.charsmap)] if pieces.charsmap else []
+    steps += [normalizers.Strip(left=False, right=True), normalizers.Replace(Regex(" {2,}"), SPACE)]
+    backend.normalizer = normalizers.Sequence(steps)
+    scheme = "always" if pieces.prefix else "never"
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme=scheme)
+    backend.decoder = decoders.Metaspace(SPACE, prepend_scheme=scheme)
+    return backend
+
+
+def _bpe(pieces: Pieces) -> tokenizers.Tokenizer:
+    numbers = {text: number for number, text in enumerate(pieces.texts)}
+    backend = tokenizers.Tokenizer(
+        models.BPE(
+            numbers,
+            merges(numbers, pieces.scores),
+            unk_token=pieces.texts[pieces.unknown],
+            fuse_unk=True,
+            byte_fallback=pieces.bytes_too,
+        )
+    )
+    prepend: list[normalizers.Normalizer] = [normalizers.Prepend(SPACE)] if pieces.prefix else []
+    backend.normalizer = normalizers.Sequence([*prepend, normalizers.Replace(" ", SPACE)])
+    strip = [decoders.Strip(" ", left=1)] if pieces.prefix else []
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
+    )
+    return backend
+
+
+def merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
+    """Which two pieces make a third, the likeliest first: what BPE needs and SentencePiece leaves to the scores."""
+    found = []
+    for text, number in numbers.items():
+        halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
+        known = [half for half in halves if half[0] in numbers and half[1] in numbers]
+        known.sort(key=lambda half: (numbers[half[0]], numbers[half[1]]))
+        found += [(scores[number], half) for half in known]
+    found.sort(key=lambda merge: (merge[0], len(merge[1][0]), len(merge[1][1])), reverse=True)
+    return [half for _, half in found]
