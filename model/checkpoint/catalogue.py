@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.assets import assets
-from model.checkpoint.folder import CONFIG, WEIGHTS, read_config
+from model.checkpoint.contents import CONFIG
+from model.checkpoint.folder import WEIGHTS, read_config
 from model.config import Config
 from model.errors import CheckpointError
 
@@ -53,7 +54,7 @@ def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -
     entries = {entry.name: entry.folder for entry in catalogue(folders)}
     if name in entries:
         return entries[name]
-    if paths and name and os.path.isdir(name):  # Path.is_dir would raise for a name longer than any file's
+    if paths and name and os.path.exists(name):  # Path.is_dir would raise for a name longer than any file's
         return Path(name)
     known = ", ".join(entries) or "none"
     path = ", or the path of a checkpoint folder" if paths else ""

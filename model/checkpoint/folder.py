@@ -7,15 +7,13 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import save as serialized
 
-from model.checkpoint.fields import read_json
+from model.checkpoint.contents import CONFIG, Contents, contents
 from model.checkpoint.foreign import look_into, pour
 from model.checkpoint.memory import unallocated
-from model.checkpoint.tensors import open_tensors
 from model.checkpoint.vocabularies import open_tokenizer
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError
@@ -23,7 +21,7 @@ from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
 FORMAT = "headlight"
-CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+WEIGHTS, CARD = "model.safetensors", "README.md"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -46,19 +44,18 @@ def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32", li
 
     Raises CheckpointError with one sentence for whatever does not fit; nothing in the folder is ever run.
     """
-    folder = Path(folder)
+    found = contents(Path(folder))
     place, number = choose_device(device), _dtype(dtype)
-    values = read_json(folder / CONFIG, folder.name)
-    source = None if values.get("model_type") == FORMAT else look_into(folder, values)
-    config = own_config(folder, values) if source is None else source.plan.config
-    model = unallocated(config, folder.name, limit)
-    tokenizer = open_tokenizer(folder, str(values.get("model_type")))
+    source = None if found.values.get("model_type") == FORMAT else look_into(found)
+    config = own_config(found) if source is None else source.plan.config
+    model = unallocated(config, found.name, limit)
+    tokenizer = open_tokenizer(found.folder, str(found.values.get("model_type")))
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
-            f"{folder.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."
+            f"{found.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."
         )
-    notes = _fill(folder, model, place, number) if source is None else pour(source, model, place, number)
-    card = folder / CARD
+    notes = _fill(found, model, place, number) if source is None else pour(source, model, place, number)
+    card = found.folder / CARD
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     return Loaded(model.requires_grad_(False).eval(), tokenizer, text, notes)
 
@@ -84,18 +81,18 @@ def save(
 
 
 def read_config(folder: Path) -> Config:
-    """The config of a folder, by a look at its config.json and the names of its tensors. Raises CheckpointError."""
-    values = read_json(folder / CONFIG, folder.name)
-    return own_config(folder, values) if values.get("model_type") == FORMAT else look_into(folder, values).plan.config
+    """The config of a checkpoint, by a look at its config and the names of its tensors. Raises CheckpointError."""
+    found = contents(folder)
+    return own_config(found) if found.values.get("model_type") == FORMAT else look_into(found).plan.config
 
 
-def own_config(folder: Path, values: dict[str, Any]) -> Config:
+def own_config(found: Contents) -> Config:
     """The config of a folder that `save` wrote."""
-    fields = {name: value for name, value in values.items() if name not in ("model_type", "dtype")}
+    fields = {name: value for name, value in found.values.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
     except ConfigError as error:
-        raise CheckpointError(f"{folder.name}: {error}") from error
+        raise CheckpointError(f"{found.name}: {error}") from error
 
 
 def choose_device(device: str = "auto") -> torch.device:
@@ -110,16 +107,16 @@ def choose_device(device: str = "auto") -> torch.device:
     return torch.device(device)
 
 
-def _fill(folder: Path, model: Transformer, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+def _fill(found: Contents, model: Transformer, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
     """Give a model of ours the tensors of its folder, each checked for its name and shape."""
-    once, found = dict(model.named_parameters()), open_tensors(folder)
-    _check_names(folder, set(once), set(found))
+    once, stored = dict(model.named_parameters()), found.tensors()
+    _check_names(found.name, set(once), set(stored))
     tensors = {}
     for name, parameter in once.items():
-        tensor = found[name]
+        tensor = stored[name]
         if tensor.shape != parameter.shape:
             raise CheckpointError(
-                f"{folder.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
+                f"{found.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
             )
         tensors[name] = tensor.to(device, dtype)
     shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in once}
@@ -127,12 +124,12 @@ def _fill(folder: Path, model: Transformer, device: torch.device, dtype: torch.d
     return ()
 
 
-def _check_names(folder: Path, wanted: set[str], found: set[str]) -> None:
+def _check_names(name: str, wanted: set[str], found: set[str]) -> None:
     missing, unexpected = sorted(wanted - found), sorted(found - wanted)
     if missing or unexpected:
         told = [f"missing {', '.join(missing)}"] if missing else []
         told += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
-        raise CheckpointError(f"{folder.name}: its weights do not fit its config: {'; '.join(told)}.")
+        raise CheckpointError(f"{name}: its weights do not fit its config: {'; '.join(told)}.")
 
 
 def _dtype(name: str) -> torch.dtype:

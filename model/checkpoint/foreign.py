@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from model.checkpoint.contents import Contents
 from model.checkpoint.families import FAMILIES
 from model.checkpoint.family import Plan, Pouring, listed, plan
 from model.checkpoint.fields import Fields
-from model.checkpoint.tensors import Tensors, open_tensors
+from model.checkpoint.tensors import Tensors
 from model.errors import CheckpointError
 from model.transformer import Transformer
 
@@ -27,11 +26,11 @@ class Source:
     tensors: Tensors
 
 
-def look_into(folder: Path, values: dict[str, Any]) -> Source:
+def look_into(found: Contents) -> Source:
     """Read the config and the names of the tensors. Raises CheckpointError for what cannot be opened."""
-    fields = Fields(values, folder.name)
+    fields = Fields(found.values, found.name)
     refuse_special(fields, fields.word("model_type", ""))
-    return understand(fields, open_tensors(folder))
+    return understand(fields, found.tensors())
 
 
 def understand(fields: Fields, tensors: Tensors) -> Source:

@@ -54,6 +54,24 @@ def read_pieces(raw: bytes, name: str) -> Pieces:
         raise CheckpointError(f"{name} is no SentencePiece model that can be read.") from error
 
 
+def read_c_pieces(raw: bytes, name: str) -> Pieces:
+    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces for SPACE and lines around marks."""
+    texts, scores, at = list[str](), list[float](), 4
+    try:
+        while at < len(raw):
+            score, size = struct.unpack_from("<fi", raw, at)
+            if not 0 <= size <= len(raw) - at - 8:
+                raise ValueError("a piece beyond the end")
+            texts.append(raw[at + 8 : at + 8 + size].decode("utf-8").replace(" ", SPACE))
+            scores.append(score)
+            at += 8 + size
+    except (struct.error, ValueError) as error:
+        raise CheckpointError(f"{name} is no tokenizer of llama2.c that can be read.") from error
+    marks = {number: texts[number].strip() for number in range(min(3, len(texts)))}
+    kinds = [(_UNKNOWN, _CONTROL, _CONTROL)[number] if number in marks else 1 for number in range(len(texts))]
+    return Pieces(tuple(marks.get(number, text) for number, text in enumerate(texts)), tuple(scores), tuple(kinds))
+
+
 def _group(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
     found = [value for key, value in fields if key == number and isinstance(value, bytes)]
     return dict(_fields(found[-1])) if found else {}

@@ -38,7 +38,12 @@ class Tensors(Mapping[str, Tensor]):
 
 def open_tensors(folder: Path) -> Tensors:
     """All tensors of a folder. Raises CheckpointError where there are none or they cannot be read."""
-    for whole, read in ((SAFE, _safe), (PICKLED, _pickled)):
+    return read_tensors(folder, SAFE, PICKLED)
+
+
+def read_tensors(folder: Path, safe: str, pickled: str) -> Tensors:
+    """The tensors of a safetensors file, or else of a pickled one, of these names; either may be in shards."""
+    for whole, read in ((safe, _safe), (pickled, _pickled)):
         if (folder / whole).is_file():
             return Tensors(_renamed(read(folder / whole, folder.name)))
         if (folder / f"{whole}.index.json").is_file():
@@ -48,7 +53,7 @@ def open_tensors(folder: Path) -> Tensors:
         raise CheckpointError(
             f"{folder.name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
         )
-    raise CheckpointError(f"{folder.name} holds no {SAFE} and no {PICKLED}.")
+    raise CheckpointError(f"{folder.name} holds no {safe} and no {pickled}.")
 
 
 def _renamed(readers: Readers) -> Readers:
@@ -89,7 +94,7 @@ def _safe(path: Path, name: str) -> Readers:
                 tensor: Tensor = file.get_tensor(key)  # type: ignore[no-untyped-call]
             except (SafetensorError, RuntimeError, OSError, ValueError, AttributeError) as error:
                 raise CheckpointError(f"{name}: {key} in {path.name} cannot be read: {error}.") from error
-            return _computable(tensor, key, name)
+            return computable(tensor, key, name)
 
         return read
 
@@ -99,7 +104,7 @@ def _safe(path: Path, name: str) -> Readers:
 def _pickled(path: Path, name: str) -> Readers:
     values = load_pickled(path, name)
     tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
-    return {key: partial(_computable, value, key, name) for key, value in tensors.items()}
+    return {key: partial(computable, value, key, name) for key, value in tensors.items()}
 
 
 def load_pickled(path: Path, name: str) -> dict[str, Any]:
@@ -118,7 +123,8 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _computable(tensor: Tensor, key: str, name: str) -> Tensor:
+def computable(tensor: Tensor, key: str, name: str) -> Tensor:
+    """The tensor, if one can compute with it. Raises CheckpointError for quantised ones."""
     if tensor.dtype not in COMPUTED:
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")

@@ -13,19 +13,21 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 from model.checkpoint.fields import Fields, read_json
-from model.checkpoint.pieces import read_pieces, to_backend
+from model.checkpoint.pieces import read_c_pieces, read_pieces, to_backend
 from model.errors import CheckpointError
 from model.tokenizer import FILE, Tokenizer
 
 # What each family puts before and after a text, as the template of a post-processor.
 AROUND: dict[str, str] = {
-    "gpt2": "$A", "gpt_neo": "$A", "gptj": "$A", "gpt_neox": "$A", "phi": "$A", "falcon": "$A", "bloom": "$A",
+    "nanogpt": "$A", "llama2.c": "<s> $A", "gpt2": "$A",
+    "gpt_neo": "$A", "gptj": "$A", "gpt_neox": "$A", "phi": "$A", "falcon": "$A", "bloom": "$A",
     "opt": "</s> $A", "roberta": "<s> $A </s>", "bart": "<s> $A </s>", "qwen2": "$A", "qwen3": "$A",
     "bert": "[CLS] $A [SEP]", "distilbert": "[CLS] $A [SEP]", "electra": "[CLS] $A [SEP]",
     "t5": "$A </s>", "llama": "<s> $A", "mistral": "<s> $A", "phi3": "<s> $A",
     "gemma": "<bos> $A", "gemma2": "<bos> $A", "gemma3_text": "<bos> $A",
 }  # fmt: skip
 PIECES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+C_PIECES = "tokenizer.bin"  # what llama2.c makes of a tokenizer.model
 Reader = Callable[[Path, Fields], tokenizers.Tokenizer]
 
 
@@ -106,9 +108,11 @@ def _word_pieces(folder: Path, fields: Fields) -> tokenizers.Tokenizer | None:
 
 def _pieces(folder: Path, fields: Fields) -> tokenizers.Tokenizer | None:
     """A SentencePiece model; T5's has its extra ids after the pieces."""
-    path = next((folder / name for name in PIECES if (folder / name).is_file()), None)
+    path = next((folder / name for name in (*PIECES, C_PIECES) if (folder / name).is_file()), None)
     if path is None:
         return None
+    if path.name == C_PIECES:
+        return to_backend(read_c_pieces(path.read_bytes(), f"{folder.name}: its {path.name}"), folder.name)
     backend = to_backend(read_pieces(path.read_bytes(), f"{folder.name}: its {path.name}"), folder.name)
     extra = min(fields.size("extra_ids", 100 if path.name == "spiece.model" else 0), 1000)
     backend.add_special_tokens([f"<extra_id_{number}>" for number in reversed(range(extra))])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ class Case:
     """One tiny model: a class of `transformers` and the fields of its config that are not the family's default."""
 
     kind: str
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
     special: bool = False  # [CLS] and [SEP] around the text
     text: str = TEXT
     dtype: str = "float32"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -22,7 +23,7 @@ TEXTS = [
 CORPUS = [text for text in TEXTS if text.strip()] * 3 + ["the quick brown fox jumps over the lazy dog"] * 5
 
 
-def spm(folder: Path, name: str, **options: object) -> sentencepiece.SentencePieceProcessor:
+def spm(folder: Path, name: str, **options: Any) -> sentencepiece.SentencePieceProcessor:
     raw = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(CORPUS), model_writer=raw, hard_vocab_limit=False, minloglevel=2, **options
@@ -53,9 +54,11 @@ def test_llamas_pieces(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cased", [True, False])
 def test_berts_words(tmp_path: Path, cased: bool) -> None:
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,'", "the", "cat", "The", "##at",
-             *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), "日", "naive", "M", "##i"]  # fmt: skip
-    (tmp_path / "vocab.txt").write_text("\n".join(dict.fromkeys(words)) + "\n", encoding="utf-8")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    inside = ["##at", *(f"##{letter}" for letter in letters)]
+    words = [*special, *letters, ".", ",", "'", "the", "cat", "The", *inside, "日", "naive", "M"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": not cased}))
     theirs = tokenizers.BertWordPieceTokenizer(
         str(tmp_path / "vocab.txt"), lowercase=not cased, strip_accents=not cased

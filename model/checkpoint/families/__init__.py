@@ -34,6 +34,8 @@ FAMILIES: Registry[Family] = Registry(
         "deberta-v2": modern.DEBERTA,
         "t5": t5.T5,
         "bart": bart.BART,
+        "nanogpt": gpt.NANOGPT,
+        "llama2.c": llama.LLAMA2C,
         "marian": bart.MARIAN,
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from model.checkpoint.cuts import heads, part, transposed
 from model.checkpoint.families.common import PLAIN, SUMMARY, block, decoder_heads, language
 from model.checkpoint.families.rotary import rotation
-from model.checkpoint.family import Choices, Family, Rows, cut
+from model.checkpoint.family import Choices, Cut, Family, Rows, cut
 from model.checkpoint.fields import Fields
 from model.choices import ByLayer, Rotation
 from model.errors import CheckpointError
@@ -95,6 +95,22 @@ def gpt_neox(fields: Fields) -> Choices:
     }
 
 
+def nanogpt(fields: Fields) -> Choices:
+    """GPT-2 as nanoGPT writes it: exact GELU, biases everywhere or nowhere."""
+    return {
+        "architecture": "decoder",
+        "vocabulary": fields.size("vocab_size", 50_304),
+        "context": fields.size("block_size", 1024),
+        "width": fields.size("n_embd", 768),
+        "layers": fields.depth("n_layer", 12),
+        "heads": fields.size("n_head", 12),
+        "feedforward": "gelu",
+        "norm": "layernorm",
+        "position": "learned",
+        "bias": fields.flag("bias", True),
+    }
+
+
 _BLOCK: Rows = {
     "self_residual.norm": "ln_1",
     "self_attention.query": cut("attn.c_attn", transposed, part(0, 3)),
@@ -180,4 +196,15 @@ GPT_NEOX = Family(
     base="gpt_neox.",
     ignored=("layers.*.attention.bias", "layers.*.attention.masked_bias", "layers.*.attention.rotary_emb.inv_freq"),
     inert=("is_decoder",),
+)
+_UNTRANSPOSED: Rows = {
+    name: cut(row.name, *row.steps[1:]) if isinstance(row, Cut) else row for name, row in _BLOCK.items()
+}
+NANOGPT = Family(
+    nanogpt,
+    _AROUND | block("decoder", "h.{i}.", _UNTRANSPOSED),
+    {"ForCausalLM": language()},
+    base="transformer.",
+    ignored=("h.*.attn.bias",),
+    inert=("dropout",),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from model.checkpoint.cuts import part, stacked
-from model.checkpoint.families.common import GATED, block, decoder_heads
+from model.checkpoint.families.common import GATED, block, decoder_heads, language
 from model.checkpoint.families.rotary import rotation, windows
 from model.checkpoint.family import Choices, Family, Rows, cut
 from model.checkpoint.fields import Fields
@@ -119,6 +121,24 @@ def phi3(fields: Fields) -> Choices:
     }
 
 
+def llama2c(fields: Fields) -> Choices:
+    """Neighbouring channels turn together."""
+    choices = sizes(fields)
+    return choices | {"rotation": replace(choices["rotation"], interleaved=True)}
+
+
+_C_ROWS: Rows = {
+    "self_residual.norm": "attention_norm",
+    "self_attention.query": "wq",
+    "self_attention.key": "wk",
+    "self_attention.value": "wv",
+    "self_attention.output": "wo",
+    "feedforward_residual.norm": "ffn_norm",
+    "feedforward.gate": "w1",
+    "feedforward.rise": "w3",
+    "feedforward.fall": "w2",
+}
+_C_AROUND: Rows = {"embedding": "tok_embeddings", "decoder.norm": "norm"}
 _WRITTEN: Rows = (
     {name: theirs for name, theirs in ROWS.items() if "norm" not in name}
     | QUERY_NORMS
@@ -145,3 +165,9 @@ QWEN3 = Family(
 SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True), "model.", _IGNORED)
 OLMO2 = Family(olmo2, AROUND | block("decoder", "layers.{i}.", _WRITTEN), decoder_heads(tied=False), "model.", _IGNORED)
 PHI3 = Family(phi3, AROUND | block("decoder", "layers.{i}.", _FUSED), decoder_heads(tied=False), "model.", _IGNORED)
+LLAMA2C = Family(
+    llama2c,
+    _C_AROUND | block("decoder", "layers.{i}.", _C_ROWS),
+    {"ForCausalLM": language("output")},
+    ignored=("freq_cis_real.weight", "freq_cis_imag.weight"),
+)

@@ -1,0 +1,74 @@
+"""LoRA adapters in PEFT's layout, added to the weights of the base model found beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from torch import Tensor
+
+from model.checkpoint.fields import Fields, read_json
+from model.checkpoint.tensors import Tensors, read_tensors
+from model.errors import CheckpointError
+
+CONFIG, WEIGHTS = "adapter_config.json", "adapter_model"
+_PREFIX = "base_model.model."
+_PLAIN = {
+    "peft_type": "LORA", "use_dora": False, "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
+    "layer_replication": (), "trainable_token_indices": (), "target_parameters": (), "modules_to_save": ([],),
+    "bias": "none",
+}  # fmt: skip
+
+
+def base_of(folder: Path) -> Path:
+    """The folder of the model that an adapter was trained on: beside the adapter or inside its folder."""
+    fields = Fields(read_json(folder / CONFIG, folder.name), folder.name)
+    name = Path(fields.word("base_model_name_or_path")).name
+    for place in (folder.parent / name, folder / name, folder / "base"):
+        if (place / "config.json").is_file() and place.resolve() != folder.resolve():
+            return place
+    raise CheckpointError(f"{folder.name} is an adapter of {name!r}; put that model's folder beside it.")
+
+
+def adapted(folder: Path, base: Tensors) -> Tensors:
+    """The base's tensors, those that the adapter changes with B A added. Raises CheckpointError."""
+    fields = Fields(read_json(folder / CONFIG, folder.name), folder.name)
+    fields.require(_PLAIN)
+    parts = read_tensors(folder, f"{WEIGHTS}.safetensors", f"{WEIGHTS}.bin")
+    modules = sorted(name.removesuffix(".lora_A.weight") for name in parts if name.endswith(".lora_A.weight"))
+    unknown = sorted(set(parts) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
+    if unknown:
+        raise CheckpointError(f"{folder.name}: the adapter has weights of an unknown kind: {', '.join(unknown[:5])}.")
+    readers: dict[str, Callable[[], Tensor]] = dict(base.readers)
+    for module in modules:
+        target = f"{module.removeprefix(_PREFIX)}.weight"
+        target = next((name for name in (target, target.partition(".")[2]) if name in base), target)
+        if target not in base:
+            raise CheckpointError(f"{folder.name}: the adapter changes {target}, which its base does not have.")
+        readers[target] = partial(_added, fields, module, base.readers[target], parts)
+    return Tensors(readers)
+
+
+def _added(fields: Fields, module: str, weight: Callable[[], Tensor], parts: Tensors) -> Tensor:
+    down, up = (parts[f"{module}.lora_{side}.weight"].float() for side in "AB")
+    path = module.removeprefix(_PREFIX)
+    rank = _for(fields, "rank_pattern", path, fields.size("r", 8))
+    scale = _for(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
+    if fields.flag("use_rslora", False):
+        scale *= rank**0.5
+    change = (up @ down) * scale
+    change = change.t() if fields.flag("fan_in_fan_out", False) else change
+    old = weight().float()
+    if change.shape != old.shape:
+        raise CheckpointError(
+            f"{fields.name}: the adapter gives {path} as {tuple(change.shape)}; its base has {tuple(old.shape)}."
+        )
+    return old + change
+
+
+def _for(fields: Fields, name: str, path: str, usual: float) -> float:
+    """A number that some modules have of their own, told by how their path ends."""
+    group = fields.group(name)
+    own = next((key for key in (group.values if group else ()) if path == key or path.endswith(f".{key}")), None)
+    return usual if own is None or group is None else group.number(own)

@@ -1,0 +1,217 @@
+"""The same weights in every kind of file; what is no checkpoint is refused by a sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model.checkpoint import load
+from model.cli import main
+from model.errors import CheckpointError
+from tests.families.cases import CASES
+from tests.families.reference import TEXT, Case, answers, build, tokenizer
+
+GPT2 = CASES["gpt2"][0]
+LLAMA = Case("LlamaForCausalLM", CASES["llama"][0].config | {"head_dim": None, "rms_norm_eps": 1e-5})
+
+
+def traced(path: Path, out: Path) -> dict[str, np.ndarray]:
+    assert main(["trace", TEXT, "--model", str(path), "--out", str(out / "trace.npz")]) == 0
+    with np.load(out / "trace.npz") as found:
+        return {name: found[name] for name in found.files}
+
+
+def agree(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, atol=1e-4, rtol=0, err_msg=name)
+
+
+def as_bin(model: Any, folder: Path, shards: int) -> None:
+    """The folder's weights as torch.save wrote them before safetensors."""
+    (folder / "model.safetensors").unlink()
+    names = list(model.state_dict())
+    if shards == 1:
+        torch.save(model.state_dict(), folder / "pytorch_model.bin")
+        return
+    where = {name: f"pytorch_model-{number % shards}.bin" for number, name in enumerate(names)}
+    for file in set(where.values()):
+        torch.save({name: model.state_dict()[name] for name in names if where[name] == file}, folder / file)
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": where}))
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_pickled_weights_are_read_without_running_them(shards: int, tmp_path: Path) -> None:
+    model = build(GPT2, tmp_path / "model")
+    as_bin(model, tmp_path / "model", shards)
+    agree(traced(tmp_path / "model", tmp_path), answers(model, GPT2))
+
+
+def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+
+    class Hostile:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "ran",))
+
+    torch.save({"transformer.wte.weight": Hostile()}, tmp_path / "model" / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match="cannot be read safely"):
+        load(tmp_path / "model")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_norms_with_gamma_and_beta_as_the_oldest_files_have_them(tmp_path: Path) -> None:
+    case = CASES["bert"][0]
+    model = build(case, tmp_path / "model")
+    as_bin(model, tmp_path / "model", 1)
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
+        for name, tensor in model.state_dict().items()
+    }
+    torch.save(old, tmp_path / "model" / "pytorch_model.bin")
+    agree(traced(tmp_path / "model", tmp_path), answers(model, case))
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+def test_an_adapter_on_its_base(tmp_path: Path, rslora: bool) -> None:
+    model = build(GPT2, tmp_path / "base")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    parts: dict[str, torch.Tensor] = {}
+    rank = {"c_proj": 3}
+    with torch.no_grad():
+        for layer, block in enumerate(model.transformer.h):
+            for name, module in (("attn.c_attn", block.attn.c_attn), ("mlp.c_proj", block.mlp.c_proj)):
+                rows, columns = module.weight.shape
+                r = rank.get(name.split(".")[1], 2)
+                down, up = 0.3 * torch.randn(r, rows), 0.3 * torch.randn(columns, r)
+                path = f"base_model.model.transformer.h.{layer}.{name}"
+                parts |= {f"{path}.lora_A.weight": down, f"{path}.lora_B.weight": up}
+                module.weight += (up @ down).t() * (4 / (r**0.5 if rslora else r))
+    torch.save(parts, adapter / "adapter_model.bin")
+    settings = {
+        "peft_type": "LORA", "r": 2, "lora_alpha": 4, "base_model_name_or_path": "somebody/base", "bias": "none",
+        "fan_in_fan_out": True, "use_rslora": rslora, "rank_pattern": rank, "target_modules": ["c_attn", "c_proj"],
+    }  # fmt: skip
+    (adapter / "adapter_config.json").write_text(json.dumps(settings))
+    agree(traced(adapter, tmp_path), answers(model, GPT2))
+    shutil.rmtree(tmp_path / "base")
+    with pytest.raises(CheckpointError, match="put that model's folder beside it"):
+        load(adapter)
+
+
+@pytest.mark.parametrize("compiled", ["", "_orig_mod."])
+def test_nanogpts_own_file(tmp_path: Path, compiled: str) -> None:
+    case = Case(
+        "GPT2LMHeadModel", CASES["gpt2"][3].config | {"activation_function": "gelu", "layer_norm_epsilon": 1e-5}
+    )
+    model = build(case, tmp_path / "model")
+    transposed = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    weights = {
+        compiled + name: tensor.t() if name.endswith(transposed) else tensor
+        for name, tensor in model.state_dict().items()
+    }
+    sizes = {"n_layer": 2, "n_head": 3, "n_embd": 24, "block_size": 20, "bias": True, "vocab_size": 26, "dropout": 0.0}
+    folder = tmp_path / "nano"
+    folder.mkdir()
+    torch.save({"model": weights, "model_args": sizes, "iter_num": 5, "config": {"a": 1}}, folder / "ckpt.pt")
+    tokenizer(False).save(str(folder / "tokenizer.json"))
+    for path in (folder, folder / "ckpt.pt"):
+        agree(traced(path, tmp_path), answers(model, case))
+
+
+def interleaved(weight: torch.Tensor, heads: int) -> torch.Tensor:
+    """Rows of each head in the order in which neighbours turn together."""
+    return weight.view(heads, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("tied", [False, True])
+def test_llama2cs_file(tmp_path: Path, later: bool, tied: bool) -> None:
+    case = Case(LLAMA.kind, LLAMA.config | {"tie_word_embeddings": tied})
+    model = build(case, tmp_path / "model")
+    layers, config = model.model.layers, model.config
+    embedding, final = [model.model.embed_tokens.weight], [model.model.norm.weight]
+    norms = [
+        [layer.input_layernorm.weight for layer in layers],
+        [layer.post_attention_layernorm.weight for layer in layers],
+    ]
+    attention = [
+        *(interleaved(layer.self_attn.q_proj.weight, 3) for layer in layers),
+        *(interleaved(layer.self_attn.k_proj.weight, 1) for layer in layers),
+        *(layer.self_attn.v_proj.weight for layer in layers),
+        *(layer.self_attn.o_proj.weight for layer in layers),
+    ]
+    feed = [getattr(layer.mlp, name).weight for name in ("gate_proj", "down_proj", "up_proj") for layer in layers]
+    output = [] if tied else [model.lm_head.weight]
+    waves = [torch.zeros(config.max_position_embeddings, 4)] * 2
+    vocabulary = config.vocab_size if tied or later else -config.vocab_size
+    sizes = struct.pack("<7i", 24, config.intermediate_size, 2, 3, 1, vocabulary, config.max_position_embeddings)
+    if later:
+        head = (struct.pack("<Ii", 0x616B3432, 1) + sizes + bytes([tied])).ljust(256, b"\0")
+        order = [*norms[0], *norms[1], *final, *embedding, *attention, *feed, *output]
+    else:
+        head = sizes
+        order = [*embedding, *norms[0], *attention, *norms[1], *feed, *final, *waves, *output]
+    raw = b"".join(tensor.detach().contiguous().numpy().tobytes() for tensor in order)
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / "model.bin").write_bytes(head + raw)
+    tokenizer(False).save(str(folder / "tokenizer.json"))
+    agree(traced(folder / "model.bin", tmp_path), answers(model, case))
+    (folder / "model.bin").write_bytes((head + raw)[:-8])
+    with pytest.raises(CheckpointError, match="cut off"):
+        load(folder)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "quantised": ({"quantization_config": {"quant_method": "gptq", "bits": 4}}, r"quantised \(gptq\)"),
+    "fp8": ({"quantization_config": {"quant_method": "fp8"}}, r"quantised \(fp8\)"),
+    "experts": ({"model_type": "mixtral", "num_local_experts": 8}, "mixture of experts"),
+    "unknown": ({"model_type": "frobnicator"}, "frobnicator"),
+    "negative": ({"n_embd": -24}, "n_embd or hidden_size"),
+    "huge": ({"vocab_size": 2**30, "n_embd": 3 * 2**18}, "of memory"),
+    "beyond counting": ({"vocab_size": 2**31 - 1, "n_embd": 2**20, "n_inner": 2**20, "n_head": 1}, "memory"),
+    "deep": ({"n_layer": 2_000_000_000}, "at most 1,000 layers"),
+    "word": ({"n_head": "three"}, "n_head"),
+    "narrow": ({"n_inner": 30}, "the config wants"),
+    "activation": ({"activation_function": "mish"}, "mish"),
+    "crossed": ({"add_cross_attention": True}, "add_cross_attention"),
+    "shallow": ({"n_layer": 1}, "no use for"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    changes, sentence = REFUSED[name]
+    path = tmp_path / "model" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(CheckpointError, match=sentence) as refused:
+        load(tmp_path / "model")
+    assert str(tmp_path) not in str(refused.value), "no path of this computer"
+
+
+def test_a_limit_is_kept_before_anything_is_allocated(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    with pytest.raises(CheckpointError, match="GB are allowed"):
+        load(tmp_path / "model", limit=1000)
+
+
+def test_gguf_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    for path in (tmp_path, tmp_path / "model.gguf"):
+        with pytest.raises(CheckpointError, match="GGUF"):
+            load(path)
+
+
+def test_special_tokens_beyond_the_vocabulary_are_told(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    assert any("eos_token_id is 50256" in note for note in load(tmp_path / "model").notes)
