@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from model import checkpoint
 from model.checkpoint import Entry, Loaded, catalogue, find, load
 from model.errors import HeadlightError, TextError
 from model.evaluation import command as evaluation
@@ -116,6 +117,19 @@ def evaluate(arguments: list[str]) -> int:
     return evaluation.evaluate(arguments)
 
 
+def export(arguments: list[str]) -> int:
+    """Write a model in the layout of transformers, where a family fits."""
+    parser = _parser("export", export)
+    parser.add_argument("model", metavar="NAME_OR_FOLDER")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    _add_folders(parser)
+    options = parser.parse_args(arguments)
+    loaded = load(find(options.model, options.models), device="cpu")
+    kind = checkpoint.export(options.folder, loaded.model, loaded.tokenizer)
+    print(f"{options.folder} holds the model as {kind}.")
+    return 0
+
+
 def card(arguments: list[str]) -> int:
     """Write the measured part of a model card."""
     return evaluation.card(arguments)
@@ -123,7 +137,15 @@ def card(arguments: list[str]) -> int:
 
 VERBS: Registry[Callable[[list[str]], int]] = Registry(
     "verb",
-    {"trace": trace, "predict": predict, "models": models, "train": train, "evaluate": evaluate, "card": card},
+    {
+        "trace": trace,
+        "predict": predict,
+        "models": models,
+        "train": train,
+        "evaluate": evaluate,
+        "export": export,
+        "card": card,
+    },
 )
 
 _KEPT = ("*.weights", "*.final", "logits")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from model.assets import assets
 from model.checkpoint.contents import CONFIG
-from model.checkpoint.folder import WEIGHTS, read_config
+from model.checkpoint.folder import read_config
 from model.config import Config
 from model.errors import CheckpointError
 
 VARIABLE = "HEADLIGHT_MODELS"
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,24 @@ class Entry:
     @property
     def bytes(self) -> int:
         """How large its weights are on disk."""
-        return (self.folder / WEIGHTS).stat().st_size
+        return sum(path.stat().st_size for pattern in _WEIGHTS for path in self.folder.glob(pattern))
 
 
 def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
-    """Shipped models, then those below `folders` and below $HEADLIGHT_MODELS; the first of a name wins."""
+    """Shipped models, those below `folders` and below $HEADLIGHT_MODELS, then the Hugging Face cache.
+
+    The first of a name wins.
+    """
     named = [*map(Path, folders), *map(Path, filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))]
     shipped = assets() / "models"
     entries: dict[str, Entry] = {}
-    for root in (shipped, *named):
+    for root in (shipped, *named, hub := _hub()):
         for folder in _checkpoints(root):
             name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
+            if root == hub:
+                if not all(path.resolve().is_relative_to(hub) for path in folder.iterdir()):
+                    continue  # its links lead out of the cache
+                name = _hub_name(folder, hub)
             try:
                 entries.setdefault(name, Entry(name, folder, read_config(folder), shipped=root == shipped))
             except CheckpointError:
@@ -64,4 +72,19 @@ def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -
 def _checkpoints(root: Path) -> list[Path]:
     if not os.path.isdir(root):
         return []
-    return sorted(path.parent for path in root.rglob(CONFIG) if path.is_file() and (path.parent / WEIGHTS).is_file())
+    folders = sorted({path.parent for path in root.rglob(CONFIG) if path.is_file()})
+    return [folder for folder in folders if any(any(folder.glob(pattern)) for pattern in _WEIGHTS)]
+
+
+def _hub() -> Path:
+    """Where huggingface_hub keeps what it downloaded: each file a link from a snapshot into the cache's own blobs."""
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").resolve()
+
+
+def _hub_name(folder: Path, hub: Path) -> str:
+    """`models--google--t5/snapshots/0123` as google/t5."""
+    parts = folder.relative_to(hub).parts
+    if len(parts) == 3 and parts[0].startswith("models--") and parts[1] == "snapshots":
+        return "/".join(parts[0].split("--")[1:])
+    return folder.relative_to(hub).as_posix()

@@ -171,22 +171,25 @@ class Pouring:
         """Their tensors that no parameter of ours uses."""
         return tuple(sorted(set(self.tensors) - self.used))
 
-    def where(self, name: str) -> str | None:
-        """The name of the tensor that our parameter is made of; None where the checkpoint has none."""
+    def names(self, name: str) -> list[str]:
+        """What our parameter may be called, the usual name first: a head has none of the base model's prefix."""
         row, leaf = self._row(name)
         layer = re.search(r"\d+", name)
         numbers = self.plan.family.numbers(self.plan.fields, int(layer[0])) if layer else {}
         theirs = [option.format(**numbers) + leaf for option in row.name.split("|")]
-        places = [base + name for name in theirs for base in (self.plan.family.base, "")]
-        return next((place for place in places if place in self.tensors), None)
+        bases = ("", self.plan.family.base) if name.startswith("top.") else (self.plan.family.base, "")
+        return [base + name for name in theirs for base in bases]
+
+    def where(self, name: str) -> str | None:
+        """The name of the tensor that our parameter is made of; None where the checkpoint has none."""
+        return next((place for place in self.names(name) if place in self.tensors), None)
 
     def _tensor(self, name: str, parameter: Tensor) -> Tensor:
         theirs = self.where(name)
         if theirs is None and name == "embedding.weight" and self.plan.config.tied:
             theirs = self.where("top.project.weight")
         if theirs is None:
-            base, row = self.plan.family.base, self._row(name)[0]
-            raise CheckpointError(f"{self.plan.fields.name}: the weights lack {base}{row.name}, needed as {name}.")
+            raise CheckpointError(f"{self.plan.fields.name}: the weights lack {self.names(name)[0]}, needed as {name}.")
         tensor = self.tensors[theirs]
         self.used.add(theirs)
         for step in self._row(name)[0].steps:

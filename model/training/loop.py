@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from model.checkpoint import save
-from model.checkpoint.folder import CONFIG, choose_device
+from model.checkpoint.contents import CONFIG
+from model.checkpoint.folder import choose_device
 from model.errors import DataError
 from model.training import saves
 from model.training.card import card

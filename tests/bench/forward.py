@@ -13,8 +13,8 @@ from model import Config, Transformer
 from model.attention import split
 from model.layers import Residual
 from model.run import Record
+from model.stack import Block
 from model.trace import untouched
-from model.transformer import Block
 from tests.bench.measure import Ratio, compare
 
 SHAPE = Config(

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoint import load
+from model.checkpoint import catalogue, find, load
 from model.cli import main
+from model.config import Config
 from model.errors import CheckpointError
 from tests.families.cases import CASES
 from tests.families.reference import TEXT, Case, answers, build, tokenizer
@@ -215,3 +216,27 @@ def test_gguf_files_are_named(tmp_path: Path) -> None:
 def test_special_tokens_beyond_the_vocabulary_are_told(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     assert any("eos_token_id is 50256" in note for note in load(tmp_path / "model").notes)
+
+
+def test_the_hub_cache_is_listed_by_the_names_of_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    hub = tmp_path / "home" / "hub"
+    build(GPT2, tmp_path / "model")
+    for name, blobs in (("models--some--gpt", hub / "models--some--gpt" / "blobs"), ("models--evil", tmp_path / "out")):
+        snapshot = hub / name / "snapshots" / "0123"
+        snapshot.mkdir(parents=True)
+        blobs.mkdir()
+        for path in (tmp_path / "model").iterdir():
+            shutil.copy(path, blobs / path.name)
+            (snapshot / path.name).symlink_to(blobs / path.name)
+    names = {entry.name for entry in catalogue()}
+    assert "some/gpt" in names and not any("evil" in name for name in names)
+    assert load(find("some/gpt")).model.config.width == 24
+
+
+def test_configs_of_the_first_version_stay_readable() -> None:
+    old = {"vocabulary": 8, "context": 4, "width": 8, "layers": 1, "heads": 2, "rope_base": 500.0, "bias": True}
+    config = Config.from_dict(old)
+    assert config.rotation.base == 500.0 and config.has_bias("query")
+    assert Config.from_dict(config.to_dict()) == config

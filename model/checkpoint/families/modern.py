@@ -51,7 +51,7 @@ def modernbert(fields: Fields) -> Choices:
         "masks": (),
         "position": "rope",
         "rotation": turned["full_attention"],
-        "by_layer": ByLayer(masks=masks, rotations=tuple(turned[each] for each in types)),
+        "by_layer": ByLayer(masks=masks, rotations=tuple(turned[each] for each in types) if masks else ()),
         "biases": (*attention, *feedforward, *_modern_biases(fields)),
     }
 
@@ -60,14 +60,14 @@ def _modern_biases(fields: Fields) -> tuple[str, ...]:
     return ("norm",) * fields.flag("norm_bias", False) + ("transform",) * fields.flag("classifier_bias", False)
 
 
-def _modern_answer(fields: Fields, bias: bool = True) -> Answer:
-    activation = fields.choice("classifier_activation", "gelu", PLAIN)
-    return Answer(activation=activation, transform="dense-norm", bias=bias)
+def _modern_answer(fields: Fields) -> Answer:
+    return Answer(activation=fields.choice("classifier_activation", "gelu", PLAIN), transform="dense-norm")
 
 
 def modern_masked(fields: Fields) -> Choices:
     """Which token was masked."""
-    answer = _modern_answer(fields, bias=fields.flag("decoder_bias", True))
+    activation = fields.choice("classifier_activation", "gelu", PLAIN)
+    answer = Answer(activation=activation, bias=None if fields.flag("decoder_bias", True) else False)
     return {"top": "masked-language", "tied": fields.flag("tie_word_embeddings", True), "answer": answer}
 
 

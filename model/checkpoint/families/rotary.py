@@ -39,7 +39,8 @@ def rotation(
     channels = int(head_width * turning)
     if base <= 1 or not 0 < turning <= 1 or not channels:
         raise CheckpointError(f"{fields.name}: rotary positions with base {base} over a share of {turning} cannot be.")
-    found = {"base": base, "channels": channels, "scaling": kind, **choices}
+    everything = 0 if channels == head_width // 2 * 2 else channels
+    found = {"base": base, "channels": everything, "scaling": kind, **choices}
     if kind != "none":
         found |= _scaled(fields, group, kind, (context, original or context), channels)
     return Rotation(**found)

@@ -1,0 +1,64 @@
+"""What is exported is opened by the reference and answers the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from model.checkpoint import export, load, save
+from model.cli import main
+from model.config import Config
+from model.errors import CheckpointError
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+from tests.families.reference import TEXT, VOCABULARY, tokenizer
+
+SIZES: dict[str, Any] = {"vocabulary": VOCABULARY, "context": 30, "width": 24, "layers": 2, "heads": 3, "inner": 38}
+ENCODER = SIZES | {
+    "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding_norm": True, "first_norm": False,
+    "top": "masked-language",
+}  # fmt: skip
+EXPORTED = {
+    "decoder": SIZES,
+    "grouped": SIZES | {"key_value_heads": 1, "head_width": 10, "tied": False, "dropout": 0.1},
+    "bare": SIZES | {"top": "none", "tied": False},
+    "encoder": ENCODER,
+    "untied": ENCODER | {"tied": False, "feedforward": "geglu"},
+    "bare encoder": ENCODER | {"top": "none", "tied": False},
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tmp_path: Path) -> None:
+    model = Transformer(Config(**EXPORTED[name])).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    save(tmp_path / "ours", model, Tokenizer(tokenizer(False)), dtype="float32")
+    assert main(["export", str(tmp_path / "ours"), str(tmp_path / "theirs")]) == 0
+    config = transformers.AutoConfig.from_pretrained(tmp_path / "theirs")
+    kind = getattr(transformers, config.architectures[0])
+    theirs = kind.from_pretrained(tmp_path / "theirs", attn_implementation="eager", dtype=torch.float32).eval()
+    words = transformers.AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    ids = torch.tensor([tokenizer(False).encode(TEXT).ids])
+    assert words(TEXT)["input_ids"] == ids[0].tolist()
+    with torch.no_grad():
+        answer = theirs(ids, output_hidden_states=True)
+        ours = model(ids)
+        np.testing.assert_allclose(model.hidden(ids), answer.hidden_states[-1], atol=1e-4)
+    if ours is not None:
+        np.testing.assert_allclose(ours, answer.logits, atol=1e-4)
+    again = load(tmp_path / "theirs").model
+    assert again.config.change(dropout=0.0) == model.config.change(dropout=0.0)
+
+
+def test_a_model_that_no_family_is_built_like_is_refused(tmp_path: Path) -> None:
+    save(tmp_path / "ours", Transformer(Config(**SIZES | {"position": "alibi"})), Tokenizer(tokenizer(False)))
+    with pytest.raises(CheckpointError, match="No family"):
+        loaded = load(tmp_path / "ours")
+        export(tmp_path / "theirs", loaded.model, loaded.tokenizer)
