@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add(group, part.name, str(part.type), part.metadata["help"], part.default)
     group = parser.add_argument_group("model")
     for part in fields(Config):
-        if part.name not in DECIDED:
+        if part.name not in DECIDED and str(part.type) in (*TYPES, "bool"):  # what has parts is for a recipe
             _add(group, part.name, str(part.type), "", None)
     group = parser.add_argument_group("training")
     for part in fields(TrainingPart):

@@ -59,7 +59,7 @@ def test_poolings_take_the_first_the_mean_and_the_maximum() -> None:
     hidden = torch.tensor([[[1.0, -5.0], [3.0, -1.0], [100.0, 100.0]]])
     real = torch.tensor([[True, True, False]])
     pooled = {name: pool(name, hidden, real) for name in POOLINGS}
-    assert pooled == {"first": [1.0, -5.0], "mean": [2.0, -3.0], "max": [3.0, -1.0]}
+    assert pooled == {"first": [1.0, -5.0], "mean": [2.0, -3.0], "max": [3.0, -1.0], "last": [3.0, -1.0]}
 
 
 def pool(name: str, hidden: Tensor, real: Tensor) -> list[float]:
