@@ -152,7 +152,7 @@ def _found(model: str, folders: str) -> Path:
 
 def _stamp(folder: Path) -> int:
     """When the weights were last written: a model trained anew is not the one that was opened."""
-    return (folder / WEIGHTS).stat().st_mtime_ns
+    return max(path.stat().st_mtime_ns for path in folder.iterdir())
 
 
 @lru_cache(maxsize=4)

@@ -27,6 +27,7 @@ POSITION_NAMES = {
     "rope": "RoPE (rotary)",
     "alibi": "ALiBi",
     "relative": "Relative (T5)",
+    "disentangled": "Disentangled (DeBERTa)",
 }
 KERNEL_NAMES = {"softmax": "Softmax", "hard": "Hard (argmax)", "linear": "Linear (elu + 1)"}
 WIDTH = 4  # tokens, of a window that somebody has just chosen
