@@ -230,5 +230,7 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
         return value
     if NoneType in get_args(kind) and (value is None or isinstance(value, get_args(kind)[0])):
         return value
-    wanted = "a list" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
-    raise ConfigError(f"{name} is {value!r}; wanted {wanted}.")
+    wanted = (
+        f"a list of {get_args(kind)[0].__name__}" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
+    )
+    raise ConfigError(f"{name} is {repr(value)[:60]}; wanted {wanted}.")

@@ -121,6 +121,7 @@ def _fill(found: Contents, model: Transformer, device: torch.device, dtype: torc
         tensors[name] = tensor.to(device, dtype)
     shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in once}
     model.load_state_dict(tensors | shared, assign=True)
+    model.tie()
     return ()
 
 
