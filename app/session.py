@@ -12,7 +12,7 @@ import streamlit as st
 from app.components import settled
 from app.state import State
 
-STATE, WRITTEN, SERIAL = "_state", "_address", "_serial"
+STATE, WRITTEN, SERIAL, HEARD = "_state", "_address", "_serial", "_heard"
 
 
 def current() -> State:
@@ -43,11 +43,17 @@ def serial() -> int:
     return number
 
 
+def heard() -> bool:
+    """Whether this run is due to a report of the instrument, which has then painted already; asked once in a run."""
+    return bool(st.session_state.pop(HEARD, False))
+
+
 def listen(opening: str, opening_source: str) -> None:
     """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
     reported: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settled().items()
     }
+    st.session_state[HEARD] = True
     st.session_state[SERIAL] = int(reported.pop("serial", 0))
     last: State = st.session_state[STATE]
     for name, unsaid in (("text", opening), ("source", opening_source)):

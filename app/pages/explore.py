@@ -15,7 +15,7 @@ from app.answers import Grid, Prediction, changed, grids, predictions
 from app.cached import trace, value
 from app.components import instrument
 from app.examples import examples
-from app.session import listen, serial
+from app.session import heard, listen, serial
 from app.source import parts
 from app.state import LONGEST_ADDRESS, Question, State
 from model.checkpoint import Entry
@@ -24,7 +24,7 @@ from model.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser:
-# a change in the sidebar is painted after 130 ms, without this after 400.
+# a change in the sidebar is painted after 130 ms, without this after 400. What it reported itself it has painted.
 HEAD_START = 0.12
 TOOLS = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
@@ -34,7 +34,8 @@ def show(state: State, entry: Entry) -> None:
     opening = examples(entry.config)[0]
     question = state.question(opening.text, opening.source)
     instrument(_data(state, entry, question), partial(listen, opening.text, opening.source))
-    sleep(HEAD_START)
+    if not heard():
+        sleep(HEAD_START)
     if state.too_long:
         st.info(
             f"This text is longer than {LONGEST_ADDRESS:,} characters, too long for an address: "

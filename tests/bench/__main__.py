@@ -1,24 +1,31 @@
-"""`python -m tests.bench`: a table of ratios. Times swing from hour to hour; ratios within one run do not.
+"""`python -m tests.bench [forward] [page]`: tables of ratios. Times swing from hour to hour; ratios in one run do not.
 
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import argparse
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import forward
+from tests.bench import forward, page
 from tests.bench.measure import Ratio, table
 
-SECTIONS: tuple[Callable[[], Iterable[Ratio]], ...] = (forward.ratios,)
+SECTIONS: Mapping[str, Callable[[], Iterable[Ratio]]] = {"forward": forward.ratios, "page": page.ratios}
 
 
 def main() -> None:
-    """Measure and print."""
-    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; medians, both in turn\n")
-    print(table([ratio for section in SECTIONS for ratio in section()]))
+    """Measure the sections that were named, or all, and print each."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of ratios, each within one run.")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; without any, all")
+    named = parser.parse_args().sections
+    if unknown := [name for name in named if name not in SECTIONS]:
+        parser.error(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; medians and 95th percentiles, both in turn")
+    for name in named or SECTIONS:
+        print(f"\n{name}\n\n{table(list(SECTIONS[name]()))}", flush=True)
 
 
 if __name__ == "__main__":

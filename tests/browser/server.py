@@ -37,15 +37,17 @@ class Server:
 @contextmanager
 def serve(folder: Path, *options: str) -> Iterator[Server]:
     """Runs `headlight --no-browser` with further options on a free port until the block ends."""
+    headlight = str(Path(sys.executable).with_name("headlight"))
+    with started(folder, headlight, "--no-browser", *options, "--port") as server:
+        yield server
+
+
+@contextmanager
+def started(folder: Path, *words: str) -> Iterator[Server]:
+    """Runs a command that serves a Streamlit page until the block ends; a free port is put behind its words."""
     port = _free_port()
     server = Server(f"http://127.0.0.1:{port}", port, folder / "server.log")
-    command = [
-        str(Path(sys.executable).with_name("headlight")),
-        "--no-browser",
-        "--port",
-        str(port),
-        *options,
-    ]
+    command = [*words, str(port)]
     with server.log_file.open("w") as log:
         process = subprocess.Popen(
             command, cwd=folder, env=_environment(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -79,11 +81,11 @@ def _environment(folder: Path) -> dict[str, str]:
 def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        assert process.poll() is None, f"headlight ended with {process.returncode}:\n{server.log()}"
+        assert process.poll() is None, f"the server ended with {process.returncode}:\n{server.log()}"
         try:
             with urlopen(f"{server.url}/_stcore/health", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except (URLError, OSError):
             time.sleep(0.1)
-    raise AssertionError(f"headlight did not answer within {PATIENCE:.0f} seconds:\n{server.log()}")
+    raise AssertionError(f"the server did not answer within {PATIENCE:.0f} seconds:\n{server.log()}")

@@ -36,11 +36,13 @@ async function ask(self) {
     const body = { ...question(self), visitor: self.visitor, number };
     const { meta, start, buffer } = await post(self, "trace", body, asking.signal);
     if (number !== self.number || meta.superseded) return;
+    self.answered = number;
     if (meta.error) return showProblem(self, meta.error);
     self.answer = { ...meta, bytes: new Uint8Array(buffer, start), exact: new Map() };
     showAnswer(self);
   } catch (error) {
     if (error.name === "AbortError" || number !== self.number) return;
+    self.answered = number;
     const lost = error instanceof TypeError;
     showProblem(self, lost ? "The server does not answer. Is Headlight still running?" : error.message);
   } finally {

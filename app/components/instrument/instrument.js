@@ -186,9 +186,9 @@ function clampHead(self, grid) {
   self.choice.head = Math.min(self.choice.head, grid.heads - 1);
 }
 
-/** Says, for whoever watches from outside, that the picture on the screen answers question `number`. */
+/** Says, for whoever watches from outside, which question the picture on the screen answers. */
 function finish(self) {
-  self.parts.root.dataset.painted = self.number;
+  self.parts.root.dataset.painted = self.answered;
   self.parts.root.dataset.sentence = self.answer?.question.text ?? "";
 }
 

@@ -1,0 +1,206 @@
+"""From an input event to the painted change, in a real browser: Explore next to a Streamlit script that does nothing.
+
+Every clock starts at the event inside the page and ends two animation frames after what is watched has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from re import findall
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from tests.bench.measure import Ratio, Times, race
+from tests.browser import chromium
+from tests.browser.conftest import ARGUMENTS
+from tests.browser.server import Server, serve, started
+from tests.browser.visitor import Visitor
+
+MODEL = "stories-causal"
+SENTENCE = (
+    "Once upon a time there was a little girl who lived with her mother near the forest, "
+    "and every day she went to the river to look at the small"
+)  # 32 tokens
+EMPTY = """
+import streamlit as st
+
+st.session_state.runs = st.session_state.get("runs", 0) + 1
+st.button("Again")
+st.text(f"Run {st.session_state.runs}")
+"""
+YARDSTICK = "an empty rerun"
+TURNS = 10
+QUIET = 700  # milliseconds; longer than the page waits before it tells Streamlit what was chosen
+
+# The first frame in which the change is seen paints it; in the next it is on the screen.
+WATCH = """element => {
+  const look = %s;
+  window.painted = new Promise((resolve) => {
+    const start = () => {
+      const began = performance.now();
+      const before = look(element);
+      const later = () => resolve(performance.now() - began);
+      const check = () => requestAnimationFrame(look(element) === before ? check : later);
+      requestAnimationFrame(check);
+    };
+    addEventListener("%s", start, { capture: true, once: true });
+  });
+}"""
+ANSWER = "root => root.dataset.painted"
+TITLE = CAPTION = "element => element.textContent"
+CHART = """element => element.querySelector(".js-plotly-plot .heatmaplayer image")?.getAttribute("href")"""
+
+
+def ratios() -> Iterator[Ratio]:
+    """What a person changes most often, each beside an empty rerun of the same Streamlit in the same browser."""
+    path = chromium.find()
+    if path is None:
+        print(chromium.MISSING, file=sys.stderr)
+        return
+    with servers() as (headlight, empty), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        rerun = Rerun(visitor(browser, empty).open())
+        yield from changes(Explore(visitor(browser, headlight)), rerun)
+        browser.close()
+
+
+def changes(explore: Explore, rerun: Callable[[], float]) -> Iterator[Ratio]:
+    """All of them, after one of each that warms up whatever is slow the first time."""
+    explore.warm_up()
+    yield typing(explore, rerun)
+    for what, clock in explore.clocks().items():
+        yield race(what, clock, YARDSTICK, rerun, TURNS)
+
+
+def typing(explore: Explore, rerun: Callable[[], float]) -> Ratio:
+    """A sentence letter by letter, each once the one before is painted; between two words an empty rerun."""
+    letters, reruns = [], []
+    explore.box.fill("")
+    explore.rest()
+    for word in findall(r"\S+ ?", SENTENCE):
+        letters += [explore.type(letter) for letter in word]
+        explore.rest()
+        reruns.append(rerun())
+    expect(explore.root).to_have_attribute("data-sentence", SENTENCE)
+    ours, theirs = Times.of(letters), Times.of(reruns)
+    return Ratio("a letter typed", YARDSTICK, ours, theirs, ours.middle / theirs.middle)
+
+
+@contextmanager
+def servers() -> Iterator[tuple[Server, Server]]:
+    """The page, and beside it a script whose rerun changes one word."""
+    with TemporaryDirectory() as name:
+        ours, theirs = Path(name, "ours"), Path(name, "theirs")
+        ours.mkdir()
+        theirs.mkdir()
+        script = theirs / "empty.py"
+        script.write_text(EMPTY)
+        options = ("--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false")
+        streamlit = (sys.executable, "-m", "streamlit", "run", str(script), *options, "--server.port")
+        with serve(ours) as headlight, started(theirs, *streamlit) as empty:
+            yield headlight, empty
+
+
+def visitor(browser: Browser, server: Server) -> Visitor:
+    """A window of its own."""
+    return Visitor(browser.new_context(viewport={"width": 1440, "height": 900}).new_page(), server.url)
+
+
+def seconds(element: Locator, look: str, event: str, act: Callable[[], object]) -> float:
+    """From the next `event` to the painted change of what `look` gives for an element."""
+    element.evaluate(WATCH % (look, event))
+    act()
+    milliseconds: float = element.page.evaluate("window.painted")
+    return milliseconds / 1e3
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A click on the only button of an empty script, until the number of the run has changed."""
+
+    page: Page
+
+    def __call__(self) -> float:
+        number, button = self.page.get_by_test_id("stText"), self.page.get_by_role("button", name="Again")
+        return seconds(number, CAPTION, "click", button.click)
+
+
+@dataclass(frozen=True)
+class Explore:
+    """The page as the person at the keyboard has it; what takes a rerun is followed by a pause until all is quiet."""
+
+    visitor: Visitor
+
+    @property
+    def page(self) -> Page:
+        return self.visitor.page
+
+    @property
+    def root(self) -> Locator:
+        return self.page.get_by_test_id("instrument")
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_test_id("sentence")
+
+    def warm_up(self) -> None:
+        """Opens the page, and waits for the first answer and the first charts."""
+        self.visitor.open(f"model={MODEL}")
+        self.box.fill(SENTENCE)
+        expect(self.root).to_have_attribute("data-sentence", SENTENCE)
+        self.rest()
+
+    def rest(self) -> None:
+        """Waits until nothing is under way."""
+        self.page.wait_for_timeout(QUIET)
+        self.visitor.settle()
+
+    def type(self, letter: str) -> float:
+        """One keystroke: head grid, chosen head and predictions."""
+        self.box.press("End")
+        return seconds(self.root, ANSWER, "input", partial(self.page.keyboard.type, letter))
+
+    def clocks(self) -> dict[str, Callable[[], float]]:
+        """Everything but typing, by what is changed and what follows; each call changes it to and fro."""
+        heads = cycle([(4, 2), (1, 6), (3, 3)])
+        letters = cycle(["s", "Backspace"])
+        return {
+            "another head of another layer": lambda: self.choose(*next(heads)),
+            "a head switched off or on": self.switch,
+            "another mask": partial(self.select, "Mask", cycle(["Bidirectional", "Causal · as trained"])),
+            "other positions": partial(self.select, "Positions", cycle(["ALiBi", "RoPE (rotary) · as trained"])),
+            "the head's chart after a letter": lambda: self.chart(next(letters)),
+        }
+
+    def choose(self, layer: int, head: int) -> float:
+        """Another thumbnail: nothing is asked, the chosen head is painted."""
+        title, thumbnail = self.page.get_by_test_id("head-title"), self.page.get_by_test_id(f"head-{layer}-{head}")
+        return self.quietly(title, TITLE, "click", thumbnail.click)
+
+    def switch(self) -> float:
+        """The chosen head off, or on again."""
+        return self.quietly(self.root, ANSWER, "click", self.page.get_by_test_id("head-switch").click)
+
+    def select(self, title: str, options: Iterator[str]) -> float:
+        """Another choice in the sidebar: the whole script runs, and the instrument asks once it hears of it."""
+        self.page.get_by_role("combobox", name=title).click()
+        option = self.page.get_by_role("option", name=next(options), exact=True)
+        return self.quietly(self.root, ANSWER, "click", option.click)
+
+    def chart(self, key: str) -> float:
+        """A keystroke, until the Plotly chart of the chosen head shows other numbers."""
+        self.box.press("End")
+        return self.quietly(self.page.locator("body"), CHART, "input", partial(self.page.keyboard.press, key))
+
+    def quietly(self, element: Locator, look: str, event: str, act: Callable[[], object]) -> float:
+        """Measures, and leaves nothing under way for the next."""
+        taken = seconds(element, look, event, act)
+        self.rest()
+        return taken
