@@ -7,7 +7,7 @@ from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.choices import Answer, ByLayer, Distances, Embed, Image, Rotation, Slopes
+from model.choices import Answer, ByLayer, Distances, Embed, Rotation, Slopes
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
@@ -50,7 +50,6 @@ class Config:
     inner: int = 0
     encoder_inner: int = 0
     embed: Embed = Embed()
-    image: Image = Image()
     position: str = "rope"
     rotation: Rotation = Rotation()
     distances: Distances = Distances()
