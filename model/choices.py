@@ -95,14 +95,3 @@ class Answer:
     scale: float = 1.0
     cap: float = 0.0
     bias: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Image:
-    """Pictures in place of texts: `size` x `size` pixels of `colours`, cut into squares of `patch` pixels."""
-
-    size: int = 0
-    patch: int = 16
-    colours: int = 3
-    mean: tuple[float, ...] = (0.5, 0.5, 0.5)
-    deviation: tuple[float, ...] = (0.5, 0.5, 0.5)

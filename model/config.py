@@ -7,7 +7,7 @@ from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.choices import Answer, ByLayer, Distances, Embed, Image, Rotation, Slopes
+from model.choices import Answer, ByLayer, Distances, Embed, Rotation, Slopes
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
@@ -50,7 +50,6 @@ class Config:
     inner: int = 0
     encoder_inner: int = 0
     embed: Embed = Embed()
-    image: Image = Image()
     position: str = "rope"
     rotation: Rotation = Rotation()
     distances: Distances = Distances()
@@ -230,5 +229,7 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
         return value
     if NoneType in get_args(kind) and (value is None or isinstance(value, get_args(kind)[0])):
         return value
-    wanted = "a list" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
-    raise ConfigError(f"{name} is {value!r}; wanted {wanted}.")
+    wanted = (
+        f"a list of {get_args(kind)[0].__name__}" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
+    )
+    raise ConfigError(f"{name} is {repr(value)[:60]}; wanted {wanted}.")

@@ -91,6 +91,8 @@ def plan(family: Family, fields: Fields, tensors: Tensors) -> Plan:
     head, notes = _head(family, fields, tensors)
     choices = {"tied": False, **family.config(fields)}
     choices.update(head.config(fields))
+    if choices.get("start_token", 0) >= choices["vocabulary"]:
+        choices["start_token"] = 0  # the first token, as what is meant does not exist; _beyond says so
     try:
         config = Config(**choices)
     except (ConfigError, TypeError) as error:

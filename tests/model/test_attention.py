@@ -59,7 +59,7 @@ def scheme(name: str) -> Position:
     [
         (position, masks, sharing, value_width, scale, bias)
         for position, masks, (sharing, value_width, scale, bias) in product(
-            sorted(POSITIONS.keys() - {"disentangled"}),  # which looks at q and k once more; see tests/families
+            sorted(set(POSITIONS) - {"disentangled"}),  # which needs weights in each layer
             [(), ("causal",), ("causal", "window:3")],
             [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
         )

@@ -55,7 +55,7 @@ def test_padding_changes_nothing_for_a_sequence_classifier(pooling: str) -> None
     torch.testing.assert_close(answer(model, padded, real), answer(model, short))
 
 
-def test_poolings_take_the_first_the_mean_and_the_maximum() -> None:
+def test_poolings_take_the_first_the_mean_the_maximum_and_the_last() -> None:
     hidden = torch.tensor([[[1.0, -5.0], [3.0, -1.0], [100.0, 100.0]]])
     real = torch.tensor([[True, True, False]])
     pooled = {name: pool(name, hidden, real) for name in POOLINGS}
