@@ -193,10 +193,20 @@ def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
     assert box is not None and box["x"] + box["width"] <= 390
 
 
-def test_every_position_scheme_has_a_picture(visitor: Visitor) -> None:
-    for scheme in ("rope", "sinusoidal", "learned", "alibi", "relative"):
-        page = visitor.open(f"model=stories-causal&position={scheme}")
-        page.get_by_role("link", name="Positions").click()
-        expect(page).to_have_url(re.compile("/positions"))
+def positions(visitor: Visitor, scheme: str) -> Page:
+    """The Positions page, reached by its link, for a scheme put into the trained model."""
+    page = visitor.open(f"model=stories-causal&position={scheme}")
+    page.get_by_role("link", name="Positions").click()
+    expect(page).to_have_url(re.compile("/positions"))
+    return page
+
+
+def test_every_position_scheme_without_weights_has_a_picture(visitor: Visitor) -> None:
+    for scheme in ("rope", "sinusoidal", "alibi"):
+        page = positions(visitor, scheme)
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
-        assert address(page)["position"] == [scheme] or scheme == "rope"
+
+
+def test_a_table_that_the_model_lacks_is_said_to_be_zero(visitor: Visitor) -> None:
+    for scheme in ("learned", "relative"):
+        expect(positions(visitor, scheme).get_by_text("all zero")).to_be_visible()
