@@ -23,8 +23,8 @@ from model.errors import HeadlightError
 from model.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
-# Seconds in which the instrument asks and paints before the charts take the interpreter and the browser:
-# a change in the sidebar is painted after 130 ms, without this after 400. What it reported itself it has painted.
+# Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
+# change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 HEAD_START = 0.12
 TOOLS = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
