@@ -15,7 +15,7 @@ import numpy as np
 from app.state import Question
 from model.checkpoint import Entry, Loaded, catalogue, find, load
 from model.checkpoint.catalogue import VARIABLE
-from model.checkpoint.folder import WEIGHTS, choose_device
+from model.checkpoint.folder import choose_device
 from model.errors import CheckpointError
 from model.masks import parse
 from model.run import run
@@ -139,7 +139,7 @@ def wiring(question: Question) -> Question:
 def _folder(model: str) -> Path:
     """Where a model of the catalogue lies; looked up once, for reading the catalogue takes as long as a small model."""
     folder = _found(model, os.environ.get(VARIABLE, ""))
-    if not (folder / WEIGHTS).is_file():  # removed meanwhile
+    if not folder.is_dir():  # removed meanwhile
         _found.cache_clear()
         folder = _found(model, os.environ.get(VARIABLE, ""))
     return folder

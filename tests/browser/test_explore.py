@@ -148,6 +148,12 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(visitor: Visitor)
     for text, told in (("", "empty"), ("     ", "empty"), ("cat " * 25_000, "at most"), ("cat " * 700, "at most")):
         box.fill(text)
         expect(problem).to_contain_text(told)
+        expect(problem).to_be_visible()
+    box.fill("")
+    wait_for_address(page, "text", "")  # the rest of the page has followed by now
+    visitor.settle()
+    page.wait_for_timeout(1_000)
+    expect(problem).to_be_visible()
     say(page, "The page goes on")
     expect(problem).to_be_hidden()
 

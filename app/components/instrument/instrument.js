@@ -16,6 +16,7 @@ export default function (component) {
   const adopted = adopt(self, data);
   drawExamples(self);
   if (adopted || before !== JSON.stringify(self.settings)) ask(self);
+  else if (self.problem) showProblem(self, self.problem); // the answer on the screen is an older one
   else if (self.answer) showAnswer(self); // the theme may have changed
   return () => unmount(self, parentElement);
 }
@@ -155,6 +156,7 @@ function drawExamples(self) {
 }
 
 function showProblem(self, sentence) {
+  self.problem = sentence;
   self.parts.problem.textContent = sentence;
   self.parts.problem.hidden = false;
   self.parts.answer.classList.add("stale");
@@ -165,6 +167,7 @@ function showProblem(self, sentence) {
 
 function showAnswer(self) {
   const { answer, parts } = self;
+  self.problem = "";
   parts.problem.hidden = true;
   parts.answer.classList.remove("stale");
   parts.answer.hidden = false;
