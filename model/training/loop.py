@@ -16,9 +16,11 @@ from model.checkpoint.folder import choose_device
 from model.errors import DataError
 from model.training import saves
 from model.training.card import card
+from model.training.data import expand
 from model.training.learner import Learner, Score
 from model.training.machine import keep_memory
 from model.training.optimizers import SCHEDULES
+from model.training.start import begin_with
 from model.training.workspace import Workspace
 from model.transformer import Transformer
 
@@ -45,6 +47,8 @@ class Run:
         self.objective = self.workspace.objective
         torch.manual_seed(self.training.seed)
         model = Transformer(self.recipe.config(self.workspace.tokenizer.size)).train()
+        if self.training.start and not (self.workspace.inside / saves.NEWEST).is_file():
+            begin_with(expand(self.training.start), model, self.workspace.tokenizer, self.workspace.say)
         self.learner = Learner(model, self.training, choose_device(self.training.device))
         self._take_up()
 

@@ -147,6 +147,7 @@ class Masked:
         self.special_ids = np.isin(np.arange(tokenizer.size), self.ordinary, invert=True)
         self.rate = choices.get("mask_rate", 0.15)
         self.marks = _marks(tokenizer)
+        self.bare = _bare(tokenizer)
         self.texts, self.shares = texts, shares(texts)
         self.starts = [_starts(text, *self.marks) for text in texts]
 
@@ -181,6 +182,7 @@ class Masked:
             end = column + len(tokens) + 2
             ids[row, column], ids[row, end - 1] = self.start, self.end
             ids[row, column + 1 : end - 1] = tokens
+            ids[row, column + 1] = self.bare[tokens[0]]
             parts[row, column:end] = number
             column = end
             if context - column < self.shortest:
@@ -233,6 +235,13 @@ def _marks(tokenizer: Tokenizer) -> tuple[Bool[np.ndarray, " token"], Bool[np.nd
     pieces = [tokenizer.readable(number) for number in range(tokenizer.size)]
     ends = np.array([piece in (".", "!", "?") for piece in pieces])
     return ends, np.array([piece[:1].isupper() for piece in pieces])
+
+
+def _bare(tokenizer: Tokenizer) -> Int[np.ndarray, " token"]:
+    """Each token without the space it carries in front, where there is such a token: nobody types one first."""
+    pieces = [tokenizer.piece(number) for number in range(tokenizer.size)]
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    return np.array([numbers.get(piece[1:], at) if piece[:1] == " " else at for at, piece in enumerate(pieces)])
 
 
 def _starts(text: Tokens, ends: np.ndarray, capital: np.ndarray) -> Int[np.ndarray, " start"]:

@@ -66,6 +66,9 @@ class TrainingPart:
     device: str = about("auto", "auto, cpu, cuda or mps")
     threads: int = about(0, "processor threads (0: as torch chooses)")
     compile: bool = about(False, "use torch.compile")
+    start: str = about(
+        "", "a model's folder to begin with: its weights where names and shapes agree, tokens by spelling"
+    )
 
 
 @dataclass(frozen=True)
