@@ -21,31 +21,31 @@ _PLAIN = {
 }  # fmt: skip
 
 
-def base_of(folder: Path) -> Path:
+def base_of(folder: Path, name: str) -> Path:
     """The folder of the model that an adapter was trained on: beside the adapter or inside its folder."""
-    fields = Fields(read_json(folder / CONFIG, folder.name), folder.name)
-    name = Path(fields.word("base_model_name_or_path")).name
-    for place in (folder.parent / name, folder / name, folder / "base"):
-        if (place / "config.json").is_file() and place.resolve() != folder.resolve():
+    fields = Fields(read_json(folder / CONFIG, name), name)
+    base = Path(fields.word("base_model_name_or_path")).name
+    for place in (folder.parent / base, folder / base, folder / "base"):
+        if base not in ("", "..") and (place / "config.json").is_file() and place.resolve() != folder.resolve():
             return place
-    raise CheckpointError(f"{folder.name} is an adapter of {name!r}; put that model's folder beside it.")
+    raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
 
 
-def adapted(folder: Path, base: Tensors) -> Tensors:
+def adapted(folder: Path, name: str, base: Tensors) -> Tensors:
     """The base's tensors, those that the adapter changes with B A added. Raises CheckpointError."""
-    fields = Fields(read_json(folder / CONFIG, folder.name), folder.name)
+    fields = Fields(read_json(folder / CONFIG, name), name)
     fields.require(_PLAIN)
-    parts = read_tensors(folder, f"{WEIGHTS}.safetensors", f"{WEIGHTS}.bin")
-    modules = sorted(name.removesuffix(".lora_A.weight") for name in parts if name.endswith(".lora_A.weight"))
+    parts = read_tensors(folder, name, f"{WEIGHTS}.safetensors", f"{WEIGHTS}.bin")
+    modules = sorted(key.removesuffix(".lora_A.weight") for key in parts if key.endswith(".lora_A.weight"))
     unknown = sorted(set(parts) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
     if unknown:
-        raise CheckpointError(f"{folder.name}: the adapter has weights of an unknown kind: {', '.join(unknown[:5])}.")
+        raise CheckpointError(f"{name}: the adapter has weights of an unknown kind: {', '.join(unknown[:5])}.")
     readers: dict[str, Callable[[], Tensor]] = dict(base.readers)
     for module in modules:
         target = f"{module.removeprefix(_PREFIX)}.weight"
-        target = next((name for name in (target, target.partition(".")[2]) if name in base), target)
+        target = next((key for key in (target, target.partition(".")[2]) if key in base), target)
         if target not in base:
-            raise CheckpointError(f"{folder.name}: the adapter changes {target}, which its base does not have.")
+            raise CheckpointError(f"{name}: the adapter changes {target}, which its base does not have.")
         readers[target] = partial(_added, fields, module, base.readers[target], parts)
     return Tensors(readers)
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.assets import assets
-from model.checkpoint.contents import CONFIG
+from model.checkpoint.contents import CONFIG, hub_name
 from model.checkpoint.folder import read_config
+from model.checkpoint.hub import download, is_id
 from model.config import Config
 from model.errors import CheckpointError
 
 VARIABLE = "HEADLIGHT_MODELS"
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+DEEPEST = 12  # folders within each other that are searched
+MOST = 50_000  # folders of one root that are searched, so that "/" ends
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder that looks like a checkpoint: a config with weights beside it, neither of them read yet."""
+
+    name: str
+    folder: Path
+    shipped: bool
 
 
 @dataclass(frozen=True)
@@ -29,35 +41,43 @@ class Entry:
     @property
     def bytes(self) -> int:
         """How large its weights are on disk."""
-        return sum(path.stat().st_size for pattern in _WEIGHTS for path in self.folder.glob(pattern))
+        return size(self.folder)
+
+
+def size(folder: Path) -> int:
+    """How many bytes the weights in a folder take on disk."""
+    return sum(path.stat().st_size for pattern in WEIGHTS for path in folder.glob(pattern))
+
+
+def places(folders: Iterable[str | Path] = (), *, cache: bool = True, inside: bool = False) -> tuple[Place, ...]:
+    """Shipped models, those below `folders` and below $HEADLIGHT_MODELS, then (with `cache`) the Hugging Face cache.
+
+    The first of a name wins. With `inside`, a folder whose links lead out of its root is left out, as it always is in
+    the cache.
+    """
+    named = [*map(Path, folders), *map(Path, filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))]
+    shipped, hub = assets() / "models", hub_cache()
+    found: dict[str, Place] = {}
+    for root in (shipped, *named, *([hub] if cache else [])):
+        for folder in _checkpoints(root):
+            if (inside or root == hub) and not _stays_inside(folder, root):
+                continue
+            name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
+            name = _hub_name(folder, hub) if root == hub else name
+            found.setdefault(name, Place(name, folder, shipped=root == shipped))
+    return tuple(found.values())
 
 
 def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
-    """Shipped models, those below `folders` and below $HEADLIGHT_MODELS, then the Hugging Face cache.
-
-    The first of a name wins.
-    """
-    named = [*map(Path, folders), *map(Path, filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))]
-    shipped = assets() / "models"
-    entries: dict[str, Entry] = {}
-    for root in (shipped, *named, hub := _hub()):
-        for folder in _checkpoints(root):
-            name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
-            if root == hub:
-                if not all(path.resolve().is_relative_to(hub) for path in folder.iterdir()):
-                    continue  # its links lead out of the cache
-                name = _hub_name(folder, hub)
-            try:
-                entries.setdefault(name, Entry(name, folder, read_config(folder), shipped=root == shipped))
-            except CheckpointError:
-                continue  # not one of ours; `load` says why to whoever asks for it by its path
-    return tuple(entries.values())
+    """The places whose config can be read; why another cannot, `load` says to whoever asks for it by its path."""
+    return tuple(entry for place in places(folders) for entry in _entries(place))
 
 
-def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -> Path:
+def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True, fetch: bool = False) -> Path:
     """The folder of a name of the catalogue or, where `paths` allows it, of any path.
 
-    Raises CheckpointError that lists the names there are.
+    With `fetch`, an id of the Hugging Face Hub that is neither is downloaded into its cache. Raises CheckpointError
+    that lists the names there are.
     """
     entries = {entry.name: entry.folder for entry in catalogue(folders)}
     if name in entries:
@@ -66,25 +86,64 @@ def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True) -
         return Path(name)
     known = ", ".join(entries) or "none"
     path = ", or the path of a checkpoint folder" if paths else ""
-    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.")
+    sentence = f"There is no model {name!r}. Known: {known}{path}."
+    if not fetch or not is_id(name):
+        raise CheckpointError(sentence)
+    try:
+        return download(name, hub_cache())
+    except CheckpointError as error:
+        raise CheckpointError(f"{sentence} {error}") from error
+
+
+def _entries(place: Place) -> Iterator[Entry]:
+    try:
+        yield Entry(place.name, place.folder, read_config(place.folder), place.shipped)
+    except CheckpointError:
+        return
 
 
 def _checkpoints(root: Path) -> list[Path]:
     if not os.path.isdir(root):
         return []
-    folders = sorted({path.parent for path in root.rglob(CONFIG) if path.is_file()})
-    return [folder for folder in folders if any(any(folder.glob(pattern)) for pattern in _WEIGHTS)]
+    found = []
+    for number, (folder, below, files) in enumerate(os.walk(root)):
+        if number >= MOST:
+            break
+        path = Path(folder)
+        if CONFIG in files and any(any(path.glob(pattern)) for pattern in WEIGHTS):
+            found.append(path)
+        deep = len(path.relative_to(root).parts) >= DEEPEST
+        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
+    return sorted(found, key=lambda path: (not _is_newest(path), path))
 
 
-def _hub() -> Path:
+def _is_newest(snapshot: Path) -> bool:
+    """Of several snapshots in the Hub's cache the one that was fetched last, which `refs/main` names."""
+    try:
+        return (snapshot.parent.parent / "refs" / "main").read_text(encoding="utf-8").strip() == snapshot.name
+    except (OSError, ValueError):
+        return False
+
+
+def _stays_inside(folder: Path, root: Path) -> bool:
+    """Whether no link in a folder leads out of the root that somebody named."""
+    try:
+        whole = root.resolve()
+        return all(path.resolve().is_relative_to(whole) for path in folder.iterdir())
+    except (OSError, RuntimeError):  # removed meanwhile; links in a circle
+        return False
+
+
+def hub_cache() -> Path:
     """Where huggingface_hub keeps what it downloaded: each file a link from a snapshot into the cache's own blobs."""
-    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
-    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").resolve()
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = os.environ.get("HF_HOME") or Path(caches) / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser().resolve()
 
 
 def _hub_name(folder: Path, hub: Path) -> str:
     """`models--google--t5/snapshots/0123` as google/t5."""
     parts = folder.relative_to(hub).parts
     if len(parts) == 3 and parts[0].startswith("models--") and parts[1] == "snapshots":
-        return "/".join(parts[0].split("--")[1:])
+        return hub_name(parts[0])
     return folder.relative_to(hub).as_posix()

@@ -19,7 +19,7 @@ CONFIG = "config.json"
 
 @dataclass(frozen=True)
 class Contents:
-    """A config's values, a way to its tensors, and the folder of its tokenizer and card."""
+    """What sentences call it, a config's values, a way to its tensors, and the folder of its tokenizer and card."""
 
     name: str
     values: dict[str, Any]
@@ -27,34 +27,51 @@ class Contents:
     folder: Path
 
 
-def contents(path: Path) -> Contents:
-    """Look at a folder or file. Raises CheckpointError where it is no checkpoint."""
+def contents(path: Path, name: str = "") -> Contents:
+    """Look at a folder or file, which sentences call `name` (its own without one; never by its path).
+
+    Raises CheckpointError where it is no checkpoint.
+    """
+    name = name or called(path)
     if path.is_file():
-        return _single(path)
+        return _single(path, name)
     if (path / CONFIG).is_file():
-        return Contents(path.name, read_json(path / CONFIG, path.name), lambda: open_tensors(path), path)
+        return Contents(name, read_json(path / CONFIG, name), lambda: open_tensors(path, name), path)
     if (path / ADAPTER).is_file():
-        base = base_of(path)
+        base = base_of(path, name)
         own = any(path.glob("tokenizer.json"))
         values = read_json(base / CONFIG, base.name)
-        return Contents(path.name, values, lambda: adapted(path, open_tensors(base)), path if own else base)
+        return Contents(name, values, lambda: adapted(path, name, open_tensors(base, base.name)), path if own else base)
     files = [path / "ckpt.pt", path / "model.bin"]
-    return next((_single(file) for file in files if file.is_file()), None) or _nothing(path)
+    return next((_single(file, name) for file in files if file.is_file()), None) or _nothing(path, name)
 
 
-def _single(path: Path) -> Contents:
+def called(path: Path) -> str:
+    """What sentences call a folder or file: its own name, and in the Hugging Face cache the model's."""
+    parts = path.absolute().parts
+    if len(parts) > 3 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
+        return hub_name(parts[-3])
+    return path.resolve().name or path.name
+
+
+def hub_name(folder: str) -> str:
+    """`models--google--t5` as google/t5."""
+    return "/".join(folder.split("--")[1:])
+
+
+def _single(path: Path, name: str) -> Contents:
     if path.suffix == ".gguf":
-        raise CheckpointError(f"{path.name} is a GGUF file, quantised for other programs; use the original weights.")
+        raise CheckpointError(f"{name} is a GGUF file, quantised for other programs; use the original weights.")
     if path.suffix not in (".pt", ".bin"):
-        raise CheckpointError(f"{path.name} is no checkpoint; name a folder, nanoGPT's ckpt.pt or llama2.c's .bin.")
-    values, tensors = nanogpt(path) if path.suffix == ".pt" else llama2c(path)
-    return Contents(path.name, values, lambda: tensors, path.parent)
+        raise CheckpointError(f"{name} is no checkpoint; name a folder, nanoGPT's ckpt.pt or llama2.c's .bin.")
+    values, tensors = nanogpt(path, name) if path.suffix == ".pt" else llama2c(path, name)
+    return Contents(name, values, lambda: tensors, path.parent)
 
 
-def _nothing(path: Path) -> Contents:
+def _nothing(path: Path, name: str) -> Contents:
     if any(path.glob("*.gguf")):
         raise CheckpointError(
-            f"{path.name} holds GGUF files, which are quantised for other programs; use the original weights."
+            f"{name} holds GGUF files, which are quantised for other programs; use the original weights."
         )
-    read_json(path / CONFIG, path.name)
-    raise CheckpointError(f"{path.name} is no checkpoint.")
+    read_json(path / CONFIG, name)
+    raise CheckpointError(f"{name} is no checkpoint.")

@@ -47,6 +47,15 @@ def llama(config: Config) -> dict[str, Any]:
     }
 
 
+def eurobert(config: Config) -> dict[str, Any]:
+    """An encoder with rope, RMSNorm and SwiGLU, its head a single linear map."""
+    names = {"masked-language": "MaskedLM", "sequence-classifier": "SequenceClassification"}
+    names["token-classifier"] = "TokenClassification"
+    pooling = {"classifier_pooling": "mean" if config.pooling == "mean" else "bos"}
+    kind = f"EuroBertFor{names[config.top]}" if config.top in names else "EuroBertModel"
+    return llama(config) | pooling | {"architectures": [kind]}
+
+
 def modernbert(config: Config) -> dict[str, Any]:
     """An encoder with rope, LayerNorm and a gated feed-forward, every layer looking everywhere."""
     base = config.rotation.base
@@ -79,7 +88,11 @@ def modernbert(config: Config) -> dict[str, Any]:
     }
 
 
-EXPORTS: Mapping[str, Callable[[Config], dict[str, Any]]] = {"llama": llama, "modernbert": modernbert}
+EXPORTS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
+    "llama": llama,
+    "eurobert": eurobert,
+    "modernbert": modernbert,
+}
 
 
 def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -60,7 +60,8 @@ class Family:
     `config` reads their fields into ours; `accepted` are fields that act and have one supported value; `inert` those
     that do not act on a forward pass. `weights` maps our parameters (or modules) to theirs, `{i}` being the layer;
     `base` may stand in front of every such name. `heads` are told by how the name of their class ends. `ignored` are
-    patterns of tensors that do not act. `numbers` gives what stands in a name for layer i.
+    patterns of tensors that do not act. `numbers` gives what stands in a name for layer i. `also` has other names of
+    fields, and what the family calls them; `apart` are rows that stand in for others where Embed.apart holds.
     """
 
     config: Callable[[Fields], Choices]
@@ -71,6 +72,8 @@ class Family:
     accepted: Mapping[str, Any] = field(default_factory=dict)
     inert: tuple[str, ...] = ()
     numbers: Callable[[Fields, int], dict[str, int]] = lambda fields, layer: {"i": layer}
+    also: Mapping[str, str] = field(default_factory=dict)
+    apart: Rows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Plan:
 
 def plan(family: Family, fields: Fields, tensors: Tensors) -> Plan:
     """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
+    fields = fields.renamed(family.also)
     fields.stored = frozenset(tensors)
     fields.require({**EVERYWHERE, **family.accepted})
     head, notes = _head(family, fields, tensors)
@@ -144,7 +148,8 @@ def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple
             return Head(bare, ignored=("*",)), (note,)
         return Head(bare), ()
     for head in family.heads.values():
-        if all(_stored(row, tensors) for key, row in head.weights.items() if key != "top.project"):
+        tied = head.config(fields).get("tied", False)  # its weights are then the embedding's, and may not be stored
+        if all(_stored(row, tensors) for key, row in head.weights.items() if key != "top.project" or not tied):
             return head, ("Its config names no class; the head was chosen by its weights.",)
     return Head(bare), ()
 
@@ -159,11 +164,14 @@ class Pouring:
 
     def __init__(self, plan: Plan, tensors: Tensors) -> None:
         self.plan, self.tensors = plan, tensors
-        self.rows = {**plan.family.weights, **plan.head.weights}
+        apart = plan.family.apart if plan.config.embed.apart else {}
+        self.rows = {**plan.family.weights, **plan.head.weights, **apart}
         self.used: set[str] = set()
+        self.based = not tensors or any(name.startswith(plan.family.base) for name in tensors)
 
     def pour(self, model: Transformer) -> dict[str, Tensor]:
         """Our state, with their tensors; a tied parameter is the same tensor. Raises CheckpointError."""
+        self._require_all(model)
         state = {name: self._tensor(name, parameter) for name, parameter in model.named_parameters()}
         self._require_nothing_left(model)
         return state
@@ -179,19 +187,31 @@ class Pouring:
         layer = re.search(r"\d+", name)
         numbers = self.plan.family.numbers(self.plan.fields, int(layer[0])) if layer else {}
         theirs = [option.format(**numbers) + leaf for option in row.name.split("|")]
-        bases = ("", self.plan.family.base) if name.startswith("top.") else (self.plan.family.base, "")
+        base = self.plan.family.base
+        bases = ("", base) if name.startswith("top.") or not self.based else (base, "")
         return [base + name for name in theirs for base in bases]
 
     def where(self, name: str) -> str | None:
         """The name of the tensor that our parameter is made of; None where the checkpoint has none."""
         return next((place for place in self.names(name) if place in self.tensors), None)
 
+    def _source(self, name: str) -> str | None:
+        """The same; a tied embedding may be kept as the head's."""
+        tied = name == "embedding.weight" and self.plan.config.tied
+        return self.where(name) or (self.where("top.project.weight") if tied else None)
+
+    def _require_all(self, model: Transformer) -> None:
+        """Raise CheckpointError that lists what is missing, and a few of those that nothing asks for."""
+        sources = {name: self._source(name) for name, _ in model.named_parameters()}
+        missing = [self.names(name)[0] for name, source in sources.items() if source is None]
+        if not missing:
+            return
+        spare = self._unexpected(model, sorted(set(self.tensors) - set(sources.values())))
+        unused = f", and its config has no use for {listed(spare)}" if spare else ""
+        raise CheckpointError(f"{self.plan.fields.name}: the weights lack {listed(missing)}{unused}.")
+
     def _tensor(self, name: str, parameter: Tensor) -> Tensor:
-        theirs = self.where(name)
-        if theirs is None and name == "embedding.weight" and self.plan.config.tied:
-            theirs = self.where("top.project.weight")
-        if theirs is None:
-            raise CheckpointError(f"{self.plan.fields.name}: the weights lack {self.names(name)[0]}, needed as {name}.")
+        theirs = str(self._source(name))
         tensor = self.tensors[theirs]
         self.used.add(theirs)
         for step in self._row(name)[0].steps:
@@ -223,19 +243,19 @@ class Pouring:
         raise CheckpointError(f"{self.plan.fields.name}: nothing in its family's table is our {name}.")
 
     def _require_nothing_left(self, model: Transformer) -> None:
+        if unexpected := self._unexpected(model, self.left):
+            raise CheckpointError(
+                f"{self.plan.fields.name}: weights that its config has no use for: {listed(unexpected)}."
+            )
+
+    def _unexpected(self, model: Transformer, left: Sequence[str]) -> list[str]:
+        """Of tensors that no parameter uses those that the family does not know as such."""
         ignored = [*self.plan.family.ignored, *self.plan.head.ignored]
         if model.config.tied:
             row, leaf = self._row("top.project.weight")
             ignored += [name + leaf for name in row.name.split("|")]
-        unexpected = [
-            name
-            for name in self.left
-            if not any(fnmatchcase(name.removeprefix(self.plan.family.base), pattern) for pattern in ignored)
-        ]
-        if unexpected:
-            raise CheckpointError(
-                f"{self.plan.fields.name}: weights that its config has no use for: {listed(unexpected)}."
-            )
+        plain = {name: name.removeprefix(self.plan.family.base) for name in left}
+        return [name for name in left if not any(fnmatchcase(plain[name], pattern) for pattern in ignored)]
 
 
 def listed(names: list[str] | tuple[str, ...], most: int = 8) -> str:

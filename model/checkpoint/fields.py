@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.errors import CheckpointError
+from model.errors import CheckpointError, because
 
 DEEPEST = 1_000  # layers; the deepest transformer that anybody wrote of
 LARGEST = 2**31
+LARGEST_FILE = 128 << 20  # bytes; the largest vocabularies have 20 million
 Names = str | tuple[str, ...]
 
 
@@ -32,6 +33,11 @@ class Fields:
         given = {name: value for name, value in self.values.items() if value is not None}
         return self._with({**defaults, **given})
 
+    def renamed(self, names: Mapping[str, str]) -> Fields:
+        """The same fields, those of other names under the usual ones; both at once are the usual one."""
+        there = {usual: self.values[name] for name, usual in names.items() if self.has(name) and not self.has(usual)}
+        return self._with({**self.values, **there}) if there else self
+
     def without(self, *names: str) -> Fields:
         """The same fields without some of them."""
         return self._with({name: value for name, value in self.values.items() if name not in names})
@@ -47,6 +53,14 @@ class Fields:
         if type(value) is not int or not 0 <= value < LARGEST:
             raise self._wrong(names, value, "a whole number from 0 to 2^31")
         return value
+
+    def sizes(self, names: Names, count: int, default: int) -> list[int]:
+        """Several counts, or one that stands for them all."""
+        value = self._get(names, default)
+        several = value if isinstance(value, list) else [value] * count
+        if len(several) != count or not all(type(item) is int and 0 <= item < LARGEST for item in several):
+            raise self._wrong(names, value, f"a whole number from 0 to 2^31, or {count} of them")
+        return several
 
     def depth(self, names: Names, default: int | None = None) -> int:
         """How many layers: a count that no file can blow up."""
@@ -135,11 +149,13 @@ def _shown(names: Names) -> str:
 def read_json(path: Path, name: str) -> dict[str, Any]:
     """A JSON object from a file. Raises CheckpointError with `name` as whose file it is."""
     try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise CheckpointError(f"{name}: its {path.name} is far larger than any of its kind.")
         values: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CheckpointError(f"{name} is no checkpoint: it holds no readable {path.name}.") from error
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{name}: its {path.name} is no JSON: {error}.") from error
+        raise CheckpointError(f"{name}: its {path.name} is no JSON{because(error)}.") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{name}: its {path.name} is no JSON object.")
     return values

@@ -12,16 +12,20 @@ import torch
 from safetensors.torch import save as serialized
 
 from model.checkpoint.contents import CONFIG, Contents, contents
+from model.checkpoint.family import listed
 from model.checkpoint.foreign import look_into, pour
 from model.checkpoint.memory import unallocated
+from model.checkpoint.needed import is_program
 from model.checkpoint.vocabularies import open_tokenizer
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError
+from model.pictures import class_token
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
 FORMAT = "headlight"
 WEIGHTS, CARD = "model.safetensors", "README.md"
+LONGEST_CARD = 200_000  # characters of a card that are read
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -38,26 +42,37 @@ class Loaded:
     notes: tuple[str, ...] = ()
 
 
-def load(folder: str | Path, *, device: str = "auto", dtype: str = "float32", limit: int | None = None) -> Loaded:
+def load(
+    folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "float32", limit: int | None = None
+) -> Loaded:
     """Open a folder, ours or of any family in FAMILIES. Weights may be float32, bfloat16 or float16 on disk; they are
     computed in `dtype` and may take `limit` bytes (None: what memory is free).
 
-    Raises CheckpointError with one sentence for whatever does not fit; nothing in the folder is ever run.
+    Raises CheckpointError with one sentence for whatever does not fit, which calls the folder `name` (without one by
+    its own name) and shows no path; nothing in the folder is ever run.
     """
-    found = contents(Path(folder))
+    found = contents(Path(folder), name)
     place, number = choose_device(device), _dtype(dtype)
     source = None if found.values.get("model_type") == FORMAT else look_into(found)
     config = own_config(found) if source is None else source.plan.config
     model = unallocated(config, found.name, limit)
-    tokenizer = open_tokenizer(found.folder, str(found.values.get("model_type")))
+    kind = str(found.values.get("model_type"))
+    tokenizer = class_token() if config.picture.channels else open_tokenizer(found.folder, kind, found.name)
     if tokenizer.size > config.vocabulary:
         raise CheckpointError(
             f"{found.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."
         )
     notes = _fill(found, model, place, number) if source is None else pour(source, model, place, number)
-    card = found.folder / CARD
-    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-    return Loaded(model.requires_grad_(False).eval(), tokenizer, text, notes)
+    return Loaded(model.requires_grad_(False).eval(), tokenizer, card_of(found.folder), (*notes, *_code(found)))
+
+
+def card_of(folder: Path) -> str:
+    """The text of a folder's model card, empty where there is none."""
+    try:
+        with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
+            return file.read(LONGEST_CARD)
+    except OSError:
+        return ""
 
 
 def save(
@@ -80,9 +95,9 @@ def save(
     os.replace(unfinished, folder / WEIGHTS)  # so that a killed save leaves the old weights whole
 
 
-def read_config(folder: Path) -> Config:
+def read_config(folder: Path, name: str = "") -> Config:
     """The config of a checkpoint, by a look at its config and the names of its tensors. Raises CheckpointError."""
-    found = contents(folder)
+    found = contents(folder, name)
     return own_config(found) if found.values.get("model_type") == FORMAT else look_into(found).plan.config
 
 
@@ -123,6 +138,17 @@ def _fill(found: Contents, model: Transformer, device: torch.device, dtype: torc
     model.load_state_dict(tensors | shared, assign=True)
     model.tie()
     return ()
+
+
+def _code(found: Contents) -> tuple[str, ...]:
+    """What to say of programs that came with a checkpoint."""
+    told = []
+    if found.values.get("auto_map"):
+        told.append("Its config names a program of its own (auto_map), which is not run; the family's rules hold.")
+    if names := sorted(path.name for path in found.folder.iterdir() if is_program(path.name)):
+        count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
+        told.append(f"{count} ignored: {listed(names)}.")
+    return tuple(told)
 
 
 def _check_names(name: str, wanted: set[str], found: set[str]) -> None:

@@ -11,8 +11,10 @@ from model.checkpoint.contents import Contents
 from model.checkpoint.families import FAMILIES
 from model.checkpoint.family import Plan, Pouring, listed, plan
 from model.checkpoint.fields import Fields
+from model.checkpoint.preprocessor import FILE as PREPROCESSOR
+from model.checkpoint.preprocessor import preparation
 from model.checkpoint.tensors import Tensors
-from model.errors import CheckpointError
+from model.errors import CheckpointError, ConfigError
 from model.transformer import Transformer
 
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
@@ -30,7 +32,16 @@ def look_into(found: Contents) -> Source:
     """Read the config and the names of the tensors. Raises CheckpointError for what cannot be opened."""
     fields = Fields(found.values, found.name)
     refuse_special(fields, fields.word("model_type", ""))
-    return understand(fields, found.tensors())
+    source = understand(fields, found.tensors())
+    reads = source.plan.config.picture
+    if not reads.channels:
+        return source
+    picture = replace(reads, prepare=preparation(found.folder, reads, found.name))
+    try:
+        config = source.plan.config.change(picture=picture)
+    except ConfigError as error:
+        raise CheckpointError(f"{fields.name}: its {PREPROCESSOR}: {error}") from error
+    return replace(source, plan=replace(source.plan, config=config))
 
 
 def understand(fields: Fields, tensors: Tensors) -> Source:

@@ -19,31 +19,31 @@ MAGIC = 0x616B3432  # "ak42", in front of the later of llama2.c's formats
 _HEADER = 256
 
 
-def nanogpt(path: Path) -> tuple[dict[str, Any], Tensors]:
+def nanogpt(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     """The config and tensors of a file that nanoGPT's train.py saved."""
-    saved = load_pickled(path, path.name)
+    saved = load_pickled(path, name)
     sizes, tensors = saved.get("model_args"), saved.get("model")
     if not isinstance(sizes, dict) or not isinstance(tensors, dict):
-        raise CheckpointError(f"{path.name} is no checkpoint of nanoGPT: it has no model_args and model.")
+        raise CheckpointError(f"{name} is no checkpoint of nanoGPT: it has no model_args and model.")
     readers: Readers = {
-        str(name).removeprefix("_orig_mod."): partial(computable, tensor, str(name), path.name)
-        for name, tensor in tensors.items()
+        str(key).removeprefix("_orig_mod."): partial(computable, tensor, str(key), name)
+        for key, tensor in tensors.items()
         if isinstance(tensor, Tensor)
     }
     return {**sizes, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, Tensors(readers)
 
 
-def llama2c(path: Path) -> tuple[dict[str, Any], Tensors]:
+def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     """The config and tensors of a float32 file that llama2.c's export.py wrote."""
     with path.open("rb") as file:
         head = file.read(_HEADER)
     if len(head) < 36:
-        raise CheckpointError(f"{path.name} is too short for a model of llama2.c.")
+        raise CheckpointError(f"{name} is too short for a model of llama2.c.")
     later = struct.unpack_from("<I", head)[0] == MAGIC
     version = struct.unpack_from("<i", head, 4)[0] if later else 0
     if version > 1:
         raise CheckpointError(
-            f"{path.name} is version {version} of llama2.c's format, which is quantised; export version 1."
+            f"{name} is version {version} of llama2.c's format, which is quantised; export version 1."
         )
     sizes = struct.unpack_from("<7i", head, 8 if later else 0)
     width, inner, layers, heads, keys, vocabulary, context = sizes
@@ -52,7 +52,7 @@ def llama2c(path: Path) -> tuple[dict[str, Any], Tensors]:
         or width % heads
         or max(map(abs, sizes)) > 2**24
     ):
-        raise CheckpointError(f"{path.name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
+        raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
     shared = bool(head[36]) if later else vocabulary > 0
     values = {
         "model_type": "llama2.c", "architectures": ["LlamaForCausalLM"], "hidden_size": width,
@@ -60,7 +60,7 @@ def llama2c(path: Path) -> tuple[dict[str, Any], Tensors]:
         "num_key_value_heads": keys, "vocab_size": abs(vocabulary), "max_position_embeddings": context,
         "tie_word_embeddings": shared, "rms_norm_eps": 1e-5,
     }  # fmt: skip
-    return values, Tensors(_sliced(path, _layout(values, later), _HEADER if later else 28, layers))
+    return values, Tensors(_sliced(path, name, values, later))
 
 
 def _layout(values: dict[str, Any], later: bool) -> list[tuple[str, tuple[int, ...]]]:
@@ -80,19 +80,18 @@ def _layout(values: dict[str, Any], later: bool) -> list[tuple[str, tuple[int, .
     return [embedding, norms[0], *attention, norms[1], *feed, norms[2], *waves, *output]
 
 
-def _sliced(path: Path, layout: list[tuple[str, tuple[int, ...]]], start: int, layers: int) -> Readers:
-    needed = start + 4 * sum(prod(shape) * (layers if name.startswith("layers.") else 1) for name, shape in layout)
+def _sliced(path: Path, name: str, values: dict[str, Any], later: bool) -> Readers:
+    layout, layers, start = _layout(values, later), values["num_hidden_layers"], _HEADER if later else 28
+    needed = start + 4 * sum(prod(shape) * (layers if key.startswith("layers.") else 1) for key, shape in layout)
     if path.stat().st_size < needed:
-        raise CheckpointError(
-            f"{path.name} is cut off: its sizes need {needed:,} bytes, it has {path.stat().st_size:,}."
-        )
+        raise CheckpointError(f"{name} is cut off: its sizes need {needed:,} bytes, it has {path.stat().st_size:,}.")
     numbers = torch.from_numpy(np.memmap(path, np.float32, mode="c", offset=start, shape=((needed - start) // 4,)))
     readers: Readers = {}
     at = 0
-    for name, shape in layout:
-        for layer in range(layers) if name.startswith("layers.") else (None,):
-            full = name if layer is None else name.replace("layers.", f"layers.{layer}.")
+    for key, shape in layout:
+        for layer in range(layers) if key.startswith("layers.") else (None,):
+            full = key if layer is None else key.replace("layers.", f"layers.{layer}.")
             tensor = numbers[at : at + prod(shape)].view(shape)
-            readers[f"{full}.weight"] = partial(computable, tensor, full, path.name)
+            readers[f"{full}.weight"] = partial(computable, tensor, full, name)
             at += prod(shape)
     return readers

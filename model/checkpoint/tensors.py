@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.checkpoint.fields import read_json
-from model.errors import CheckpointError
+from model.errors import CheckpointError, because
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 _OLD = {"gamma": "weight", "beta": "bias"}
@@ -36,24 +38,27 @@ class Tensors(Mapping[str, Tensor]):
         return len(self.readers)
 
 
-def open_tensors(folder: Path) -> Tensors:
-    """All tensors of a folder. Raises CheckpointError where there are none or they cannot be read."""
-    return read_tensors(folder, SAFE, PICKLED)
+def open_tensors(folder: Path, name: str) -> Tensors:
+    """All tensors of a folder, which sentences call `name`.
+
+    Raises CheckpointError where there are none or they cannot be read.
+    """
+    return read_tensors(folder, name, SAFE, PICKLED)
 
 
-def read_tensors(folder: Path, safe: str, pickled: str) -> Tensors:
+def read_tensors(folder: Path, name: str, safe: str, pickled: str) -> Tensors:
     """The tensors of a safetensors file, or else of a pickled one, of these names; either may be in shards."""
     for whole, read in ((safe, _safe), (pickled, _pickled)):
         if (folder / whole).is_file():
-            return Tensors(_renamed(read(folder / whole, folder.name)))
+            return Tensors(_renamed(read(folder / whole, name)))
         if (folder / f"{whole}.index.json").is_file():
-            return Tensors(_renamed(_sharded(folder, f"{whole}.index.json", read)))
+            return Tensors(_renamed(_sharded(folder, name, f"{whole}.index.json", read)))
     others = sorted(path.name for path in folder.glob("*.gguf"))
     if others:
         raise CheckpointError(
-            f"{folder.name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
+            f"{name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
         )
-    raise CheckpointError(f"{folder.name} holds no {safe} and no {pickled}.")
+    raise CheckpointError(f"{name} holds no {safe} and no {pickled}.")
 
 
 def _renamed(readers: Readers) -> Readers:
@@ -66,18 +71,18 @@ def _renamed(readers: Readers) -> Readers:
     return {now(name): read for name, read in readers.items()}
 
 
-def _sharded(folder: Path, index: str, read: Callable[[Path, str], Readers]) -> Readers:
-    where = read_json(folder / index, folder.name).get("weight_map")
+def _sharded(folder: Path, name: str, index: str, read: Callable[[Path, str], Readers]) -> Readers:
+    where = read_json(folder / index, name).get("weight_map")
     if not isinstance(where, dict) or not all(isinstance(file, str) for file in where.values()):
-        raise CheckpointError(f"{folder.name}: its {index} has no weight_map.")
+        raise CheckpointError(f"{name}: its {index} has no weight_map.")
     readers: Readers = {}
     for file in sorted(set(where.values())):
         if Path(file).name != file or not (folder / file).is_file():
-            raise CheckpointError(f"{folder.name}: its {index} names {file[:80]!r}, which is no file beside it.")
-        readers |= read(folder / file, folder.name)
+            raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
+        readers |= read(folder / file, name)
     missing = sorted(set(where) - set(readers))
     if missing:
-        raise CheckpointError(f"{folder.name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
+        raise CheckpointError(f"{name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
     return readers
 
 
@@ -86,14 +91,14 @@ def _safe(path: Path, name: str) -> Readers:
         file = safe_open(path, framework="pt", device="cpu")
         names: list[str] = list(file.keys())  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{name}: its {path.name} cannot be read: {error}.") from error
+        raise CheckpointError(f"{name}: its {path.name} cannot be read{because(error)}.") from error
 
     def reader(key: str) -> Callable[[], Tensor]:
         def read() -> Tensor:
             try:
                 tensor: Tensor = file.get_tensor(key)  # type: ignore[no-untyped-call]
             except (SafetensorError, RuntimeError, OSError, ValueError, AttributeError) as error:
-                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read: {error}.") from error
+                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read{because(error)}.") from error
             return computable(tensor, key, name)
 
         return read
@@ -110,9 +115,13 @@ def _pickled(path: Path, name: str) -> Readers:
 def load_pickled(path: Path, name: str) -> dict[str, Any]:
     """A dictionary written by torch.save, read without running anything in it."""
     try:
-        values = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+        with warnings.catch_warnings():  # torch warns of pickles by other programs, and reads them or does not
+            warnings.simplefilter("ignore")
+            values = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
     except Exception as error:  # whatever a broken or hostile pickle makes torch raise
-        raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {str(error).splitlines()[0]}") from error
+        asked = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
+        why = f"it asks to run {asked[1]}, and nothing in it was run" if asked else "it is damaged, or no file of torch"
+        raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {why}.") from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise CheckpointError(f"{name}: its {path.name} holds no table of tensors.")
     return values

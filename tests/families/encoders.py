@@ -16,6 +16,7 @@ MODERN = NEOX | {
     "cls_token_id": 1,
     "sep_token_id": 2,
 }
+EURO = NEOX | {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "mask_token_id": 3}
 DEBERTA = NEOX | {
     "relative_attention": True,
     "pos_att_type": ["c2p", "p2c"],
@@ -34,6 +35,7 @@ BART = {
     "max_position_embeddings": 20,
     "decoder_start_token_id": 2,
 }
+CLASSIFIER = {"num_labels": 3, "eos_token_id": 2, "pad_token_id": 0}  # the text ends with [SEP], which is number 2
 
 ENCODERS: dict[str, list[Case]] = {
     "bert": [
@@ -108,6 +110,20 @@ ENCODERS: dict[str, list[Case]] = {
         Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3}, special=True),
         Case("ModernBertForTokenClassification", MODERN | {"num_labels": 3}, special=True),
     ],
+    "eurobert": [
+        Case("EuroBertForMaskedLM", EURO, special=True),
+        Case(
+            "EuroBertForMaskedLM",
+            EURO | {"attention_bias": True, "mlp_bias": True, "num_key_value_heads": 1, "tie_word_embeddings": True},
+            special=True,
+        ),
+        Case(
+            "EuroBertModel", EURO | {"head_dim": 10, "rope_parameters": {"rope_type": "default", "rope_theta": 250.0}}
+        ),
+        Case("EuroBertForSequenceClassification", EURO | {"num_labels": 3, "classifier_pooling": "mean"}, special=True),
+        Case("EuroBertForSequenceClassification", EURO | {"num_labels": 3, "classifier_pooling": "bos"}),
+        Case("EuroBertForTokenClassification", EURO | {"num_labels": 3}),
+    ],
     "deberta-v2": [
         Case(
             "DebertaV2ForMaskedLM",
@@ -148,6 +164,8 @@ ENCODERS: dict[str, list[Case]] = {
         ),
         Case("T5Model", T5 | {"layer_norm_epsilon": 0.1}),
         Case("T5EncoderModel", T5),
+        Case("T5ForSequenceClassification", T5 | CLASSIFIER, special=True),
+        Case("T5ForTokenClassification", T5 | {"num_labels": 3}, special=True),
     ],
     "bart": [
         Case("BartForConditionalGeneration", BART),
@@ -163,6 +181,7 @@ ENCODERS: dict[str, list[Case]] = {
             },
         ),
         Case("BartModel", BART),
+        Case("BartForSequenceClassification", BART | CLASSIFIER, special=True),
     ],
     "marian": [
         Case("MarianMTModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
+from PIL import Image
 from tokenizers import models, pre_tokenizers, processors
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 SENTENCE = "[UNK] [CLS] [SEP] the cat sat on a mat and saw two dogs run far away from an old red house by sea"
 WORDS = tuple(SENTENCE.split())
 TEXT = "the cat sat on a mat and saw two dogs run far away"
 TARGET = "an old red house by the sea"
+PHOTO = "photo.png"
 VOCABULARY = len(WORDS) + 3  # more rows than tokens, as files often have
 
 
@@ -30,6 +34,8 @@ class Case:
     dtype: str = "float32"
     shards: bool = False
     implementation: str = "eager"  # "sdpa" tells no attentions, and is asked where the other is known to be wrong
+    image: tuple[int, int] | None = None  # height and width of a picture that is read in place of the text
+    prepare: dict[str, Any] = field(default_factory=dict)  # what the preprocessor's file says
 
     def __str__(self) -> str:
         told = ",".join(f"{name}={value}" for name, value in self.config.items() if not isinstance(value, dict))
@@ -40,23 +46,54 @@ def build(case: Case, folder: Path) -> Any:
     """Save the case's model as a folder, with a tokenizer; gives the model."""
     kind = getattr(transformers, case.kind)
     torch.manual_seed(0)
-    config = kind.config_class(**{"vocab_size": VOCABULARY, **case.config})
+    config = kind.config_class(**({} if case.image else {"vocab_size": VOCABULARY}), **case.config)
     model = kind._from_config(config, attn_implementation=case.implementation).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:  # sinusoids are given, and not saved
                 parameter.copy_(_large(name, parameter))
-    model = model.to(getattr(torch, case.dtype))
+    _cast(model, getattr(torch, case.dtype))
     model.save_pretrained(folder, **({"max_shard_size": "20KB"} if case.shards else {}))
-    tokenizer(case.special).save(str(folder / "tokenizer.json"))
-    return model.float()
+    if case.image is None:
+        tokenizer(case.special).save(str(folder / "tokenizer.json"))
+    else:
+        photo(case).save(folder / PHOTO)
+    if case.prepare:
+        (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
+    return _cast(model, torch.float32)
+
+
+def _cast(model: Any, dtype: torch.dtype) -> Any:
+    """The model with all that a file holds in another dtype; what is computed (frequencies) keeps its own."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.to(dtype)
+    return model
+
+
+def photo(case: Case) -> Image.Image:
+    """A picture of soft spots, the same for the same size."""
+    assert case.image is not None
+    height, width = case.image
+    spots = np.random.default_rng(height * width).integers(0, 256, (7, 9, 3), dtype=np.uint8)
+    grey = case.config.get("num_channels") == 1
+    return Image.fromarray(spots).resize((width, height), Image.Resampling.BICUBIC).convert("L" if grey else "RGB")
+
+
+def command(case: Case, folder: Path) -> list[str]:
+    """What `headlight trace` is asked of a case."""
+    return ["--image", str(folder / PHOTO)] if case.image else [case.text]
 
 
 def _large(name: str, parameter: torch.Tensor) -> torch.Tensor:
     """Numbers large enough that a wrong norm, scale or bias would show."""
     noise = torch.randn_like(parameter)
     if parameter.dim() > 1:
-        return noise * (0.7 if "emb" in name or "wte" in name or "shared" in name else parameter[0].numel() ** -0.5)
+        return noise * (
+            0.7
+            if (parameter.dim() < 4 and "emb" in name) or "wte" in name or "shared" in name
+            else parameter[0].numel() ** -0.5
+        )
     return 0.3 * noise + 1 if name.endswith("weight") else 0.3 * noise
 
 
@@ -71,20 +108,34 @@ def tokenizer(special: bool) -> tokenizers.Tokenizer:
     return backend
 
 
+def has_decoder(case: Case, model: Any) -> bool:
+    """Whether the case has a second stack."""
+    return bool(model.config.is_encoder_decoder) and case.kind not in ("T5EncoderModel", "T5ForTokenClassification")
+
+
+def has_target(case: Case, model: Any) -> bool:
+    """Whether what its decoder reads is a text of its own."""
+    return has_decoder(case, model) and not case.kind.endswith("ForSequenceClassification")
+
+
 @torch.no_grad()
 def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
     """What the reference answers, under the names of `headlight trace`."""
+    if case.image:
+        return seen(model, case)
     ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
     asked: dict[str, torch.Tensor] = {"input_ids": ids}
     told: dict[str, torch.Tensor] = {"input_ids": ids[0]}
-    if model.config.is_encoder_decoder and case.kind != "T5EncoderModel":
+    if has_target(case, model):
         start = [model.config.decoder_start_token_id]
         target = torch.tensor([start + tokenizer(False).encode(TARGET).ids])
-        asked["decoder_input_ids"] = told["target_ids"] = target
+        asked["decoder_input_ids"] = target
         told["target_ids"] = target[0]
+    elif has_decoder(case, model):  # a classifier, which makes of the source itself what its decoder reads
+        told["target_ids"] = torch.cat([torch.tensor([model.config.decoder_start_token_id]), ids[0, :-1]])
     eager = case.implementation == "eager"
     whole = model(**asked, output_attentions=eager, output_hidden_states=True, use_cache=False)
-    if model.config.is_encoder_decoder and case.kind != "T5EncoderModel":
+    if has_decoder(case, model):
         for stack in ("encoder", "decoder", "cross"):
             told[f"{stack}_attention"] = torch.cat(whole[f"{stack}_attentions"])
     elif eager:
@@ -93,7 +144,26 @@ def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
     if logits is None:
         told["last_hidden"] = whole.last_hidden_state[0]
     else:
-        told["logits"] = logits[0]
+        told["logits"] = logits[0][:, None] if case.kind == "ElectraForPreTraining" else logits[0]
         if "decoder_hidden_states" not in whole:
             told["last_hidden"] = whole.hidden_states[-1][0]
+    return {name: tensor.numpy() for name, tensor in told.items()}
+
+
+def processor(case: Case) -> Any:
+    """The reference's preparation of pictures; without a file it resizes to what the model reads."""
+    size = case.config.get("image_size", 224)
+    height, width = size if isinstance(size, list) else (size, size)
+    return ViTImageProcessorPil(**({"size": {"height": height, "width": width}} | case.prepare))
+
+
+def seen(model: Any, case: Case) -> dict[str, np.ndarray]:
+    """The same for a picture; `last_hidden` is that of the base model."""
+    prepared = processor(case)(photo(case), return_tensors="pt")
+    whole = model(**prepared, output_attentions=True)
+    base = getattr(model, "vit", model)(**prepared)
+    told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
+    told["last_hidden"] = base.last_hidden_state[0]
+    if "logits" in whole:
+        told["logits"] = whole.logits[0]
     return {name: tensor.numpy() for name, tensor in told.items()}

@@ -12,18 +12,20 @@ import torch
 import transformers
 from torch import Tensor
 
+from model.checkpoint import load
 from model.checkpoint.families import FAMILIES
 from model.checkpoint.family import EVERYWHERE, INERT, Pouring
 from model.checkpoint.fields import Fields, read_json
 from model.checkpoint.foreign import Source, pour, understand
 from model.checkpoint.memory import unallocated
 from model.checkpoint.tensors import Tensors, open_tensors
+from model.config import Config
 from model.errors import HeadlightError
+from model.pictures import view
 from model.run import run
-from model.tokenizer import Tokenizer
 from model.trace import Trace
 from tests.families.cases import CASES
-from tests.families.reference import TARGET, Case, build
+from tests.families.reference import TARGET, Case, build, photo
 
 MOVED = 1e-3
 FIRST = [pytest.param(cases[0], id=family) for family, cases in CASES.items()]
@@ -47,8 +49,8 @@ class Opened:
         build(case, folder)
         self.case = case
         self.values = read_json(folder / "config.json", "reference")
-        self.tensors = {name: tensor.clone() for name, tensor in open_tensors(folder).items()}
-        self.tokenizer = Tokenizer.load(folder)
+        self.tensors = {name: tensor.clone() for name, tensor in open_tensors(folder, "model").items()}
+        self.tokenizer = load(folder).tokenizer
         self.source, self.trace = self.run(self.values, self.tensors)
 
     def run(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[Source, Trace]:
@@ -57,8 +59,12 @@ class Opened:
         model = unallocated(source.plan.config, "reference")
         pour(source, model, torch.device("cpu"), torch.float32)
         model.requires_grad_(False).eval()
-        text, origin = (TARGET, self.case.text) if source.plan.config.has_cross else (self.case.text, None)
-        return source, run(model, self.tokenizer, text, source=origin)
+        return source, run(model, self.tokenizer, **self.read(source.plan.config))
+
+    def read(self, config: Config) -> dict[str, Any]:
+        if self.case.image:
+            return {"text": view(np.asarray(photo(self.case)), config.picture)}
+        return {"text": TARGET, "source": self.case.text} if config.has_cross else {"text": self.case.text}
 
     def moved(self, trace: Trace) -> bool:
         return set(trace.values) != set(self.trace.values) or any(

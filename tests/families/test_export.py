@@ -11,6 +11,7 @@ import torch
 import transformers
 
 from model.checkpoint import export, load, save
+from model.choices import Answer
 from model.cli import main
 from model.config import Config
 from model.errors import CheckpointError
@@ -23,12 +24,18 @@ ENCODER = SIZES | {
     "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding_norm": True, "first_norm": False,
     "top": "masked-language",
 }  # fmt: skip
+ROOT = SIZES | {
+    "architecture": "encoder", "masks": (), "top": "masked-language",
+    "answer": Answer(transform="none", bias=False),
+}  # fmt: skip
 EXPORTED = {
     "decoder": SIZES,
     "grouped": SIZES | {"key_value_heads": 1, "head_width": 10, "tied": False, "dropout": 0.1},
     "bare": SIZES | {"top": "none", "tied": False},
     "encoder": ENCODER,
     "untied": ENCODER | {"tied": False, "feedforward": "geglu"},
+    "encoder with rms norms": ROOT,
+    "bare encoder with rms norms": SIZES | {"architecture": "encoder", "masks": (), "top": "none", "tied": False},
     "bare encoder": ENCODER | {"top": "none", "tied": False},
 }
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from model.checkpoint import catalogue, find, load
 from model.cli import main
@@ -189,6 +191,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    path = tmp_path / "model" / "model.safetensors"
+    tensors = load_file(path)
+    for name in ("transformer.h.0.ln_1.bias", "transformer.wpe.weight"):
+        tensors[f"other.{name}"] = tensors.pop(name)
+    save_file(tensors, path, metadata={"format": "pt"})
+    with pytest.raises(CheckpointError) as refused:
+        load(tmp_path / "model")
+    assert str(refused.value) == (
+        "model: the weights lack transformer.wpe.weight, transformer.h.0.ln_1.bias, and its config has no use for "
+        "other.transformer.h.0.ln_1.bias, other.transformer.wpe.weight."
+    )
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
@@ -240,3 +257,17 @@ def test_configs_of_the_first_version_stay_readable() -> None:
     config = Config.from_dict(old)
     assert config.rotation.base == 500.0 and config.has_bias("query")
     assert Config.from_dict(config.to_dict()) == config
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells what is mapped")
+@pytest.mark.parametrize("family", ["gpt2", "llama", "bert", "t5"])
+def test_weights_stay_in_their_file_until_they_are_read(family: str, tmp_path: Path) -> None:
+    build(replace(CASES[family][0], dtype="float32"), tmp_path / "model")
+    loaded = load(tmp_path / "model", device="cpu")
+    mapped = [
+        [int(end, 16) for end in line.split()[0].split("-")]
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if str(tmp_path) in line
+    ]
+    for name, parameter in loaded.model.named_parameters():
+        assert any(start <= parameter.data_ptr() < end for start, end in mapped), f"{name} is a copy"

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from model.checkpoint import load
 from model.errors import CheckpointError, HeadlightError
+from model.pictures import view
 from model.run import run
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, TEXT, build
 
-VICTIMS = ("gpt2", "llama", "gemma3_text", "deberta-v2", "t5", "albert", "falcon")
+VICTIMS = ("gpt2", "llama", "gemma3_text", "deberta-v2", "t5", "albert", "falcon", "vit")
+PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
 TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage
 LIMIT = 100_000_000
 many = settings(
@@ -55,10 +57,13 @@ def opens_or_is_refused(folder: Path) -> None:
         opened = load(folder, limit=LIMIT)
     except CheckpointError as error:
         assert str(error).strip() and "\n" not in str(error), "one sentence"
+        assert str(folder.parent) not in str(error), "no path of this computer"
         return
     both = opened.model.config.has_cross
     try:
-        trace = run(opened.model, opened.tokenizer, TARGET if both else TEXT, source=TEXT if both else None)
+        reads = opened.model.config.picture
+        read = view(PHOTO, reads) if reads.channels else TARGET if both else TEXT
+        trace = run(opened.model, opened.tokenizer, read, source=TEXT if both else None)
     except HeadlightError:
         return
     attention = trace.attention()

@@ -1,6 +1,6 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
-from model.checkpoint.families import bart, bert, gemma, gpt, llama, modern, others, t5
+from model.checkpoint.families import bart, bert, gemma, gpt, llama, modern, others, t5, vit
 from model.checkpoint.family import Family
 from model.registry import Registry
 
@@ -12,6 +12,7 @@ FAMILIES: Registry[Family] = Registry(
         "gptj": gpt.GPTJ,
         "gpt_neox": gpt.GPT_NEOX,
         "llama": llama.LLAMA,
+        "eurobert": llama.EUROBERT,
         "mistral": llama.MISTRAL,
         "qwen2": llama.QWEN2,
         "qwen3": llama.QWEN3,
@@ -37,5 +38,6 @@ FAMILIES: Registry[Family] = Registry(
         "nanogpt": gpt.NANOGPT,
         "llama2.c": llama.LLAMA2C,
         "marian": bart.MARIAN,
+        "vit": vit.VIT,
     },
 )

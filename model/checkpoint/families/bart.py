@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.checkpoint.cuts import after, flat
-from model.checkpoint.families.common import PLAIN, block
+from model.checkpoint.families.common import PLAIN, block, classifier
 from model.checkpoint.family import Choices, Family, Head, Rows, cut
 from model.checkpoint.fields import Fields
 from model.choices import Answer, Embed
@@ -18,18 +18,24 @@ def sizes(fields: Fields, vocabulary: int, act: str, start: int) -> Choices:
         "context": fields.size("max_position_embeddings", 1024),
         "width": width,
         "layers": fields.depth("decoder_layers", 12),
-        "encoder_layers": fields.depth(("encoder_layers", "num_hidden_layers"), 12),
+        "encoder_layers": fields.depth("encoder_layers", 12),
         "heads": fields.size("decoder_attention_heads", 16),
         "encoder_heads": fields.size("encoder_attention_heads", 16),
         "inner": fields.size("decoder_ffn_dim", 4096),
         "encoder_inner": fields.size("encoder_ffn_dim", 4096),
-        "embed": Embed(scale=width**0.5 if fields.flag("scale_embedding", False) else 1.0),
+        "embed": Embed(scale=width**0.5 if fields.flag("scale_embedding", False) else 1.0, apart=_apart(fields)),
         "feedforward": fields.choice("activation_function", act, PLAIN),
         "norm": "layernorm",
         "placement": "post",
         "bias": True,
         "start_token": fields.size("decoder_start_token_id", start),
     }
+
+
+def _apart(fields: Fields) -> bool:
+    """Whether each stack has a table of tokens of its own, as files with nothing tied have."""
+    tied, names = fields.flag("tie_word_embeddings", True), fields.stored
+    return not tied and all(any(name.endswith(copy) for name in names) for copy in _COPIES)
 
 
 def bart(fields: Fields) -> Choices:
@@ -76,24 +82,41 @@ _LEARNED: Rows = {
     "decoder.embedding_norm": "decoder.layernorm_embedding",
 }
 _HEAD: Rows = {"top.project": "lm_head", "top.project.bias": cut("final_logits_bias", flat)}
+_ALSO = {
+    "num_attention_heads": "encoder_attention_heads",
+    "hidden_size": "d_model",
+    "num_hidden_layers": "encoder_layers",
+}
+_CLASSIFIER = classifier(
+    "classification_head.out_proj",
+    count=3,
+    rows={"top.transform.dense": "classification_head.dense"},
+    pooling="last",
+    answer=Answer(transform="dense", activation="tanh"),
+)
 _COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+_APART: Rows = {"embedding": "decoder.embed_tokens", "source_embedding": "encoder.embed_tokens"}
 _BOTH = {"is_encoder_decoder": True, "is_decoder": False, "normalize_before": False, "add_final_layer_norm": False}
 _DROPPED = ("activation_dropout", "decoder_layerdrop", "encoder_layerdrop")
 BART = Family(
     bart,
     _SHARED | _LEARNED | _BLOCKS,
-    {"ForConditionalGeneration": Head(language, _HEAD)},
+    {"ForConditionalGeneration": Head(language, _HEAD), "ForSequenceClassification": _CLASSIFIER},
     base="model.",
-    ignored=(*_COPIES, "encoder.version", "decoder.version", "lm_head.weight", "final_logits_bias"),
+    ignored=("shared.weight", *_COPIES, "encoder.version", "decoder.version", "lm_head.weight", "final_logits_bias"),
     accepted=_BOTH,
     inert=_DROPPED,
+    also=_ALSO,
+    apart=_APART,
 )
 MARIAN = Family(
     marian,
     _SHARED | _BLOCKS,
     {"MTModel": Head(language, _HEAD)},
     base="model.",
-    ignored=(*_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
+    ignored=("shared.weight", *_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
     accepted=_BOTH | {"share_encoder_decoder_embeddings": True},
     inert=_DROPPED,
+    also=_ALSO,
+    apart=_APART,
 )

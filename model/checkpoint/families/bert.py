@@ -66,7 +66,7 @@ def distilbert(fields: Fields) -> Choices:
 
 def electra(fields: Fields) -> Choices:
     """Embeddings may be narrower than the stream, and are widened after their norm."""
-    choices = sizes(fields, width=256)
+    choices = sizes(fields.filled(num_attention_heads=4, intermediate_size=1024), width=256)
     narrow = fields.size("embedding_size", 128)
     project = "none" if narrow == choices["width"] else "all"
     return choices | {"embed": Embed(width=narrow, project=project, segments=choices["embed"].segments)}
@@ -74,7 +74,8 @@ def electra(fields: Fields) -> Choices:
 
 def albert(fields: Fields) -> Choices:
     """Layers share their weights in groups; embeddings are always widened."""
-    choices = sizes(fields, vocabulary=30_000, width=4096, act="gelu_new")
+    usual = {"num_attention_heads": 64, "intermediate_size": 16_384}
+    choices = sizes(fields.filled(**usual), vocabulary=30_000, width=4096, act="gelu_new")
     narrow = fields.size("embedding_size", 128)
     inside = fields.size("inner_group_num", 1)
     return choices | {
@@ -90,11 +91,13 @@ def shared(fields: Fields, layer: int) -> dict[str, int]:
     return {"group": layer // inside * groups // max(layers, 1), "inside": layer % inside}
 
 
-def masked(transform: str, norm: str, project: str, bias: str, act: str | None = "hidden_act") -> Head:
+def masked(
+    transform: str, norm: str, project: str, bias: str, act: str | None = "hidden_act", usual: str = "gelu"
+) -> Head:
     """A head that says which token was masked; `act` is the field of its activation (None: always gelu)."""
 
     def config(fields: Fields) -> Choices:
-        activation = fields.choice(act, "gelu", PLAIN) if act else "gelu"
+        activation = fields.choice(act, usual, PLAIN) if act else "gelu"
         tied = fields.flag("tie_word_embeddings", True)
         return {"top": "masked-language", "tied": tied, "answer": Answer(activation=activation)}
 
@@ -195,6 +198,7 @@ DISTILBERT = Family(
     base="distilbert.",
     ignored=_BUFFERS,
     inert=("sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"),  # sinusoids are stored as a table
+    also={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
 )
 ELECTRA = Family(
     electra,
@@ -218,6 +222,9 @@ ELECTRA = Family(
     accepted=_ONE_WAY,
     inert=SUMMARY,
 )
+_ALBERT_PREDICTIONS = masked(
+    "predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias", usual="gelu_new"
+)
 ALBERT = Family(
     albert,
     AROUND
@@ -237,10 +244,8 @@ ALBERT = Family(
         },
     ),
     {
-        "ForMaskedLM": masked("predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias"),
-        "ForPreTraining": masked(
-            "predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias"
-        ),
+        "ForMaskedLM": _ALBERT_PREDICTIONS,
+        "ForPreTraining": _ALBERT_PREDICTIONS,
         "ForSequenceClassification": pooled("pooler", "classifier"),
         "ForTokenClassification": _TOKENS,
     },

@@ -38,11 +38,11 @@ def block(ours: str, theirs: str, rows: Rows) -> Rows:
     return {f"{ours}.blocks.{{i}}.{name}": Cut(placed[name], row.steps) for name, row in cuts.items()}
 
 
-def labels(fields: Fields) -> tuple[str, ...]:
-    """The labels of a classifier in the order of its logits."""
+def labels(fields: Fields, usual: int = 2) -> tuple[str, ...]:
+    """The labels of a classifier in the order of its logits; so many `usual` ones where no field says."""
     named = fields.group("id2label")
     if named is None:
-        return tuple(f"LABEL_{number}" for number in range(min(fields.size("num_labels", 2), 100_000)))
+        return tuple(f"LABEL_{number}" for number in range(min(fields.size("num_labels", usual), 100_000)))
     order = [named.values.get(str(number)) for number in range(len(named.values))]
     if not all(isinstance(label, str) for label in order):
         raise CheckpointError(f"{fields.name}: its id2label does not number its labels from 0.")
@@ -58,11 +58,14 @@ def language(project: str = "lm_head", default: bool = True, **answer: Any) -> H
     return Head(config, {"top.project": project})
 
 
-def classifier(project: str, *, bias: bool = True, rows: Rows | None = None, **choices: Any) -> Head:
-    """A head that gives a text (or with top="token-classifier" each token) one of the config's labels."""
+def classifier(project: str, *, count: int = 2, rows: Rows | None = None, **choices: Any) -> Head:
+    """A head that gives a text (or with top="token-classifier" each token) one of the config's labels.
+
+    There are `count` of them where no field says.
+    """
 
     def config(fields: Fields) -> Choices:
-        return {"top": "sequence-classifier", "labels": labels(fields), **choices}
+        return {"top": "sequence-classifier", "labels": labels(fields, count), **choices}
 
     return Head(config, {"top.project": project, **(rows or {})})
 

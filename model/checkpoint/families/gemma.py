@@ -67,7 +67,6 @@ def gemma3(fields: Fields) -> Choices:
         "query_norm": "head",
         "rotation": far,
         "by_layer": ByLayer(masks=masks, rotations=rotations, scales=(_scale(fields),) * layers),
-        "score_cap": _cap(fields, "attn_logit_softcapping", 0.0),
     }
 
 
@@ -112,4 +111,5 @@ GEMMA3 = Family(
     "model.",
     _IGNORED,
     _ONE_WAY,
+    inert=("attn_logit_softcapping",),  # a field of Gemma 2 that its files still have, and nobody reads
 )

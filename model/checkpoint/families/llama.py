@@ -1,15 +1,15 @@
-"""Llama and what is built like it: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3."""
+"""Llama and what is built like it: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3, EuroBERT."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from model.checkpoint.cuts import part, stacked
-from model.checkpoint.families.common import GATED, block, decoder_heads, language
+from model.checkpoint.families.common import GATED, block, classifier, decoder_heads, labels, language
 from model.checkpoint.families.rotary import rotation, windows
-from model.checkpoint.family import Choices, Family, Rows, cut
+from model.checkpoint.family import Choices, Family, Head, Rows, cut
 from model.checkpoint.fields import Fields
-from model.choices import ByLayer
+from model.choices import Answer, ByLayer
 
 ROWS: Rows = {
     "self_residual.norm": "input_layernorm",
@@ -27,14 +27,13 @@ QUERY_NORMS: Rows = {
     "self_attention.key_norm.norm": "self_attn.k_norm",
 }
 AROUND: Rows = {"embedding": "embed_tokens", "decoder.norm": "norm"}
+_BOTH_WAYS: Rows = {"embedding": "embed_tokens", "encoder.norm": "norm"}
 WEIGHTS = AROUND | block("decoder", "layers.{i}.", ROWS)
 ATTENTION = ("query", "key", "value", "output")
 FEEDFORWARD = ("gate", "rise", "fall")
 
 
-def sizes(
-    fields: Fields, epsilon: float = 1e-6, act: str = "silu", original: int = 0, share: float | None = None
-) -> Choices:
+def sizes(fields: Fields, act: str = "silu", original: int = 0, share: float | None = None) -> Choices:
     """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
     width, heads = fields.size("hidden_size", 4096), fields.size("num_attention_heads", 32)
     head_width = fields.size("head_dim", 0) or width // max(heads, 1)
@@ -54,10 +53,28 @@ def sizes(
         "inner": fields.size("intermediate_size", 11_008),
         "feedforward": fields.choice(("hidden_act", "hidden_activation"), act, GATED),
         "norm": "rmsnorm",
-        "norm_epsilon": fields.number("rms_norm_eps", epsilon),
+        "norm_epsilon": fields.number("rms_norm_eps", 1e-6),
         "position": "rope",
         "rotation": turning,
     }
+
+
+# Sizes that files of each family need not say.
+_MISTRAL = {"max_position_embeddings": 131_072, "intermediate_size": 14_336}
+_QWEN = {"vocab_size": 151_936, "max_position_embeddings": 32_768, "intermediate_size": 22_016}
+_SMOLLM = {
+    "vocab_size": 128_256, "max_position_embeddings": 32_768, "hidden_size": 2048, "num_hidden_layers": 36,
+    "num_attention_heads": 16, "num_key_value_heads": 4, "rope_theta": 2_000_000.0,
+}  # fmt: skip
+_OLMO = {"vocab_size": 50_304, "rms_norm_eps": 1e-5}
+_PHI = {
+    "vocab_size": 32_064, "max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192,
+    "rms_norm_eps": 1e-5,
+}  # fmt: skip
+_EURO = {
+    "vocab_size": 128_256, "max_position_embeddings": 8192, "hidden_size": 768, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072, "rms_norm_eps": 1e-5,
+}  # fmt: skip
 
 
 def llama(fields: Fields) -> Choices:
@@ -66,11 +83,32 @@ def llama(fields: Fields) -> Choices:
     return sizes(fields) | {"biases": biases}
 
 
+def eurobert(fields: Fields) -> Choices:
+    """An encoder: every token looks everywhere."""
+    return llama(fields.filled(**_EURO)) | {"architecture": "encoder", "masks": ()}
+
+
+def eurobert_masked(fields: Fields) -> Choices:
+    """Which token was masked, straight from the final norm."""
+    answer = Answer(transform="none", bias=None if fields.flag("mlp_bias", False) else False)
+    return {"top": "masked-language", "tied": fields.flag("tie_word_embeddings", False), "answer": answer}
+
+
+def eurobert_sequence(fields: Fields) -> Choices:
+    """A label of the text, from its first token or the mean of all."""
+    pooling = fields.choice("classifier_pooling", "late", {"bos": "first", "mean": "mean"})
+    answer = Answer(transform="dense", activation="gelu")
+    biases = (*llama(fields)["biases"], "transform")
+    return {
+        "top": "sequence-classifier", "labels": labels(fields), "pooling": pooling, "answer": answer, "biases": biases,
+    }  # fmt: skip
+
+
 def mistral(fields: Fields) -> Choices:
     """Every layer looks through a window."""
     window = fields.size("sliding_window", 4096 if "sliding_window" not in fields.values else 0)
     masks = ("causal", f"window:{window}") if window else ("causal",)
-    return sizes(fields) | {"masks": masks, "key_value_heads": fields.size("num_key_value_heads", 8)}
+    return sizes(fields.filled(**_MISTRAL)) | {"masks": masks, "key_value_heads": fields.size("num_key_value_heads", 8)}
 
 
 def _sliding(fields: Fields, layers: int) -> ByLayer:
@@ -83,20 +121,20 @@ def _sliding(fields: Fields, layers: int) -> ByLayer:
 
 def qwen2(fields: Fields) -> Choices:
     """Queries, keys and values have biases, the output has none."""
-    choices = sizes(fields)
+    choices = sizes(fields.filled(**_QWEN))
     return choices | {"biases": ("query", "key", "value"), "by_layer": _sliding(fields, choices["layers"])}
 
 
 def qwen3(fields: Fields) -> Choices:
     """Queries and keys are normed head by head."""
-    choices = sizes(fields.filled(head_dim=128))
+    choices = sizes(fields.filled(head_dim=128, **_QWEN))
     biases = ATTENTION * fields.flag("attention_bias", False)
     return choices | {"query_norm": "head", "biases": biases, "by_layer": _sliding(fields, choices["layers"])}
 
 
 def smollm3(fields: Fields) -> Choices:
     """Every few layers know no positions."""
-    choices = llama(fields)
+    choices = llama(fields.filled(**_SMOLLM))
     layers = choices["layers"]
     every = fields.size("no_rope_layer_interval", 4) or 1
     turned = fields.listing("no_rope_layers", int, [int((layer + 1) % every != 0) for layer in range(layers)])
@@ -110,13 +148,13 @@ def smollm3(fields: Fields) -> Choices:
 def olmo2(fields: Fields) -> Choices:
     """What is written is normed, not what is read; queries and keys of all heads are normed together."""
     biases = ATTENTION * fields.flag("attention_bias", False)
-    return sizes(fields, epsilon=1e-5) | {"placement": "written", "query_norm": "width", "biases": biases}
+    return sizes(fields.filled(**_OLMO)) | {"placement": "written", "query_norm": "width", "biases": biases}
 
 
 def phi3(fields: Fields) -> Choices:
     """A window in every layer, where there is one."""
     window = fields.size("sliding_window", 0)
-    return sizes(fields, epsilon=1e-5, original=4096, share=1.0) | {
+    return sizes(fields.filled(**_PHI), original=4096, share=1.0) | {
         "masks": ("causal", f"window:{window}") if window else ("causal",)
     }
 
@@ -157,6 +195,20 @@ _FUSED: Rows = ROWS | {
 _IGNORED = ("*.rotary_emb.inv_freq",)
 
 LLAMA = Family(llama, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED, inert=("pretraining_tp",))
+EUROBERT = Family(
+    eurobert,
+    _BOTH_WAYS | block("encoder", "layers.{i}.", ROWS),
+    {
+        "ForMaskedLM": Head(eurobert_masked, {"top.project": "lm_head"}),
+        "ForSequenceClassification": Head(
+            eurobert_sequence, {"top.transform.dense": "dense", "top.project": "classifier"}
+        ),
+        "ForTokenClassification": classifier("classifier", top="token-classifier"),
+    },
+    "model.",
+    _IGNORED,
+    inert=("pretraining_tp", "mask_token_id"),
+)
 MISTRAL = Family(mistral, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
 QWEN2 = Family(qwen2, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
 QWEN3 = Family(

@@ -85,7 +85,8 @@ def modern_tokens(fields: Fields) -> Choices:
 
 def deberta(fields: Fields) -> Choices:
     """Contents ask for distances and distances for contents; positions are nowhere else."""
-    choices = sizes(fields, vocabulary=128_100, width=1536)
+    usual = {"num_hidden_layers": 24, "num_attention_heads": 24, "intermediate_size": 6144}
+    choices = sizes(fields.filled(**usual), vocabulary=128_100, width=1536)
     width, heads = choices["width"], max(choices["heads"], 1)
     head = fields.size("attention_head_size", 0) or width // heads
     fields.require({"embedding_size": width})
@@ -200,7 +201,8 @@ DEBERTA = Family(
         "ForTokenClassification": classifier("classifier", top="token-classifier"),
     },
     base="deberta.",
-    ignored=("embeddings.position_ids", "mask_predictions.*", "lm_predictions.*", "pooler.*"),
+    # The norm is of the distances, and is there without them, too.
+    ignored=("embeddings.position_ids", "mask_predictions.*", "lm_predictions.*", "pooler.*", "encoder.LayerNorm.*"),
     accepted={"conv_kernel_size": 0, "is_decoder": False},
     inert=("legacy", "pooler_hidden_size"),  # both are seen by the weights
 )

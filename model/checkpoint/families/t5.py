@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.checkpoint.families.common import GATED, PLAIN, block
+from model.checkpoint.families.common import GATED, PLAIN, block, classifier, labels
 from model.checkpoint.family import Choices, Family, Head, Rows, bare
 from model.checkpoint.fields import Fields
 from model.choices import Answer, Distances
@@ -49,6 +49,20 @@ def encoder(fields: Fields) -> Choices:
             "top": "none"}  # fmt: skip
 
 
+def tokens(fields: Fields) -> Choices:
+    """The encoder alone, with a label for each token."""
+    return {**encoder(fields), "top": "token-classifier", "labels": labels(fields)}
+
+
+_CLASSIFIER = classifier(
+    "classification_head.out_proj",
+    rows={"top.transform.dense": "classification_head.dense"},
+    pooling="last",
+    answer=Answer(transform="dense", activation="tanh"),
+    biases=("transform",),
+)
+
+
 def _attention(ours: str, theirs: str) -> Rows:
     return {f"{ours}_attention.{name}": f"{theirs}.{name[0]}" for name in ("query", "key", "value", "output")}
 
@@ -78,9 +92,12 @@ T5 = Family(
     | block("decoder", "decoder.block.{i}.", _SELF | _CROSS | _feedforward("layer.2")),
     {
         "ForConditionalGeneration": Head(language, {"top.project": "lm_head"}),
+        "ForSequenceClassification": _CLASSIFIER,
+        "ForTokenClassification": Head(tokens, {"top.project": "classifier"}),
         "EncoderModel": Head(encoder),
         "Model": Head(bare, ignored=("lm_head.weight",)),
     },
+    base="transformer.",  # of the classifiers alone
     ignored=(
         "encoder.embed_tokens.weight",
         "decoder.embed_tokens.weight",
@@ -88,4 +105,10 @@ T5 = Family(
     ),
     accepted={"is_decoder": False},
     inert=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two follow from feed_forward_proj
+    also={
+        "hidden_size": "d_model",
+        "num_attention_heads": "num_heads",
+        "num_hidden_layers": "num_layers",
+        "head_dim": "d_kv",
+    },
 )

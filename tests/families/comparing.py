@@ -1,0 +1,35 @@
+"""A case beside its reference, through the command that users call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from model.cli import main
+from tests.families.reference import TARGET, Case, answers, build, command, has_target
+
+Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def compared(case: Case, folder: Path) -> Pairs:
+    """What `headlight trace` writes of a case, and what the reference answers, by name; built in an empty folder."""
+    model = build(case, folder / "checkpoint")
+    expected = answers(model, case)
+    target = ["--target", TARGET] if has_target(case, model) else []
+    out = folder / "out.npz"
+    read = command(case, folder / "checkpoint")
+    status = main(["trace", *read, *target, "--model", str(folder / "checkpoint"), "--out", str(out)])
+    assert status == 0, "the trace was refused"
+    with np.load(out) as found:
+        told = set(found.files) - {"tokens", "attention"}
+        assert told == set(expected) - {"attention"}, "arrays of other names"
+        return {name: (found[name], array) for name, array in expected.items()}
+
+
+def difference(found: np.ndarray, expected: np.ndarray) -> float:
+    """The largest of all; infinite where the shapes differ or one of them is no number."""
+    if found.shape != expected.shape:
+        return float("inf")
+    largest = float(np.abs(found.astype(np.float64) - expected).max())
+    return largest if largest < float("inf") else float("inf")

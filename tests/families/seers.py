@@ -1,0 +1,46 @@
+"""Tiny models that read pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.families.reference import Case
+
+VIT: dict[str, Any] = {
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 38,
+    "image_size": 24,
+    "patch_size": 8,
+}
+LABELS = {"id2label": {0: "cat", 1: "house", 2: "chess board"}, "label2id": {"cat": 0, "house": 1, "chess board": 2}}
+NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+
+SEERS: dict[str, list[Case]] = {
+    "vit": [
+        Case("ViTForImageClassification", VIT | LABELS | {"layer_norm_eps": 0.1}, image=(40, 31)),
+        Case("ViTModel", VIT | {"qkv_bias": False, "hidden_act": "relu"}, image=(24, 24)),
+        Case(
+            "ViTModel",
+            VIT | {"image_size": [16, 40], "patch_size": [4, 10], "hidden_act": "gelu_new"},
+            image=(50, 70),
+            prepare={"size": {"height": 16, "width": 40}, "resample": 3, **NORMED},
+        ),
+        Case(
+            "ViTForImageClassification",
+            VIT | {"num_channels": 1, "image_size": 27, "num_labels": 5, "hidden_act": "quick_gelu"},
+            image=(9, 12),
+            prepare={"size": 27, "image_mean": [0.3], "image_std": [0.7], "resample": 0},
+        ),
+        Case(
+            "ViTForImageClassification",
+            VIT | {"num_labels": 2, "num_attention_heads": 4, "num_hidden_layers": 3},
+            image=(60, 33),
+            prepare={"do_resize": True, "size": {"shortest_edge": 28}, "do_center_crop": True, "crop_size": 24,
+                     "do_rescale": True, "rescale_factor": 0.01, "do_normalize": False},
+            dtype="bfloat16",
+            shards=True,
+        ),
+    ],
+}  # fmt: skip

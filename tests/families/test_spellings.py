@@ -1,0 +1,102 @@
+"""Config files of old and new versions of the reference, with other names and without defaults, say the same."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from model.checkpoint.families import FAMILIES
+from model.checkpoint.family import plan
+from model.checkpoint.fields import Fields
+from model.checkpoint.tensors import Tensors
+from model.config import Config
+from tests.families.cases import CASES
+from tests.families.reference import VOCABULARY, Case
+
+EACH = [pytest.param(family, case, id=f"{family}-{case}") for family, cases in CASES.items() for case in cases]
+# What old files call a family's rotary base and the share of a head that turns.
+NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
+ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}
+# Fields of new files for each kind of layer, and what old files have in their place.
+LAYERED = {
+    "gemma3_text": {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"},
+    "modernbert": {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"},
+}
+
+
+@lru_cache(maxsize=64)
+def made(kind: str, fields: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The config file of a case and the names of its tensors; no weight is made."""
+    made = getattr(transformers, kind)
+    config = made.config_class(**json.loads(fields))
+    with torch.device("meta"):
+        model = made(config)
+    values = {**json.loads(config.to_json_string(use_diff=False)), "architectures": [kind]}
+    return values, tuple(model.state_dict())
+
+
+def read(family: str, values: dict[str, Any], names: tuple[str, ...]) -> Config:
+    tensors = Tensors(dict.fromkeys(names, lambda: torch.empty(0)))
+    return plan(FAMILIES[family], Fields({**values, "model_type": family}, "case"), tensors).config
+
+
+def of(case: Case) -> tuple[dict[str, Any], tuple[str, ...]]:
+    return made(case.kind, json.dumps({"vocab_size": VOCABULARY, **case.config}))
+
+
+@pytest.mark.parametrize(("family", "case"), EACH)
+def test_old_files_say_the_same(family: str, case: Case) -> None:
+    values, names = of(case)
+    old = dict(values)
+    old["torch_dtype"] = old.pop("dtype", None)
+    rope = old.pop("rope_parameters", None)
+    if rope and family in LAYERED:
+        for layer, base in LAYERED[family].items():
+            old[base] = rope[layer].pop("rope_theta")
+        old |= scaled(rope["full_attention"])
+    elif rope:
+        base, share = ROTARY.get(family, ("rope_theta", "partial_rotary_factor"))
+        old[base] = rope.pop("rope_theta")
+        if "partial_rotary_factor" in rope:
+            old[share] = rope.pop("partial_rotary_factor")
+        old |= scaled(rope)
+    made.cache_clear()  # its groups were taken apart
+    assert read(family, old, names) == read(family, of(case)[0], names)
+
+
+def scaled(rope: dict[str, Any]) -> dict[str, Any]:
+    """The old group, which files without scaling do not have."""
+    kind = rope.pop("rope_type")
+    return {"rope_scaling": {"type": kind, **rope}} if kind != "default" else {}
+
+
+@pytest.mark.parametrize(("family", "case"), EACH)
+def test_defaults_may_be_left_out(family: str, case: Case) -> None:
+    values, names = of(case)
+    usual = json.loads(getattr(transformers, case.kind).config_class().to_json_string(use_diff=False))
+    short = {name: value for name, value in values.items() if value != usual.get(name)}
+    assert read(family, short, names) == read(family, values, names)
+    nothing = {name: None if name not in (*short, *NULL_ACTS) else value for name, value in values.items()}
+    assert read(family, nothing, names) == read(family, values, names), "null is the same as absent"
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_a_file_that_says_nothing_says_the_usual(family: str) -> None:
+    case = CASES[family][0]
+    values = json.loads(getattr(transformers, case.kind).config_class().to_json_string(use_diff=False))
+    named = {"architectures": [case.kind]}
+    assert read(family, named, of(case)[1]) == read(family, values | named, of(case)[1])
+
+
+@pytest.mark.parametrize(("family", "case"), EACH)
+def test_other_names_of_the_same_fields_say_the_same(family: str, case: Case) -> None:
+    values, names = of(case)
+    others = getattr(transformers, case.kind).config_class.attribute_map
+    back = {theirs: other for other, theirs in others.items() if theirs in values}
+    renamed = {back.get(name, name): value for name, value in values.items()}
+    assert read(family, renamed, names) == read(family, values, names)
