@@ -1,0 +1,74 @@
+// What every component is made of: elements, tokens as text, numbers as words, sheets to draw on.
+
+function make(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/** A piece of text with its white space made visible, as the reader should see it. */
+function visible(piece) {
+  const signs = piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→");
+  // Other control characters have pictures of their own, 0x2400 further on.
+  return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";
+}
+
+/** The same for running text: a leading space is left out. */
+function spoken(piece) {
+  return visible(piece.replace(/^ (?=.)/, ""));
+}
+
+/** A token in running text, kept apart from the direction of the words around it. */
+function quote(token) {
+  return [make("bdi", "token", spoken(token.piece))];
+}
+
+function percent(share) {
+  if (!Number.isFinite(share)) return "–";
+  const value = share * 100;
+  if (value === 0) return "0 %";
+  return value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
+}
+
+/** Buttons of which one is pressed; `options` are pairs of a value and a title. */
+function drawChoices(self, group, field, options, chosen = self.choice[field]) {
+  const buttons = options.map(([value, title]) => {
+    const button = make("button", "", title);
+    button.type = "button";
+    button.dataset.testid = `${field}-${value}`;
+    button.setAttribute("aria-pressed", String(chosen === value));
+    button.onclick = () => change(self, { [field]: value });
+    return button;
+  });
+  group.replaceChildren(...buttons);
+}
+
+/** Sizes the canvas for the screen's own pixels and hands out its context, cleared. */
+function sheet(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** The colours and the font in force, for a canvas. */
+function styleOf(root) {
+  const style = getComputedStyle(root);
+  const read = (name) => style.getPropertyValue(name).trim();
+  return {
+    ink: style.color, quiet: read("--quiet"), line: read("--line"), beam: read("--beam"), surface: read("--surface"), type: Number(read("--type")) || 1, raised: read("--raised"), font: style.fontFamily,
+  };
+}
+
+function shorten(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  const letters = [...text];
+  while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
+  return `${letters.join("")}…`;
+}
