@@ -8,20 +8,24 @@ trace.attention()            # layer head query key
 
 from model.checkpoint import Entry, Loaded, catalogue, find, load, save
 from model.config import Config
+from model.dice import Rule
 from model.errors import (
     CheckpointError,
     ConfigError,
     DataError,
     EditError,
     HeadlightError,
+    PictureError,
     TextError,
     UnknownName,
 )
+from model.generation import Step, Writer, fill, generate
 from model.intervention import EDITS, Intervention
 from model.kernels import KERNELS
 from model.masks import MASKS
+from model.pictures import Patched, View, read_picture, view
 from model.positions import POSITIONS
-from model.run import Candidate, Step, asked, candidates, generate, run
+from model.run import Candidate, asked, candidates, run
 from model.tokenizer import TOKENIZERS, Encoded, Tokenizer, train_tokenizer
 from model.trace import SITES, Site, Trace
 from model.transformer import Transformer, variant
@@ -44,6 +48,9 @@ __all__ = [
     "HeadlightError",
     "Intervention",
     "Loaded",
+    "Patched",
+    "PictureError",
+    "Rule",
     "Site",
     "Step",
     "TextError",
@@ -51,14 +58,19 @@ __all__ = [
     "Trace",
     "Transformer",
     "UnknownName",
+    "View",
+    "Writer",
     "asked",
     "candidates",
     "catalogue",
+    "fill",
     "find",
     "generate",
     "load",
+    "read_picture",
     "run",
     "save",
     "train_tokenizer",
     "variant",
+    "view",
 ]

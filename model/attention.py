@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -15,7 +16,7 @@ from model.masks import Pair
 from model.positions import POSITIONS, Position
 from model.registry import Registry
 from model.shapes import Bool, Float
-from model.trace import Tap
+from model.trace import PAIRED, Interest, Tap, interest, rows
 
 Remember = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -25,13 +26,27 @@ def nothing_before(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return k, v
 
 
+ALL = slice(None)
+CELLS = 1 << 24  # head x query x key: past them a text is long, and 64 MB would be taken several times
+BLOCK = 1 << 22  # cells at a time, where a long text is walked
+
+
 @dataclass(frozen=True)
 class Look:
-    """Who looks at what: the position scheme, the two sets of positions, and which cells are allowed."""
+    """Who looks at what: the position scheme, where queries and keys stand for it, and which cells are allowed.
+
+    `causal` says that what is allowed is exactly what lies behind each query of a whole text.
+    """
 
     scheme: Position
     pair: Pair
     allowed: Bool[Tensor, "#batch #head query key"]
+    causal: bool = False
+
+    def rows(self, part: slice) -> Look:
+        """The same for some of the queries."""
+        pair = replace(self.pair, queries=self.pair.queries[part])
+        return Look(self.scheme, pair, self.allowed[:, :, part])
 
 
 class Unnormed(nn.Module):
@@ -111,23 +126,80 @@ class Attention(nn.Module):
         `remember` adds keys and values of earlier steps in front of the new ones.
         """
         x = tap("input", x)
+        q, k, v = self.project(x, memory, look, tap)
+        k, v = remember(k, v)
+        return tap("output", self.output(merge(tap("mixed", self.gather(q, k, v, look, tap)))))
+
+    def project(
+        self,
+        x: Float[Tensor, "batch query width"],
+        memory: Float[Tensor, "batch new width"] | None,
+        look: Look,
+        tap: Tap,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values with their positions applied, cut into heads."""
         seen = x if memory is None else memory
-        queries, keys = look.pair.queries, look.pair.keys
         q = tap("q", self.query_norm(split(self.query(x), self.heads)))
         k = tap("k", self.key_norm(split(self.key(seen), self.heads // self.shared)))
         v = tap("v", split(self.value(seen), self.heads // self.shared))
-        q = tap("rotated_q", look.scheme.rotate(q, queries))
-        k = tap("rotated_k", look.scheme.rotate(k, keys[-k.shape[2] :]))
-        k, v = remember(k, v)
-        allowed = tap("mask", look.allowed.expand(-1, self.heads, -1, -1))  # first: an edit of scores may ask for it
-        related = look.scheme.relate(q, repeat(k, self.shared), self.places, -look.pair.distance) * self.scale
-        bias = tap("bias", (look.scheme.bias(queries, keys)[None] + related).to(q.dtype))
-        scores = tap("scores", soft_cap(self.kernel.score(q, repeat(k, self.shared), self.scale, bias), self.cap))
-        masked = tap("masked", self.kernel.mask(scores, allowed))
+        q = tap("rotated_q", look.scheme.rotate(q, look.pair.queries))
+        return q, tap("rotated_k", look.scheme.rotate(k, look.pair.keys[-k.shape[2] :])), v
+
+    def gather(
+        self,
+        q: Float[Tensor, "batch head query channel"],
+        k: Float[Tensor, "batch key_value_head key channel"],
+        v: Float[Tensor, "batch key_value_head key value_channel"],
+        look: Look,
+        tap: Tap,
+    ) -> Float[Tensor, "batch head query value_channel"]:
+        """`mix` as it stands for texts of usual length; a long one a few queries at a time, as far as `tap` allows.
+
+        Where nobody wants to see or change what comes between, the sum is left to torch's fused attention.
+        """
+        scale = tap("scale", self.scales(q))
+        queries, keys = q.shape[2], k.shape[2]
+        wanted = max(interest(tap, site) for site in PAIRED)
+        if self.heads * queries * keys <= CELLS or wanted is Interest.WHOLE or self.training:
+            return self.mix(q, k, v, scale, look, tap)
+        if wanted is Interest.NONE and self.kernel.fused and not (look.scheme.touches_scores or self.cap):
+            allowed = None if look.causal else look.allowed
+            k, v = repeat(k, self.shared), repeat(v, self.shared)
+            q = (q * scale[:, :, None, None]).to(q.dtype)
+            return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=look.causal, scale=1.0)
+        step = max(1, BLOCK // (self.heads * keys))
+        parts = (slice(start, start + step) for start in range(0, queries, step))
+        return torch.cat(
+            [self.mix(q[:, :, part], k, v, scale, look.rows(part), rows(tap, part.start, queries)) for part in parts],
+            dim=2,
+        )
+
+    def scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
+        """What each head's scores are multiplied with, in 32 bits whatever q has."""
+        return torch.full((1, self.heads), self.scale, device=q.device)
+
+    def mix(
+        self,
+        q: Float[Tensor, "batch head query channel"],
+        k: Float[Tensor, "batch key_value_head key channel"],
+        v: Float[Tensor, "batch key_value_head key value_channel"],
+        scale: Float[Tensor, "#batch head"],
+        look: Look,
+        tap: Tap,
+        heads: slice = ALL,
+    ) -> Float[Tensor, "batch chosen query value_channel"]:
+        """What each query of the chosen heads gathers: scores, mask, weights, and the weighted values."""
+        several, scale = repeat(k, self.shared), scale[:, :, None, None]
+        allowed = look.allowed.expand(-1, self.heads, -1, -1)[:, heads]
+        allowed = tap("mask", allowed)  # first: an edit of scores may ask for it
+        related = look.scheme.relate(q, several, self.places, -look.pair.distance) * scale
+        bias = look.scheme.bias(look.pair.queries, look.pair.keys)[None]
+        bias = tap("bias", (bias[:, heads] + related.expand(-1, self.heads, -1, -1)[:, heads]).to(q.dtype))
+        scores = self.kernel.score(q[:, heads], several[:, heads], scale[:, heads], bias)
+        masked = tap("masked", self.kernel.mask(tap("scores", soft_cap(scores, self.cap)), allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))
         kept = functional.dropout(weights, self.dropout, self.training)
-        mixed = tap("mixed", kept @ repeat(v, self.shared))
-        return tap("output", self.output(merge(mixed)))
+        return kept @ repeat(v, self.shared)[:, heads]
 
 
 def split(x: Float[Tensor, "batch pos width"], heads: int) -> Float[Tensor, "batch head pos channel"]:

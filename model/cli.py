@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,9 +19,10 @@ from model.errors import HeadlightError, TextError
 from model.evaluation import command as evaluation
 from model.kernels import KERNELS
 from model.masks import parse
+from model.pictures import View, read_picture, view
 from model.positions import POSITIONS
 from model.registry import Registry
-from model.run import asked, candidates, encode, run
+from model.run import Candidate, asked, candidates, encode, run
 from model.trace import Trace
 from model.training import command as training
 from model.transformer import Transformer, variant
@@ -45,25 +47,26 @@ def usage() -> str:
 
 
 def trace(arguments: list[str]) -> int:
-    """Write what a model does with a text to an .npz file that any program can read."""
+    """Write what a model does with a text (or a picture) to an .npz file that any program can read."""
     parser = _parser("trace", trace)
-    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("text", metavar="TEXT", nargs="?")
+    parser.add_argument("--image", type=Path, metavar="FILE", help="a picture, for a model that reads pictures")
     _add_model(parser)
     parser.add_argument("--target", help="what the decoder of an encoder-decoder reads")
     parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
     parser.add_argument("--position", choices=sorted(POSITIONS), help="another position scheme on the same weights")
     parser.add_argument("--kernel", choices=sorted(KERNELS), help="another kernel on the same weights")
+    parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by the root of d")
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+    parser.add_argument("--masked", action="append", type=_place, default=[], metavar="N", help="hide token N, from 0")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
     options = parser.parse_args(arguments)
     loaded = _open(options)
     masks = None if options.mask is None else parse("+".join(options.mask))
-    model = variant(loaded.model, position=options.position, kernel=options.kernel, masks=masks)
-    both = model.config.has_cross
-    if options.target is not None and not both:
-        raise TextError("--target is for encoder-decoder models; this model reads one text.")
-    text, source = (options.target or "", options.text) if both else (options.text, None)
-    traced = run(model, loaded.tokenizer, text, options.edit, source=source, keep=_KEPT)
+    scale = {"on": True, "off": False}.get(options.scale)
+    model = variant(loaded.model, position=options.position, kernel=options.kernel, masks=masks, scale=scale)
+    text, source = _read(options, model)
+    traced = run(model, loaded.tokenizer, text, options.edit, source=source, masked=options.masked, keep=_KEPT)
     _write(options.out, _arrays(traced))
     return 0
 
@@ -86,7 +89,7 @@ def predict(arguments: list[str]) -> int:
     answers = [
         {
             "position": place,
-            "candidates": [asdict(each) for each in candidates(traced, loaded.tokenizer, place, options.top)],
+            "candidates": [_plain(each) for each in candidates(traced, loaded.tokenizer, place, options.top)],
         }
         for place in places
     ]
@@ -97,8 +100,11 @@ def predict(arguments: list[str]) -> int:
 def models(arguments: list[str]) -> int:
     """List the models that can be opened by name."""
     parser = _parser("models", models)
+    parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to fetch first")
     _add_folders(parser)
     options = parser.parse_args(arguments)
+    for name in options.fetched:
+        find(name, options.models, paths=False, fetch=True)
     entries = catalogue(options.models)
     if not entries:
         print("No models found. Name a folder with --models DIR or in HEADLIGHT_MODELS.")
@@ -124,7 +130,7 @@ def export(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     _add_folders(parser)
     options = parser.parse_args(arguments)
-    loaded = load(find(options.model, options.models), device="cpu")
+    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device="cpu")
     kind = checkpoint.export(options.folder, loaded.model, loaded.tokenizer)
     print(f"{options.folder} holds the model as {kind}.")
     return 0
@@ -148,7 +154,7 @@ VERBS: Registry[Callable[[list[str]], int]] = Registry(
     },
 )
 
-_KEPT = ("*.weights", "*.final", "logits")
+_KEPT = ("*.weights", "*.final", "logits", "pixels")
 _WORDS = ("language", "masked-language")  # tops whose logits are over the vocabulary
 
 
@@ -170,13 +176,27 @@ def _add_folders(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, metavar="NAME_OR_FOLDER")
+    parser.add_argument("--model", required=True, metavar="NAME_OR_FOLDER", help="or an id of the Hugging Face Hub")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
     _add_folders(parser)
 
 
 def _open(options: argparse.Namespace) -> Loaded:
-    return load(find(options.model, options.models), device=options.device)
+    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device=options.device)
+    if note := checkpoint.remark(checkpoint.scan(loaded)):
+        print(f"headlight: {note}", file=sys.stderr)
+    return loaded
+
+
+def _read(options: argparse.Namespace, model: Transformer) -> tuple[str | View, str | None]:
+    """What the answering stack reads, and what the encoder of an encoder-decoder does."""
+    if (options.text is None) == (options.image is None):
+        raise TextError("Give a TEXT, or a picture with --image FILE; one of the two.")
+    if options.target is not None and not model.config.has_cross:
+        raise TextError("--target is for encoder-decoder models; this model reads one text.")
+    if options.image is not None:
+        return view(read_picture(options.image), model.config.picture), None
+    return (options.target or "", options.text) if model.config.has_cross else (options.text, None)
 
 
 def _require_language(model: Transformer) -> None:
@@ -189,7 +209,11 @@ def _require_language(model: Transformer) -> None:
 def _arrays(traced: Trace) -> dict[str, np.ndarray]:
     """The names that other programs rely on; README lists them."""
     read = traced.source or traced.text
-    arrays = {"input_ids": np.array(read.ids, np.int64), "tokens": np.array(read.tokens, np.str_)}
+    arrays = {"tokens": np.array(read.tokens, np.str_)}
+    if "pixels" in traced.values:
+        arrays["pixel_values"] = traced["pixels"]
+    else:
+        arrays["input_ids"] = np.array(read.ids, np.int64)
     if traced.source:
         arrays["target_ids"] = np.array(traced.text.ids, np.int64)
         arrays["encoder_attention"] = traced.attention(stack="encoder")
@@ -212,13 +236,21 @@ def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
         raise HeadlightError(f"{path} cannot be written: {error.strerror}.") from error
 
 
+def _plain(candidate: Candidate) -> dict[str, object]:
+    """A candidate for JSON, which has no NaN: null stands for one."""
+    known = math.isfinite(candidate.probability)
+    return asdict(candidate) | {"probability": candidate.probability if known else None}
+
+
 def _told(answers: Sequence[dict[str, object]]) -> str:
     lines = []
     for answer in answers:
         lines.append(f"token {answer['position']}")
         each = answer["candidates"]
         assert isinstance(each, list)
-        lines += [f"  {candidate['probability']:6.1%}  {candidate['token']}" for candidate in each]
+        for candidate in each:
+            share = "   NaN" if candidate["probability"] is None else f"{candidate['probability']:6.1%}"
+            lines.append(f"  {share}  {candidate['token']}")
     return "\n".join(lines)
 
 
@@ -235,6 +267,12 @@ def _line(entry: Entry) -> str:
 def _positive(word: str) -> int:
     if not word.isdecimal() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
+    return int(word)
+
+
+def _place(word: str) -> int:
+    if not (word.isascii() and word.isdecimal() and len(word) < 10):
+        raise argparse.ArgumentTypeError(f"{word!r} is no token's place; one is a whole number from 0")
     return int(word)
 
 

@@ -7,7 +7,7 @@ from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.choices import Answer, ByLayer, Distances, Embed, Rotation, Slopes
+from model.choices import Answer, ByLayer, Distances, Embed, Picture, Rotation, Slopes
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
@@ -30,10 +30,11 @@ class Config:
     Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others:
     `key_value_heads` = heads, `head_width` = width / heads, `value_width` = head_width, `inner` = 4 width,
     and the encoder's own = the decoder's. `embedding_norm` norms the embeddings before the first block, whose
-    attention may need no norm of its own then (`first_norm` false; ModernBERT). `parallel` blocks read the stream
-    once for both attention and feed-forward. `score_cap` keeps scores within it by a tanh (0: no cap). `bias` gives
-    every linear map and norm a bias, `biases` only some (BIASES). `start_token` is what the decoder of an
-    encoder-decoder reads first. Raises ConfigError where sizes do not go together.
+    attention may need no norm of its own then (`first_norm` false; ModernBERT). Where there is a `picture`, its patches
+    stand behind the tokens, which are the class token alone. `parallel` blocks read the stream once for both attention
+    and feed-forward. `score_cap` keeps scores within it by a tanh (0: no cap). `bias` gives every linear map and norm
+    a bias, `biases` only some (BIASES). `start_token` is what the decoder of an encoder-decoder reads first. Raises
+    ConfigError where sizes do not go together.
     """
 
     architecture: str = "decoder"
@@ -50,6 +51,7 @@ class Config:
     inner: int = 0
     encoder_inner: int = 0
     embed: Embed = Embed()
+    picture: Picture = Picture()
     position: str = "rope"
     rotation: Rotation = Rotation()
     distances: Distances = Distances()
@@ -82,6 +84,10 @@ class Config:
         self._fill_in()
         self._check()
         self._check_layers()
+        if self.picture != Picture():
+            self.picture.check()
+            if self.has_cross:
+                raise ConfigError("A picture is read by one stack; an encoder-decoder reads two texts.")
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:
@@ -112,7 +118,7 @@ class Config:
         one_of("architecture", self.architecture, ARCHITECTURES)
         one_of("pooling", self.pooling, POOLINGS)
         one_of("embed.project", self.embed.project, PROJECTED)
-        one_of("answer.transform", self.answer.transform, TRANSFORMS)
+        one_of("answer.transform", self.answer.transform or "none", TRANSFORMS)
         for place in self.biases:
             one_of("biases", place, BIASES)
         for name in _SIZES:

@@ -4,12 +4,18 @@ HeadlightError
 ├── UnknownName      a name that no table holds; lists what is known
 ├── ConfigError      sizes or names that do not go together
 ├── TextError        a text that cannot be run: empty, too long, no [MASK] ...
+├── PictureError     a picture that cannot be read, or that a model has no use for
 ├── EditError        an edit that cannot be read, or names a value that does not exist
 ├── CheckpointError  a folder that cannot be opened
 └── DataError        a training text or recipe that cannot be used
 
 `str(error)` is that sentence: what was given, what was possible, what to do.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class HeadlightError(Exception):
@@ -31,6 +37,10 @@ class TextError(HeadlightError):
     """A text that cannot be run."""
 
 
+class PictureError(HeadlightError):
+    """A picture that cannot be read, or that a model has no use for."""
+
+
 class EditError(HeadlightError):
     """An edit that cannot be read, or that names a value which does not exist."""
 
@@ -41,3 +51,21 @@ class CheckpointError(HeadlightError):
 
 class DataError(HeadlightError):
     """A training text or recipe that cannot be used."""
+
+
+@contextmanager
+def told(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
+    """What a library raises (bare Exception, and panics that are not even that) as a sentence, without any path."""
+    try:
+        yield
+    except (HeadlightError, KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
+        raise kind(f"{sentence}{because(error)}.") from error
+
+
+def because(error: BaseException) -> str:
+    """What a library says of a failure, in one line behind a colon; nothing where that may hold a path."""
+    said = (error.strerror or "") if isinstance(error, OSError) else str(error)
+    line = said.partition("\n")[0].strip().rstrip(".")[:200]
+    return f": {line}" if line and not {"/", "\\"} & set(line) else ""

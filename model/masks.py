@@ -15,19 +15,19 @@ from torch import Tensor
 
 from model.errors import ConfigError, TextError
 from model.registry import Registry
-from model.shapes import Bool, Int
+from model.shapes import Bool, Shaped
 
 
 @dataclass(frozen=True)
 class Pair:
     """The places a mask speaks of: absolute positions of queries and keys, and which keys are real tokens."""
 
-    queries: Int[Tensor, " query"]
-    keys: Int[Tensor, " key"]
+    queries: Shaped[Tensor, " query"]
+    keys: Shaped[Tensor, " key"]
     real: Bool[Tensor, "batch key"] | None = None
 
     @property
-    def distance(self) -> Int[Tensor, "query key"]:
+    def distance(self) -> Shaped[Tensor, "query key"]:
         """How far back each key lies, in tokens: query minus key."""
         return self.queries[:, None] - self.keys[None, :]
 
@@ -80,6 +80,20 @@ def parse(text: str) -> tuple[str, ...]:
     for mask in masks:
         check(mask)
     return masks
+
+
+def extended(mask: str, begun: int, length: int) -> str:
+    """A mask for a text that had `begun` tokens and has grown to `length`.
+
+    Only a custom matrix of the text's first size needs to grow: each new token sees all before it and itself, and is
+    seen by none before it.
+    """
+    name, _, argument = mask.partition(":")
+    if name != "custom" or len(rows := argument.split("/")) != begun:
+        return mask
+    old = (row + "0" * (length - begun) for row in rows)
+    new = ("1" * (place + 1) + "0" * (length - place - 1) for place in range(begun, length))
+    return f"custom:{'/'.join((*old, *new))}"
 
 
 def combine(masks: Sequence[str], pair: Pair) -> Bool[Tensor, "#batch 1 query key"]:

@@ -6,6 +6,8 @@ Every scheme has four doors and opens exactly one of them (`Position` opens none
     rotate  applied to queries and keys                 rope
     bias    added to the scores                         alibi, relative (T5)
     relate  asked of queries and keys, then as bias     disentangled (DeBERTa)
+
+Positions are whole numbers from 0, unless an edit puts a token elsewhere (`Stack.stands`).
 """
 
 from __future__ import annotations
@@ -18,29 +20,33 @@ from torch import Tensor, nn
 from model.config import Config
 from model.registry import Registry
 from model.scalings import SCALINGS
-from model.shapes import Float, Int
+from model.shapes import Float, Int, Shaped
+
+FURTHEST = 1 << 24  # up to here 32 bits tell all whole numbers apart
 
 
 class Position(nn.Module):
     """No position at all, all doors shut: the model sees a bag of tokens."""
+
+    whole = False  # whether a token can stand at whole positions only
 
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__()
         self.width, self.heads, self.context = config.summed_width, config.heads, config.context
         self.both_ways = both_ways
 
-    def embed(self, at: Int[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """What is added to the embeddings of the tokens at the positions `at`."""
         # One zero seen everywhere: the shape is kept, no memory is taken.
         return torch.zeros((), device=at.device).expand(len(at), self.width)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], at: Int[Tensor, " pos"]
+        self, x: Float[Tensor, "batch head pos channel"], at: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
         """What becomes of queries and keys at the positions `at`."""
         return x
 
-    def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """What is added to the scores between two sets of positions."""
         return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
 
@@ -49,13 +55,24 @@ class Position(nn.Module):
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
         places: nn.Module,
-        ahead: Int[Tensor, "query key"],
+        ahead: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
         """What is added to the unscaled scores after a look at queries and keys; `ahead` is key minus query.
 
         `places` is what one attention layer keeps for it, as `reader` made it.
         """
         return torch.zeros((1, 1, 1, 1), device=q.device)
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """The first and the last position at which a token can stand."""
+        return -FURTHEST, FURTHEST
+
+    @property
+    def touches_scores(self) -> bool:
+        """Whether one of the doors `bias` and `relate` is open."""
+        kind = type(self)
+        return kind.bias is not Position.bias or kind.relate is not Position.relate
 
     @classmethod
     def reader(cls, config: Config) -> nn.Module:
@@ -66,7 +83,7 @@ class Position(nn.Module):
 class Sinusoidal(Position):
     """Waves of geometrically growing length (Vaswani et al. 2017, section 3.5)."""
 
-    def embed(self, at: Int[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
         channel = torch.arange(0, self.width, 2, device=at.device)
         angles = at[:, None] / 10_000.0 ** (channel / self.width)
@@ -76,7 +93,7 @@ class Sinusoidal(Position):
 class SinusoidalHalves(Sinusoidal):
     """The same waves with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
 
-    def embed(self, at: Int[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """The channels of `Sinusoidal` in another order."""
         waves = super().embed(at)
         return torch.cat((waves[:, ::2], waves[:, 1::2]), dim=-1)
@@ -85,14 +102,21 @@ class SinusoidalHalves(Sinusoidal):
 class Learned(Position):
     """One trained vector for each position up to the context (Devlin et al. 2019, section 3.2)."""
 
+    whole = True
+
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
         self.table = nn.Embedding(config.context, config.summed_width)
 
-    def embed(self, at: Int[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """Rows of the table."""
         rows: Tensor = self.table(at)
         return rows
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """The rows of the table."""
+        return 0, self.context - 1
 
 
 class Rope(Position):
@@ -107,14 +131,15 @@ class Rope(Position):
         self.rotation = config.rotation
         self.channels = config.rotation.channels or config.head_width // 2 * 2
 
-    def angles(self, at: Int[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
+    def angles(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
         """By how much (radians) each pair of channels is turned at each position."""
-        length = int(at.max()) + 1 if len(at) else 0
-        frequencies = SCALINGS[self.rotation.scaling](self.rotation, self.channels, length)
+        frequencies = SCALINGS[self.rotation.scaling](
+            self.rotation, self.channels, lambda: int(at.max()) + 1 if len(at) else 0
+        )
         return at[:, None] * frequencies.to(at.device)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], at: Int[Tensor, " pos"]
+        self, x: Float[Tensor, "batch head pos channel"], at: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond the turning ones stay."""
         angles = self.angles(at)
@@ -145,12 +170,12 @@ class Alibi(Position):
         even = 2 ** int(math.log2(self.heads))
         return self.counted.scale * torch.tensor(powers(even) + powers(2 * even)[::2][: self.heads - even])
 
-    def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """-slope times the distance in tokens, the same in both directions."""
         slopes = self.slopes().to(keys.device)[:, None]
         if self.counted.rounded:
             unscaled = (slopes / self.counted.scale).bfloat16()
-            places = [(unscaled * at).float() * self.counted.scale for at in (queries, keys)]
+            places = [(unscaled * at.to(unscaled)).float() * self.counted.scale for at in (queries, keys)]
             return -(places[0][:, :, None] - places[1][:, None, :]).abs()
         distance = (queries[:, None] - keys[None, :]).abs()
         return -slopes[:, :, None] * distance
@@ -158,6 +183,8 @@ class Alibi(Position):
 
 class Relative(Position):
     """One trained number for each head and bucket of distances (Raffel et al. 2020, section 2.1)."""
+
+    whole = True
 
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
@@ -174,7 +201,7 @@ class Relative(Position):
         near = torch.where(distance < exact, distance, far)
         return near + half * (ahead > 0) if self.both_ways else near
 
-    def bias(self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The table's number for the bucket of each distance."""
         numbers: Tensor = self.distances(self.bucket(keys[None, :] - queries[:, None]))
         return numbers.permute(2, 0, 1)
@@ -194,6 +221,8 @@ class Places(nn.Module):
 class Disentangled(Position):
     """Contents ask for distances, and distances for contents (He et al. 2021, equations 2 to 4)."""
 
+    whole = True
+
     def __init__(self, config: Config, both_ways: bool = True) -> None:
         super().__init__(config, both_ways)
         self.distances = config.distances
@@ -210,7 +239,9 @@ class Disentangled(Position):
         rows, half = self.distances.buckets, self.distances.buckets // 2
         if self.distances.exact:
             return (back + rows).clamp(0, 2 * rows - 1)
-        growth = (back.abs().clamp(min=half) / half).log() / math.log((self.distances.furthest - 1) / half)
+        # In float32, as the trained models had it: at the furthest distance the share is 1 and not a little more.
+        whole = torch.tensor((self.distances.furthest - 1) / half, device=back.device).log()
+        growth = (back.abs().clamp(min=half) / half).log() / whole
         far = ((growth * (half - 1)).ceil() + half).long() * back.sign()
         return (torch.where(back.abs() <= half, back, far) + rows).clamp(0, 2 * rows - 1)
 
@@ -219,7 +250,7 @@ class Disentangled(Position):
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
         places: nn.Module,
-        ahead: Int[Tensor, "query key"],
+        ahead: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
         """q_i . K(row of i - j) + k_j . Q(row of i - j)."""
         assert isinstance(places, Places)

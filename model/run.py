@@ -1,8 +1,8 @@
-"""The only door to the model: run() -> Trace, generate() -> Iterator[Trace]."""
+"""The door to the model: run() -> Trace, one forward pass and all it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -10,14 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.errors import EditError, TextError
-from model.intervention import EDITS, Edits, Intervention
-from model.stack import Cache
+from model.config import Config
+from model.errors import EditError, PictureError, TextError
+from model.intervention import Edits, Intervention
+from model.pictures import Patched, View, numbers, patched, pixels
 from model.tokenizer import Encoded, Tokenizer
-from model.trace import Tap, Trace
+from model.trace import PAIRED, Interest, Tap, Trace, interest, rows
 from model.transformer import Transformer
 
 LONGEST = 200_000  # characters; past it nobody waits for the tokenizer
+BUDGET = 512 << 20  # bytes that the paired values of a trace may take, unless they are asked for by name
+# What is kept of a long text: enough to make everything else again (model/again.py).
+SEEDS = ("*.self.input", "*.cross.input", "*.residual", "*.final")
 Edit = Intervention | str
 
 
@@ -31,9 +35,20 @@ class Record:
     def __call__(self, path: str, value: Tensor) -> Tensor:
         """The value after `inner` had its turn, unchanged."""
         value = self.inner(path, value)
-        if self.keep is None or any(fnmatchcase(path, pattern) for pattern in self.keep):
+        if self._keeps(path):
             self.values[path] = value
         return value
+
+    def interest(self, path: str) -> Interest:
+        """All of what is kept; of everything else what `inner` wants."""
+        return Interest.WHOLE if self._keeps(path) else interest(self.inner, path)
+
+    def rows(self, start: int, total: int) -> Tap:
+        """Nothing is kept of values that come a few rows at a time."""
+        return rows(self.inner, start, total)
+
+    def _keeps(self, path: str) -> bool:
+        return self.keep is None or any(fnmatchcase(path, pattern) for pattern in self.keep)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything kept, without the batch axis."""
@@ -53,35 +68,63 @@ class Candidate:
 def run(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: str | View,
     interventions: Sequence[Edit] = (),
     *,
     source: str | None = None,
     masked: Sequence[int] = (),
     keep: Sequence[str] | None = None,
 ) -> Trace:
-    """One forward pass over a text, with edits, and all it did on the way.
+    """One forward pass over a text, or over a picture as the model sees it, with edits, and all it did on the way.
 
-    An encoder-decoder reads `source` with its encoder and `text` (which may be empty) with its decoder. `masked`
-    lists positions whose token is replaced by the mask token; `keep` patterns of paths to record (None: all).
-    Raises TextError for a text, EditError for an edit that cannot be.
+    An encoder-decoder reads `source` with its encoder and `text` (which may be empty) with its decoder; one that
+    classifies reads the source with both where there is no text. `masked`
+    lists positions whose token is replaced by the mask token; `keep` patterns of paths to record. Without any, all is
+    kept, or for a text whose pairs of tokens would take more than BUDGET what they can be made from again (SEEDS).
+    Raises TextError for a text, PictureError for a picture, EditError for an edit that cannot be.
     """
-    encoded = _hide(encode(model, tokenizer, text), masked, tokenizer)
-    read = _source(model, tokenizer, source)
-    edits = Edits(_parsed(interventions))
+    if model.config.top == "sequence-classifier":
+        text = text or source or ""
+    encoded = hide(encode(model, tokenizer, text), masked, tokenizer)
+    read = read_source(model, tokenizer, source)
+    edits = Edits(parsed(interventions))
+    if keep is None and pairs(model.config, encoded, read) > BUDGET:
+        keep = SEEDS
     record = Record(edits, keep)
-    model(_tensor(encoded, model), source=_tensor(read, model) if read else None, tap=record)
+    seen, ids = look(encoded, model), tensor(encoded, model)
+    # Logits of a long text take more than all else: they are made only where somebody wants them.
+    wanted = interest(record, "logits") is not Interest.NONE
+    forward = model if wanted else model.hidden
+    forward(ids, pixels=seen, source=tensor(read, model) if read else None, tap=record)
     edits.require_all()
     return Trace(model.config, encoded, read, record.arrays(), tuple(map(str, edits.interventions)))
 
 
-def encode(model: Transformer, tokenizer: Tokenizer, text: str) -> Encoded:
-    """The text as the model's answering stack reads it. Raises TextError where it is empty or too long."""
+def pairs(config: Config, text: Encoded, source: Encoded | None, sites: int = len(PAIRED)) -> int:
+    """How many bytes all values of pairs of tokens would take, in every layer and head."""
+    there, here = len(source.ids) if source else 0, len(text.ids)
+    cells = config.heads * config.layers * here * (here + there)
+    return 4 * sites * (cells + (config.of("encoder").heads * config.depth("encoder") * there**2 if there else 0))
+
+
+def encode(model: Transformer, tokenizer: Tokenizer, text: str | View) -> Encoded:
+    """The text, or the patches of a picture, as the model's answering stack reads it.
+
+    Raises TextError where a text is empty or too long, or the model reads pictures, PictureError the other way round.
+    """
+    if isinstance(text, View):
+        if not model.config.picture.channels:
+            raise PictureError("This model reads texts; it has no use for a picture.")
+        return patched(text, model.config.picture, tokenizer.describe((model.config.start_token,), ""))
+    if model.config.picture.channels:
+        raise TextError("This model reads pictures, not texts; give it one (on the command line: --image FILE).")
     _check_text(text, may_be_empty=model.config.has_cross)
     if not model.config.has_cross:
         return tokenizer.encode(text)
     start = tokenizer.describe((model.config.start_token,), "")
-    return _joined(start, tokenizer.encode(text, special=False))
+    if model.config.top == "sequence-classifier":  # its decoder reads a text as the encoder does, one place later
+        return _joined(start, _but_last(tokenizer.encode(text)))
+    return _joined(start, tokenizer.written.encode(text, special=False))
 
 
 def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, top: int = 5) -> tuple[Candidate, ...]:
@@ -98,85 +141,8 @@ def asked(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[i
     return tuple(place for place, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
 
 
-@dataclass(frozen=True, eq=False)
-class Step(Trace):
-    """One step of generation: the rows of the tokens read in it (`start` is the first), and the token then chosen."""
-
-    start: int = 0
-    chosen: int = 0
-
-
-def generate(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    interventions: Sequence[Edit] = (),
-    *,
-    source: str | None = None,
-    steps: int = 32,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
-    keep: Sequence[str] | None = None,
-) -> Iterator[Step]:
-    """Token after token, each drawn from the model's own probabilities; ends at the end token or the context's end.
-
-    With temperature 0 the likeliest token is taken. `top_k` keeps the k likeliest tokens, `top_p` the fewest that hold
-    that share (Holtzman et al. 2020, section 3.1). Keys and values of earlier tokens are kept, so a step reads
-    one token; where a token may see later ones, or an edit mixes tokens, every step reads the whole text again.
-    """
-    if model.config.top != "language":
-        raise TextError("This model does not continue a text: it has no next-token head.")
-    draw = sampler(temperature, top_k, top_p, seed)
-    encoded, read = encode(model, tokenizer, text), _source(model, tokenizer, source)
-    edits = _parsed(interventions)
-    cached = "causal" in model.config.masks and all(EDITS[edit.operation].one_row for edit in edits)
-    cache, memory = Cache(), None
-    for step in range(steps):
-        start = cache.length if cached else 0
-        with torch.inference_mode():
-            tap = Edits(edits, start)
-            record = Record(tap, keep)
-            if read is not None and memory is None:
-                memory = model.encode(_tensor(read, model), tap=record)
-            ids = _tensor(encoded, model)[:, start:]
-            hidden = model.hidden(ids, memory=memory, tap=record, cache=cache if cached else None)
-            logits = record("logits", model.top(hidden))
-            if step == 0:
-                tap.require_all()
-            chosen = draw(logits[0, -1].float().cpu())
-        names = tuple(map(str, edits))
-        yield Step(model.config, encoded, read, record.arrays(), names, start=start, chosen=chosen)
-        if chosen == tokenizer.end_id or len(encoded.ids) >= model.config.context:
-            return
-        encoded = tokenizer.describe((*encoded.ids, chosen), encoded.text + tokenizer.piece(chosen))
-
-
-def sampler(temperature: float, top_k: int | None, top_p: float | None, seed: int | None) -> Callable[[Tensor], int]:
-    """Draws a token from logits, with a chance of its own: the same seed gives the same tokens."""
-    if not temperature >= 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
-        raise TextError("temperature must be 0 or more, top_k at least 1, and top_p above 0 and at most 1.")
-    generator = torch.Generator()
-    generator.seed() if seed is None else generator.manual_seed(seed % 2**63)
-
-    def draw(logits: Tensor) -> int:
-        if temperature == 0:
-            return int(logits.argmax())
-        # The best logit becomes 0, so that even the smallest temperature makes nothing infinite but what has no chance.
-        ranked, tokens = ((logits - logits.max()) / temperature).softmax(-1).sort(descending=True, stable=True)
-        keep = torch.ones_like(ranked, dtype=torch.bool)
-        if top_k is not None:
-            keep[top_k:] = False
-        if top_p is not None:
-            keep &= ranked.cumsum(0) - ranked < top_p
-        shares = ranked * keep
-        return int(tokens[int(torch.multinomial(shares / shares.sum(), 1, generator=generator))])
-
-    return draw
-
-
-def _parsed(edits: Sequence[Edit]) -> tuple[Intervention, ...]:
+def parsed(edits: Sequence[Edit]) -> tuple[Intervention, ...]:
+    """Edits that may still be in their text form."""
     return tuple(edit if isinstance(edit, Intervention) else Intervention.parse(edit) for edit in edits)
 
 
@@ -187,7 +153,8 @@ def _check_text(text: str, may_be_empty: bool = False) -> None:
         raise TextError(f"The text has {len(text):,} characters; at most {LONGEST:,} are read. Shorten it.")
 
 
-def _source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
+def read_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
+    """The source as the encoder reads it; None for a model of one stack. Raises TextError where the two do not fit."""
     if not model.config.has_cross:
         if source is not None:
             raise TextError("This model has one stack and reads one text; it takes no source.")
@@ -201,10 +168,12 @@ def _source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Enc
     return read
 
 
-def _hide(encoded: Encoded, masked: Sequence[int], tokenizer: Tokenizer) -> Encoded:
-    """The same text with mask tokens at some positions."""
+def hide(encoded: Encoded, masked: Sequence[int], tokenizer: Tokenizer) -> Encoded:
+    """The same text with mask tokens at some positions. Raises TextError or EditError where there can be none."""
     if not masked:
         return encoded
+    if isinstance(encoded, Patched):
+        raise PictureError("Patches of a picture cannot be masked: no token stands for a hidden one.")
     if tokenizer.mask_id is None:
         raise TextError("This model has no mask token, so no word of the text can be masked.")
     ids = list(encoded.ids)
@@ -214,6 +183,12 @@ def _hide(encoded: Encoded, masked: Sequence[int], tokenizer: Tokenizer) -> Enco
         ids[place] = tokenizer.mask_id
     hidden = tokenizer.describe(ids, encoded.text)
     return replace(hidden, spans=encoded.spans)
+
+
+def _but_last(encoded: Encoded) -> Encoded:
+    """Without the last token; the text is the same."""
+    ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.pieces[:-1]
+    return Encoded(encoded.text, ids, tokens, pieces, encoded.spans[:-1], encoded.special[:-1])
 
 
 def _joined(first: Encoded, second: Encoded) -> Encoded:
@@ -228,13 +203,20 @@ def _joined(first: Encoded, second: Encoded) -> Encoded:
     )
 
 
-def _tensor(encoded: Encoded, model: Transformer) -> Tensor:
-    size = model.config.vocabulary
-    if not encoded.ids:
+def tensor(encoded: Encoded, model: Transformer) -> Tensor:
+    """The token numbers as a batch of one, where the model is. Raises TextError for numbers that it does not know."""
+    ids, size = numbers(encoded), model.config.vocabulary
+    if not ids:
         raise TextError("No token is left of this text; type a sentence.")
-    if max(encoded.ids) >= size:
-        raise TextError(f"The tokenizer gave the number {max(encoded.ids)}, but the model knows {size} tokens.")
-    return torch.tensor([encoded.ids], device=model.device)
+    if max(ids) >= size:
+        raise TextError(f"The tokenizer gave the number {max(ids)}, but the model knows {size} tokens.")
+    return torch.tensor([ids], device=model.device)
+
+
+def look(encoded: Encoded, model: Transformer) -> Tensor | None:
+    """The pixels of a picture as a batch of one, where the model is; None with a text."""
+    seen = pixels(encoded)
+    return None if seen is None else torch.tensor(seen, device=model.device)[None]
 
 
 def _array(value: Tensor) -> np.ndarray:

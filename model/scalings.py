@@ -1,7 +1,7 @@
 """Rope scalings: how the frequencies of rotary positions change so that a model reads further than it was trained to.
 
-Each takes the group `Rotation`, the number of turning channels and the length of the text, and gives one frequency
-(radians per token) for each pair of channels.
+Each takes the group `Rotation`, the number of turning channels and a way to ask for the length of the text (most do
+not, and a compiled graph would break there), and gives one frequency (radians per token) for each pair of channels.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from model.choices import Rotation
 from model.registry import Registry
 from model.shapes import Float
 
-Scaling = Callable[[Rotation, int, int], Tensor]
+Length = Callable[[], int]
+Scaling = Callable[[Rotation, int, Length], Tensor]
 
 
-def plain(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def plain(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """base^(-2j/d) for pair j (Su et al. 2021, equation 15)."""
     frequencies: Tensor = 1.0 / rotation.base ** (torch.arange(0, channels, 2) / max(channels, 1))
     return frequencies
 
 
-def linear(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def linear(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """Every pair turns `factor` times slower (Chen et al. 2023, equation 4)."""
     return plain(rotation, channels, length) / rotation.factor
 
 
-def dynamic(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def dynamic(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """The base grows with texts longer than `original` (NTK-aware; Peng et al. 2024, section 3.1 and appendix B.1)."""
-    stretch = rotation.factor * max(length, rotation.original) / rotation.original - (rotation.factor - 1)
+    stretch = rotation.factor * max(length(), rotation.original) / rotation.original - (rotation.factor - 1)
     base = rotation.base * stretch ** (channels / max(channels - 2, 1))
     frequencies: Tensor = 1.0 / base ** (torch.arange(0, channels, 2) / channels)
     return frequencies
 
 
-def banded(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def banded(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """Wavelengths beyond original/low are stretched, those below original/high kept (Grattafiori et al. 2024)."""
     kept = plain(rotation, channels, length)
     turns = rotation.original * kept / (2 * math.pi)  # how often a pair turns within the original context
@@ -46,7 +47,7 @@ def banded(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pa
     return kept * share + kept / rotation.factor * (1 - share)
 
 
-def yarn(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def yarn(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """Pairs that turn fewer than `low` times are stretched, more than `high` kept (Peng et al. 2024, section 3.2)."""
 
     def pair(turns: float) -> float:
@@ -62,9 +63,9 @@ def yarn(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair
     return kept * (1 - stretched) + kept / rotation.factor * stretched
 
 
-def longrope(rotation: Rotation, channels: int, length: int) -> Float[Tensor, " pair"]:
+def longrope(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
     """Each pair has a divisor of its own, another set of them for long texts (Ding et al. 2024)."""
-    divisors = rotation.long if length > rotation.original else rotation.short
+    divisors = rotation.long if length() > rotation.original else rotation.short
     return plain(rotation, channels, length) / torch.tensor(divisors)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -9,12 +10,12 @@ from torch import Tensor, nn
 
 from model.attention import Attention, Look, Remember, nothing_before
 from model.config import Config
-from model.errors import ConfigError
+from model.errors import ConfigError, EditError
 from model.layers import FEEDFORWARDS, PLACEMENTS, Residual, make_norm
 from model.masks import Pair, combine, parse
 from model.positions import POSITIONS, Position
-from model.shapes import Bool, Float
-from model.trace import Tap, under
+from model.shapes import Bool, Float, Int, Shaped
+from model.trace import Interest, Tap, interest, under
 
 
 @dataclass
@@ -114,14 +115,47 @@ class Stack(nn.Module):
                 schemes[position, rotation] = scheme
         return tuple(schemes[choice] for choice in choices)
 
-    def looks(self, pair: Pair, extra: Tensor | None) -> list[Look]:
-        """Self-attention's view in each layer: its masks, padding, and whatever else forbids."""
+    def stands(self, tokens: Int[Tensor, " pos"], tap: Tap) -> Shaped[Tensor, " pos"]:
+        """Where the tokens stand for the position schemes, in whole numbers if all are; masks go on counting them.
+
+        Raises EditError where an edit puts a token where it cannot stand.
+        """
+        if interest(tap, "at") is Interest.NONE:
+            return tokens
+        at = tap("at", tokens[None].float())[0]
+        halves = at != at.round()
+        for scheme in dict.fromkeys((self.position, *self.schemes)):
+            first, last = scheme.room
+            wrong = (at < first) | (at > last) | (halves & scheme.whole)
+            if bool(wrong.any()):
+                token, kind = int(wrong.nonzero()[0]), "whole positions" if scheme.whole else "positions"
+                raise EditError(
+                    f"Token {token} cannot stand at position {float(at[token]):g}: "
+                    f"with positions {self.config.position!r} there are {kind} from {first:,} to {last:,}."
+                )
+        return at if bool(halves.any()) else at.long()
+
+    def looks(self, pair: Pair, extra: Tensor | None, stand: Pair | None = None) -> list[Look]:
+        """Self-attention's view in each layer: its masks, padding, and whatever else forbids.
+
+        `stand` says where tokens stand for the position schemes, if elsewhere than where masks count them.
+        """
         extras = self.config.by_layer.masks or ("none",) * len(self.blocks)
         allowed = {mask: combine((*self.config.masks, *parse(mask), "padding"), pair) for mask in set(extras)}
+        whole = extra is None and pair.real is None and len(pair.queries) == len(pair.keys)
         return [
-            Look(scheme, pair, allowed[mask] if extra is None else allowed[mask] & extra)
+            Look(
+                scheme,
+                stand or pair,
+                allowed[mask] if extra is None else allowed[mask] & extra,
+                causal=whole and (*self.config.masks, *parse(mask)) == ("causal",),
+            )
             for scheme, mask in zip(self.schemes, extras, strict=True)
         ]
+
+    def across(self, pair: Pair) -> Look:
+        """Cross-attention's view: every real token of the source, which has no distance to the text."""
+        return Look(self.unplaced, pair, combine(("padding",), pair))
 
     def forward(
         self,
@@ -135,16 +169,28 @@ class Stack(nn.Module):
     ) -> Float[Tensor, "batch pos answer_width"]:
         """The residual stream after the last block and its norm."""
         start, device = (cache.length if cache else 0), embedded.device
-        queries = torch.arange(start, start + embedded.shape[1], device=device)
-        looks = self.looks(Pair(queries, torch.arange(start + embedded.shape[1], device=device), real), mask)
+        keys = torch.arange(start + embedded.shape[1], device=device)
+        queries, at = keys[start:], self.stands(keys[start:], tap)
+        looks = self.looks(Pair(queries, keys, real), mask, Pair(at, torch.cat((keys[:start], at))))
         across = None
         if memory is not None:
-            pair = Pair(queries, torch.arange(memory.shape[1], device=device), memory_real)
-            across = Look(self.unplaced, pair, combine(("padding",), pair))
+            across = self.across(Pair(queries, torch.arange(memory.shape[1], device=device), memory_real))
         x = tap("embedding", self.widen_tokens(embedded))
-        x = x + tap("positions", self.position.embed(queries)[None].to(embedded.dtype))
-        x = self.dropout(self.widen(self.embedding_norm(x)))
-        for layer, (block, look) in enumerate(zip(self.blocks, looks, strict=True)):
+        x = x + tap("positions", self.position.embed(at)[None].to(embedded.dtype))
+        return self.onward(self.dropout(self.widen(self.embedding_norm(x))), 0, looks, memory, across, tap, cache)
+
+    def onward(
+        self,
+        x: Float[Tensor, "batch pos width"],
+        first: int,
+        looks: Sequence[Look],
+        memory: Float[Tensor, "batch source width"] | None,
+        across: Look | None,
+        tap: Tap,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "batch pos answer_width"]:
+        """The same from the stream that enters the block `first`; `looks` and `across` are those of all blocks."""
+        for layer in range(first, len(self.blocks)):
             remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before
-            x = block(x, look, memory, across, under(tap, str(layer)), remember)
+            x = self.blocks[layer](x, looks[layer], memory, across, under(tap, str(layer)), remember)
         return tap("final", self.narrow(self.norm(tap("residual", x))))

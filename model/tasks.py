@@ -44,7 +44,7 @@ class Transform(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        kind = config.answer.transform
+        kind = config.answer.transform or "none"
         there = kind != "none"
         self.activation = ACTIVATIONS[config.answer.activation if there else "linear"]
         bias = config.has_bias("transform")
@@ -62,13 +62,15 @@ class MaskedLanguageHead(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.activation = ACTIVATIONS[config.answer.activation]
-        self.transform = nn.Linear(config.width, config.token_width, bias=config.has_bias("transform"))
-        self.norm = make_norm(config, config.token_width)
-        self.project = nn.Linear(config.token_width, config.vocabulary, bias=config.answer.bias is not False)
+        there = config.answer.transform != "none"
+        self.activation = ACTIVATIONS[config.answer.activation if there else "linear"]
+        width, bias = config.token_width, config.has_bias("transform")
+        self.transform = nn.Linear(config.width, width, bias=bias) if there else nn.Identity()
+        self.norm = make_norm(config, width) if there else nn.Identity()
+        self.project = nn.Linear(width, config.vocabulary, bias=config.answer.bias is not False)
 
     def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape token"]:
-        """norm(activation(hidden W)) W_U + b."""
+        """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
         logits: Tensor = self.project(self.norm(self.activation(self.transform(hidden))))
         return logits
 

@@ -13,7 +13,8 @@ from typing import Any
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from model.errors import CheckpointError, TextError
+from model.errors import CheckpointError, TextError, told
+from model.growth import Growth, check_spelling
 from model.registry import Registry
 
 FILE = "tokenizer.json"
@@ -50,29 +51,28 @@ class Tokenizer:
         backend.no_truncation()
         self.backend = backend
         self.size = max(backend.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-        self.specials = frozenset(
-            number for number, token in backend.get_added_tokens_decoder().items() if token.special
-        )
+        added = backend.get_added_tokens_decoder()
+        self.specials = frozenset(number for number, token in added.items() if token.special)
         self.mask_id = self._first("[MASK]", "<mask>")
         self.start_id = self._first("[CLS]", "<s>", "<bos>", DOCUMENT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]")
         self.end_id = self._first("[SEP]", "</s>", "<eos>", DOCUMENT, "<|end_of_text|>", "[EOS]")
         self.pad_id = self._first("[PAD]", "<pad>", "<|padding|>")
         self.unknown_id = self._first("[UNK]", "<unk>")
-        decoder = json.loads(backend.to_str())["decoder"] or {"type": "none"}
+        decoder = json.loads(backend.decoder.__getstate__()) if backend.decoder else {"type": "none"}
         self._steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
+        check_spelling(self._steps)
+        self._growth = Growth(backend.normalizer)
+        self.written: Tokenizer = self  # cuts what a decoder writes, which a few models do in another way
 
     @classmethod
-    def load(cls, folder: str | Path) -> Tokenizer:
+    def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
         """From a folder's tokenizer.json. Raises CheckpointError where there is none, or none that can be read."""
         path = Path(folder) / FILE
+        name = name or path.parent.name
         if not path.is_file():
-            raise CheckpointError(f"{folder} holds no {FILE}.")
-        try:
+            raise CheckpointError(f"{name} holds no {FILE}.")
+        with told(CheckpointError, f"{name}: its {FILE} is not a tokenizer that can be read"):
             return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
-        except BaseException as error:  # the library raises bare Exception, and its panics are not even that
-            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
-                raise
-            raise CheckpointError(f"{path} is not a tokenizer that can be read: {error}.") from error
 
     def save(self, folder: str | Path) -> None:
         """Writes tokenizer.json into the folder."""
@@ -84,8 +84,10 @@ class Tokenizer:
 
         Half characters (lone surrogates), which no file can hold, are read as U+FFFD.
         """
-        text = _whole(text)
-        encoding = self.backend.encode(text, add_special_tokens=special)
+        text = whole(text)
+        with told(TextError, "This model's tokenizer fails at this text"):
+            self._growth.check(text)
+            encoding = self.backend.encode(text, add_special_tokens=special)
         added = tuple(flag == 1 for flag in encoding.special_tokens_mask)
         return Encoded(
             text=text,
@@ -109,7 +111,7 @@ class Tokenizer:
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
         """Only the token numbers of many texts, without special tokens around them: quick, for training."""
-        encodings = self.backend.encode_batch_fast([_whole(text) for text in texts], add_special_tokens=False)
+        encodings = self.backend.encode_batch_fast([whole(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -139,7 +141,8 @@ class Tokenizer:
         return next((number for number in found if number is not None), None)
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """The text, with U+FFFD for half characters."""
     return re.sub("[\ud800-\udfff]", LOST, text)
 
 
@@ -282,7 +285,7 @@ def train_tokenizer(
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from _whole(text).splitlines(keepends=True)
+        yield from whole(text).splitlines(keepends=True)
 
 
 def _template(backend: tokenizers.Tokenizer, special: Sequence[str]) -> Any:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from model.config import Config
 from model.errors import EditError, TextError
+from model.grids import Grid, grids
+from model.habits import may_look
+from model.pictures import Patched
 from model.registry import Registry
 from model.shapes import Float, Shaped
+from model.show import Attended, Shown, show
 from model.tokenizer import Encoded
 
 Tap = Callable[[str, Tensor], Tensor]
@@ -27,9 +33,48 @@ def untouched(name: str, value: Tensor) -> Tensor:
     return value
 
 
+class Interest(IntEnum):
+    """What a tap wants of a value: nothing, a few rows (queries) of it at a time, or all of it at once."""
+
+    NONE, ROWS, WHOLE = range(3)
+
+
+@dataclass(frozen=True)
+class Under:
+    """A tap for the values of a part: `weights` reaches `tap` as `prefix.weights`."""
+
+    tap: Tap
+    prefix: str
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        return self.tap(f"{self.prefix}.{name}", value)
+
+    def interest(self, name: str) -> Interest:
+        """What the tap wants of a value."""
+        return interest(self.tap, f"{self.prefix}.{name}")
+
+    def rows(self, start: int, total: int) -> Tap:
+        """The tap for values of which it sees the rows from `start` on, of `total`."""
+        return under(rows(self.tap, start, total), self.prefix)
+
+
 def under(tap: Tap, prefix: str) -> Tap:
-    """The same tap, for the values of a part: `weights` reaches it as `prefix.weights`."""
-    return tap if tap is untouched else lambda name, value: tap(f"{prefix}.{name}", value)
+    """The same tap, for the values of a part."""
+    return tap if tap is untouched else Under(tap, prefix)
+
+
+def interest(tap: Tap, name: str) -> Interest:
+    """What a tap wants of a value: everything, unless it says otherwise."""
+    if tap is untouched:
+        return Interest.NONE
+    ask: Callable[[str], Interest] | None = getattr(tap, "interest", None)
+    return ask(name) if ask else Interest.WHOLE
+
+
+def rows(tap: Tap, start: int, total: int) -> Tap:
+    """The tap for values of which it sees the rows from `start` on, of `total`; it must want no more than rows."""
+    narrowed: Callable[[int, int], Tap] | None = getattr(tap, "rows", None)
+    return narrowed(start, total) if narrowed else tap
 
 
 @dataclass(frozen=True)
@@ -47,7 +92,11 @@ _PAIRS = ("head", "query", "key")
 SITES: Registry[Site] = Registry(
     "site",
     {
+        "pixels": Site(
+            ("colour", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
+        ),
         "embedding": Site(_VECTORS, "Token embeddings", r"E[\mathrm{token}]"),
+        "at": Site(("pos",), "Where each token stands", r"i"),
         "positions": Site(_VECTORS, "Added positions", r"P[\mathrm{position}]"),
         "residual": Site(_VECTORS, "Residual stream", r"x"),
         "after_self": Site(_VECTORS, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"),
@@ -60,6 +109,7 @@ SITES: Registry[Site] = Registry(
         "v": Site(("key_value_head", "pos", "value_channel"), "Values", r"v = x\,W_V"),
         "rotated_q": Site(("head", "query", "channel"), "Queries, positions applied", r"R_i\,q_i"),
         "rotated_k": Site(("key_value_head", "pos", "channel"), "Keys, positions applied", r"R_j\,k_j"),
+        "scale": Site(("head",), "What scores are multiplied with", r"1 / \sqrt{d}"),
         "bias": Site(_PAIRS, "Position bias", r"b_{ij}"),
         "scores": Site(_PAIRS, "Scores", r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"),
         "mask": Site(_PAIRS, "Mask: 1 where a query may attend", r"m_{ij}"),
@@ -72,6 +122,10 @@ SITES: Registry[Site] = Registry(
 )
 
 
+# Sites that grow with the square of the text, in the order in which attention makes them.
+PAIRED = tuple(name for name, site in SITES.items() if site.axes == _PAIRS)
+
+
 def site_of(path: str) -> Site:
     """The catalogue's row for a path; raises UnknownName for a site that does not exist."""
     return SITES[path.rpartition(".")[2]]
@@ -81,7 +135,8 @@ def site_of(path: str) -> Site:
 class Trace:
     """All that one run did, as read-only NumPy arrays without a batch axis; safe to keep and to share.
 
-    `text` is what the traced stack read (for an encoder-decoder the decoder's text, and `source` the encoder's).
+    `text` is what the traced stack read (for an encoder-decoder the decoder's text, and `source` the encoder's); of a
+    picture it is Patched, and tells where its patches lie.
     `values` maps a path to its array; which paths are there is what `run` was asked to keep.
     """
 
@@ -116,6 +171,31 @@ class Trace:
         """The weights of every layer and head; rows sum to one, or to zero where nothing may be attended to."""
         return self.stacked("weights", kind, stack).astype(np.float32, copy=False)
 
+    def read_by(self, stack: str) -> Encoded:
+        """The text that a stack reads."""
+        return self.source if stack == "encoder" and self.source is not None else self.text
+
+    def show(self, layer: int = 0, head: int = 0) -> Shown:
+        """All heads in a notebook: thumbnails, the chosen head as map, lines, text and table; `save` makes a file.
+
+        Raises EditError where the trace holds no weights: of a long text `run` keeps them only if told to, by
+        `keep=("*.weights", "*.mask")`. Without masks a head may look wherever any head does.
+        """
+        known = grids(self.config)
+        if not known:
+            raise EditError("This model has no layers, so there is no attention to show.")
+        choice: dict[str, Any] = {"layer": layer, "head": head}
+        if isinstance(self.text, Patched):
+            choice |= {"picture": "photo", "query": 0}
+        return show(map(self._attended, known), self.text, self.source, choice=choice)
+
+    def _attended(self, grid: Grid) -> Attended:
+        weights = self.attention(grid.kind, grid.stack)
+        masks = [self.values.get(f"{grid.stack}.{layer}.{grid.kind}.mask") for layer in range(len(weights))]
+        allowed = may_look(weights, [mask for mask in masks if mask is not None])
+        texts = {"text": self.text, "source": self.source or self.text}
+        return Attended(grid, weights, allowed, texts[grid.queries], texts[grid.keys])
+
     @property
     def logits(self) -> np.ndarray | None:
         """Scores of the model's top, [pos token] for a language head; None without a top."""
@@ -127,7 +207,10 @@ class Trace:
         length = len(rows)
         if not -length <= position < length:
             raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
-        logits = rows[position].astype(np.float64)
-        powers = np.exp(logits - logits.max())
-        shares: np.ndarray = (powers / powers.sum()).astype(np.float32)
-        return shares
+        return shares(rows[position])
+
+
+def shares(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
+    """Softmax: logits as probabilities."""
+    powers = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float32)

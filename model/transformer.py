@@ -9,13 +9,37 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from model.attention import Attention
 from model.config import Config
-from model.errors import ConfigError, TextError
+from model.errors import ConfigError, EditError, PictureError, TextError
 from model.masks import check, parse
+from model.positions import Position
 from model.shapes import Bool, Float, Int
 from model.stack import Cache, Stack
 from model.tasks import TOPS, LanguageHead, MaskedLanguageHead
 from model.trace import Tap, under, untouched
+
+
+class Patches(nn.Module):
+    """A picture cut into patches, each mapped to a vector (Dosovitskiy et al. 2021, section 3.1)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        picture = config.picture
+        self.shape = (picture.channels, picture.height, picture.width)
+        self.count = picture.rows * picture.columns
+        size = (picture.patch_height, picture.patch_width)
+        self.project = nn.Conv2d(picture.channels, config.token_width, size, stride=size)
+
+    def forward(
+        self, pixels: Float[Tensor, "batch colour pixel_row pixel_column"]
+    ) -> Float[Tensor, "batch patch token_width"]:
+        """patch E, row after row; each pixel takes part in one patch."""
+        if pixels.shape[1:] != self.shape:
+            given, wanted = (" x ".join(map(str, shape)) for shape in (pixels.shape[1:], self.shape))
+            raise PictureError(f"The picture is {given} (colours, height, width); this model reads {wanted}.")
+        vectors: Tensor = self.project(pixels.to(self.project.weight.dtype))
+        return vectors.flatten(2).transpose(1, 2)
 
 
 class Transformer(nn.Module):
@@ -29,6 +53,9 @@ class Transformer(nn.Module):
         self.added: tuple[str, ...] = ()
         self.embedding = nn.Embedding(config.vocabulary, config.token_width)
         self.segment = nn.Embedding(config.embed.segments, config.token_width) if config.embed.segments else None
+        self.patches = Patches(config) if config.picture.channels else None
+        apart = config.embed.apart and config.has_cross
+        self.source_embedding = nn.Embedding(config.vocabulary, config.token_width) if apart else None
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.top = TOPS[config.top](config)
@@ -42,6 +69,8 @@ class Transformer(nn.Module):
 
     def _initialise(self) -> None:
         """Normal with 0.02; what writes to the stream is smaller the more layers write (Radford et al. 2019, 2.3)."""
+        if self.device.type == "meta":
+            return  # no memory lies behind the parameters, and drawing them all the same takes most of the time
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 writes = name.endswith(("attention.output.weight", "fall.weight"))
@@ -61,10 +90,22 @@ class Transformer(nn.Module):
         assert isinstance(found, Stack)
         return found
 
-    def embed(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos token_width"]:
-        """A vector for each token; the text is of the first segment where a model tells several apart."""
-        embedded: Tensor = self.embedding(ids) * self.config.embed.scale
-        return embedded if self.segment is None else embedded + self.segment.weight[0]
+    def embed(
+        self,
+        ids: Int[Tensor, "batch token_pos"],
+        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
+        *,
+        source: bool = False,
+    ) -> Float[Tensor, "batch pos token_width"]:
+        """A vector for each token (of the source, where that has a table of its own), and for each patch of a picture.
+
+        The text is of the first segment where a model tells several apart.
+        """
+        table = self.source_embedding if source and self.source_embedding is not None else self.embedding
+        embedded: Tensor = table(ids) * self.config.embed.scale
+        if self.segment is not None:
+            embedded = embedded + self.segment.weight[0]
+        return embedded if self.patches is None else torch.cat((embedded, self.patches(pixels)), dim=1)
 
     def encode(
         self,
@@ -75,13 +116,14 @@ class Transformer(nn.Module):
         """What the encoder of an encoder-decoder makes of the source: the memory its decoder looks at."""
         tap = under(tap, "encoder")
         self._require_room("source", source.shape[1])
-        memory: Tensor = self.stack("encoder")(self.embed(source), real, None, None, None, tap, None)
+        memory: Tensor = self.stack("encoder")(self.embed(source, source=True), real, None, None, None, tap, None)
         return memory
 
     def hidden(
         self,
-        ids: Int[Tensor, "batch pos"],
+        ids: Int[Tensor, "batch token_pos"],
         *,
+        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
         source: Int[Tensor, "batch source"] | None = None,
         memory: Float[Tensor, "batch source width"] | None = None,
         real: Bool[Tensor, "batch key"] | None = None,
@@ -92,17 +134,24 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch pos width"]:
         """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
 
-        `real` marks tokens that are no padding, `mask` allows fewer cells than the config does, `cache` holds
-        the tokens before `ids`. Raises TextError where the text is longer than the context.
+        `pixels` are the picture that a model may need, whose patches stand behind the tokens. `real` marks tokens that
+        are no padding, `mask` allows fewer cells than the config does, `cache` holds the tokens before `ids`. Raises
+        TextError where the text is longer than the context, PictureError where a picture lacks or is not asked for.
         """
-        length = ids.shape[1] + (cache.length if cache else 0)
+        if (self.patches is None) != (pixels is None):
+            raise PictureError("This model reads texts." if self.patches is None else "This model reads a picture.")
+        if pixels is not None:
+            pixels = tap("pixels", pixels)
+        length = ids.shape[1] + (self.patches.count if self.patches else 0) + (cache.length if cache else 0)
         self._require_room("text", length)
         if self.config.has_cross and memory is None:
             if source is None:
                 raise TextError("This model translates from a source; give it a source text.")
             memory = self.encode(source, source_real, tap)
         name = self.config.stacks[-1]
-        final: Tensor = self.stack(name)(self.embed(ids), real, mask, memory, source_real, under(tap, name), cache)
+        final: Tensor = self.stack(name)(
+            self.embed(ids, pixels), real, mask, memory, source_real, under(tap, name), cache
+        )
         if cache:
             cache.length = length
         return final
@@ -115,8 +164,9 @@ class Transformer(nn.Module):
 
     def forward(
         self,
-        ids: Int[Tensor, "batch pos"],
+        ids: Int[Tensor, "batch token_pos"],
         *,
+        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
         source: Int[Tensor, "batch source"] | None = None,
         real: Bool[Tensor, "batch key"] | None = None,
         source_real: Bool[Tensor, "batch source"] | None = None,
@@ -125,7 +175,9 @@ class Transformer(nn.Module):
         cache: Cache | None = None,
     ) -> Float[Tensor, "*shape token"] | None:
         """The top's logits; None without a top."""
-        final = self.hidden(ids, source=source, real=real, source_real=source_real, mask=mask, tap=tap, cache=cache)
+        final = self.hidden(
+            ids, pixels=pixels, source=source, real=real, source_real=source_real, mask=mask, tap=tap, cache=cache
+        )
         logits = self.top(final, real)
         return logits if logits is None else tap("logits", logits)
 
@@ -176,3 +228,14 @@ def require_top(model: Transformer, *tops: str) -> None:
     """Raise ConfigError unless the model has one of `tops`."""
     if model.config.top not in tops:
         raise ConfigError(f"This model's top is {model.config.top!r}; this needs {' or '.join(tops)}.")
+
+
+def attention_at(model: Transformer, path: str) -> tuple[Attention, Position]:
+    """The attention at a path such as `decoder.3.self`, and its position scheme. Raises EditError where none is."""
+    name, layer, kind = path.split(".") if path.count(".") == 2 else ("", "", "")
+    stack = model.stack(name) if name in model.config.stacks else None
+    there = stack is not None and layer.isdecimal() and len(layer) < 6 and int(layer) < len(stack.blocks)
+    part = getattr(stack.blocks[int(layer)], f"{kind}_attention", None) if stack is not None and there else None
+    if stack is None or not isinstance(part, Attention):
+        raise EditError(f"This model has no attention {path!r}; a path reads STACK.LAYER.KIND, as in decoder.0.self.")
+    return part, stack.schemes[int(layer)] if kind == "self" else stack.unplaced

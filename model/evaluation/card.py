@@ -8,8 +8,9 @@ from model.checkpoint import Loaded
 from model.evaluation.fill_in import Answer
 from model.evaluation.heads import SENTENCES, Finding, findings
 from model.evaluation.report import Report, hits, markdown
-from model.lens import METRICS
-from model.run import asked, candidates, encode, generate, run
+from model.generation import generate
+from model.habits import METRICS
+from model.run import asked, candidates, encode, run
 
 OPENINGS = (
     "Once upon a time",

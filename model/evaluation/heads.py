@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.checkpoint import Loaded
-from model.lens import METRICS, head_metrics
+from model.habits import METRICS
+from model.lens import head_metrics
 from model.run import run
 from model.shapes import Float
 
