@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 from importlib.machinery import PathFinder
 missing = {"jaxtyping", "beartype", "hypothesis", "pytest", "streamlit", "starlette", "plotly", "pandas", "playwright",
-           "transformers", "PIL", "app"}
+           "transformers", "PIL", "app", "huggingface_hub"}
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in missing else find(name, *rest)
 import importlib, pkgutil, tempfile

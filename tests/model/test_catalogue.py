@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from model import CheckpointError, catalogue, find, save
 from model.assets import assets
+from model.checkpoint.catalogue import places
 from tests.model import toys
 
 
@@ -69,3 +71,28 @@ def test_an_unknown_name_lists_the_known_ones(tmp_path: Path, name: str) -> None
     put(tmp_path / "one")
     with pytest.raises(CheckpointError, match=r"There is no model .* Known: .*one"):
         find(name, [tmp_path, "y" * 5_000])
+
+
+def test_a_link_that_leads_out_or_in_a_circle_is_left_out_where_that_is_asked(tmp_path: Path) -> None:
+    for name in ("good", "out", "circle"):
+        put(tmp_path / "root" / name)
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "root" / "out" / "more.json").symlink_to(tmp_path / "secret")
+    (tmp_path / "root" / "circle" / "more.json").symlink_to(tmp_path / "root" / "circle" / "more.json")
+    (tmp_path / "root" / "good" / "more.json").symlink_to(tmp_path / "root" / "out" / "config.json")
+
+    def found(inside: bool) -> set[str]:
+        return {place.name for place in places([tmp_path / "root"], inside=inside) if not place.shipped}
+
+    assert found(inside=True) == {"good"}
+    assert found(inside=False) == {"good", "out", "circle"}
+
+
+def test_a_search_ends_in_any_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / "/".join("abcdefghijklmnop")
+    put(deep)
+    put(tmp_path / "a" / "near")
+    put(tmp_path / ".hidden" / "model")
+    assert {place.name for place in places([tmp_path]) if not place.shipped} == {"a/near"}
+    monkeypatch.setattr(import_module("model.checkpoint.catalogue"), "MOST", 1)
+    assert not [place for place in places([tmp_path]) if not place.shipped]

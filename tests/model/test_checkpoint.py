@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,39 @@ def edited(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) ->
     save_file(tensors, folder / WEIGHTS)
 
 
+class Runs:
+    """What a pickle would do to whoever opens it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, ("ran",)
+
+
+def replaced(path: Path) -> Path:
+    """Where a file was."""
+    path.unlink()
+    return path
+
+
+def pickled(folder: Path, content: object, without: int = 0) -> Path:
+    """A pickle in place of the weights, with so many of its last bytes cut off."""
+    path = replaced(folder / WEIGHTS).with_name("pytorch_model.bin")
+    torch.save({"decoder.norm.weight": content}, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size - without])
+    return path
+
+
+def shards(folder: Path, file: str) -> None:
+    replaced(folder / WEIGHTS).with_name(f"{WEIGHTS}.index.json").write_text(
+        json.dumps({"weight_map": {"decoder.norm.weight": file}})
+    )
+
+
+def adapter(folder: Path, base: str) -> None:
+    replaced(folder / "config.json").with_name("adapter_config.json").write_text(
+        json.dumps({"base_model_name_or_path": base})
+    )
+
+
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "no config": (lambda f: (f / "config.json").unlink(), r"holds no readable config\.json"),
     "no weights": (lambda f: (f / WEIGHTS).unlink(), r"holds no model\.safetensors"),
@@ -102,6 +136,17 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "weights cut off": (lambda f: (f / WEIGHTS).write_bytes((f / WEIGHTS).read_bytes()[:-100]), "cannot be read"),
     "weights empty": (lambda f: (f / WEIGHTS).write_bytes(b""), "cannot be read"),
     "weights no tensors": (lambda f: (f / WEIGHTS).write_bytes(b"hello world, this is text"), "cannot be read"),
+    "config a folder": (lambda f: replaced(f / "config.json").mkdir(), "no readable config"),
+    "weights a folder": (lambda f: replaced(f / WEIGHTS).mkdir(), "holds no model"),
+    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "holds no model"),
+    "a pickle that runs": (lambda f: pickled(f, Runs()), r"asks to run posix\.mkdir"),
+    "a pickle cut off": (lambda f: pickled(f, torch.ones(9), 40), "damaged"),
+    "a pickle of another": (lambda f: pickled(f, 0).write_bytes(b"PK"), "damaged"),
+    "an empty pickle": (lambda f: pickled(f, 0).write_bytes(b""), "damaged"),
+    "shards elsewhere": (lambda f: shards(f, "/etc/passwd"), "no file beside it"),
+    "shards above": (lambda f: shards(f, "../toy/model.safetensors"), "no file beside it"),
+    "an adapter of nothing": (lambda f: adapter(f, "gone"), "is an adapter of 'gone'"),
+    "an adapter of what is above": (lambda f: adapter(f, "/srv/.."), r"is an adapter of '\.\.'"),
     "a weight missing": (
         lambda f: edited(f, lambda t: t.pop("decoder.norm.weight")),
         r"missing decoder\.norm\.weight",
@@ -125,7 +170,11 @@ def test_a_broken_folder_gets_a_sentence_that_names_it(tmp_path: Path, fault: st
     with pytest.raises(CheckpointError, match=told) as caught:
         load(folder)
     assert "toy" in str(caught.value)
-    assert str(caught.value).endswith(".")
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+    assert str(tmp_path) not in str(caught.value), "no path of this computer"
+    with pytest.raises(CheckpointError) as caught:
+        load(folder, name="my own")
+    assert str(caught.value).startswith("my own") and "toy" not in str(caught.value).replace("../toy/", "")
 
 
 def test_a_tokenizer_larger_than_the_model_gets_a_sentence(tmp_path: Path) -> None:
@@ -182,3 +231,11 @@ def test_auto_is_a_device_of_this_machine(tmp_path: Path) -> None:
 def test_an_unknown_dtype_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(HeadlightError, match="float32, bfloat16, float16"):
         load(saved(tmp_path), dtype="int8")
+
+
+def test_programs_beside_a_checkpoint_are_named_and_never_run(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "toy")
+    (folder / "modeling_toy.py").write_text("raise SystemExit")
+    assert load(folder).notes == ("1 file is a program and is ignored: modeling_toy.py.",)
+    (folder / "libtoy.so.1").write_bytes(b"\x7fELF")
+    assert load(folder).notes == ("2 files are programs and are ignored: libtoy.so.1, modeling_toy.py.",)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from model import Transformer, run, save, variant
+from model import Tokenizer, Transformer, run, save, variant
 from model.cli import main
+from model.pictures import class_token
 from tests.model import toys
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"
@@ -20,8 +22,10 @@ MODELS: dict[str, Callable[[], Transformer]] = {
     "both": toys.both,
     "bare": lambda: toys.encoder(top="none"),
     "judge": lambda: toys.encoder(top="sequence-classifier", labels=("good", "bad"), tied=False),
+    "seer": toys.seer,
     "tagger": lambda: toys.encoder(top="token-classifier", labels=("noun", "verb"), tied=False),
 }
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One checkpoint of each build."""
     folder = tmp_path_factory.mktemp("models")
     for name, make in MODELS.items():
-        save(folder / name, make(), toys.causal() if name == "decoder" else toys.masked(), dtype="float32")
+        save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
+    Image.fromarray(toys.photo()).save(folder / "photo.png")
     return folder
 
 
@@ -100,6 +105,16 @@ def test_logits_are_there_only_with_a_top(traced: Traced, name: str, logits: set
     assert set(traced(name, TEXT)) == {"input_ids", "tokens", "attention", "last_hidden"} | logits
 
 
+def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> None:
+    file = traced("seer", "--image", str(models / "photo.png"), "--edit", "encoder.1.self.weights[3]=set:0")
+    shapes: dict[str, tuple[int, ...]] = {"tokens": (7,), "pixel_values": (3, 12, 18), "attention": (2, 4, 7, 7)}
+    shapes |= {"logits": (2,), "last_hidden": (7, 16)}
+    assert {name: value.shape for name, value in file.items()} == shapes
+    assert file["tokens"].tolist() == ["[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
+    assert file["attention"][1, :3].any()
+    assert not file["attention"][1, 3].any()
+
+
 def test_the_choices_are_those_of_variant(traced: Traced) -> None:
     file = traced("decoder", "--mask", "causal", "--mask=window:2", TEXT, "--position", "alibi", "--kernel", "linear")
     model = variant(MODELS["decoder"](), masks=("causal", "window:2"), position="alibi", kernel="linear")
@@ -137,7 +152,7 @@ def test_any_path_opens_and_any_file_name_is_kept(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(models)
-    for model in ("decoder", "./decoder", "decoder/", "../models0/decoder", str(models / "decoder")):
+    for model in ("decoder", "./decoder", "decoder/", f"../{models.name}/decoder", str(models / "decoder")):
         assert main(["trace", TEXT, "--model", model, "--out", str(tmp_path / "file without ending 😀")]) == 0
     assert main(["trace", TEXT, "--models", str(models), "--model", "decoder", "--out", str(tmp_path / "x")]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file without ending 😀", "x"]
@@ -170,12 +185,20 @@ def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
         (["cat", "--model", "decoder", "--edit", "decoder.7.self.weights=set:0"], "changes nothing"),
         (["cat", "--model", "decoder", "--device", "tpu"], "no device 'tpu'"),
         (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
+        (["--model", "decoder"], "Give a TEXT, or a picture with --image FILE"),
+        (["cat", "--model", "seer", "--image", "photo.png"], "one of the two"),
+        (["cat", "--model", "seer"], "This model reads pictures, not texts"),
+        (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),
+        (["--model", "seer", "--image", "none.png"], "none.png cannot be read"),
+        (["--model", "seer", "--image", "seer/config.json"], "config.json is no PNG, JPEG or WebP picture"),
+        (["--model", "seer", "--image", "photo.png", "--target", "dog"], "--target is for encoder-decoder"),
     ],
 )
 def test_an_error_is_one_sentence_on_standard_error(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
 ) -> None:
     out = tmp_path / "never.npz"
+    arguments = [str(models / word) if word.endswith((".png", ".json")) else word for word in arguments]
     assert main(["trace", "--models", str(models), "--out", str(out), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -196,3 +219,10 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert "cannot be written" in printed.err
+
+
+def test_masked_tokens_and_the_scale_are_those_of_the_model(traced: Traced) -> None:
+    file = traced("encoder", TEXT, "--masked", "2", "--masked", "4", "--scale=off")
+    trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked=(2, 4))
+    np.testing.assert_array_equal(file["attention"], trace.attention())
+    assert [place for place, token in enumerate(file["tokens"]) if token == "[MASK]"] == [2, 4]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import pairwise, product
 from typing import Any
 
@@ -11,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from model import KERNELS, POSITIONS, HeadlightError, Step, TextError, Transformer, generate
+from model import KERNELS, POSITIONS, SITES, HeadlightError, Step, TextError, Transformer, generate, variant
 from model.intervention import Edits, Intervention
-from model.run import sampler
 from model.tasks import LanguageHead
 from model.trace import Tap, untouched
 from tests.model import toys
@@ -32,6 +30,12 @@ EDITS = [
     "decoder.1.residual[2:5]=mean",
     "decoder.0.self.scores[3]=mean",
     "logits[5]=scale:3",
+    "decoder.*.self.scale=set:1",
+    "decoder.1.self.scale[2]=scale:-0.5",
+    "decoder.at[2]=set:7",
+    "decoder.at[4:]=add:3",
+    "decoder.at=scale:2",
+    "decoder.0.self.weights[1,3:,1:3]=uniform",
 ]
 CROSS_EDITS = [
     "decoder.0.cross.k[1,2]=set:0",
@@ -42,6 +46,9 @@ CROSS_EDITS = [
     "decoder.1.cross.weights[3]=uniform",
     "encoder.0.self.weights[1]=set:0",
     "encoder.2.residual[3]=add:2",
+    "encoder.at[2]=set:4.5",
+    "decoder.at[3]=set:0",
+    "decoder.0.cross.scale[1]=scale:3",
 ]
 
 
@@ -147,28 +154,6 @@ def test_the_limits_of_chance_are_the_likeliest_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "left"),
-    [
-        ({}, [0.5, 0.25, 0.15, 0.1]),
-        ({"top_k": 2}, [2 / 3, 1 / 3, 0, 0]),
-        ({"top_p": 0.5}, [1, 0, 0, 0]),
-        ({"top_p": 0.6}, [2 / 3, 1 / 3, 0, 0]),
-        ({"top_p": 1.0}, [0.5, 0.25, 0.15, 0.1]),
-        ({"top_k": 3, "top_p": 0.55}, [2 / 3, 1 / 3, 0, 0]),
-        ({"top_k": 99}, [0.5, 0.25, 0.15, 0.1]),
-        ({"temperature": 0.5}, [0.25 / 0.345, 0.0625 / 0.345, 0.0225 / 0.345, 0.01 / 0.345]),
-    ],
-)
-def test_what_chance_keeps_has_its_share(choice: dict[str, Any], left: list[float]) -> None:
-    order = [2, 0, 3, 1]  # the likeliest token need not come first
-    logits = torch.tensor([0.5, 0.25, 0.15, 0.1])[order].log()
-    draw = sampler(**{"temperature": 1.0, "top_k": None, "top_p": None, "seed": 0, **choice})
-    counted = Counter(order[draw(logits)] for _ in range(2_000))
-    assert [counted[token] / 2_000 for token in range(4)] == pytest.approx(left, abs=0.04)
-    assert all(counted[token] == 0 for token in range(4) if left[token] == 0)
-
-
-@pytest.mark.parametrize(
     "choice",
     [
         {"temperature": -1.0},
@@ -212,9 +197,47 @@ def test_an_edit_that_meets_nothing_gets_a_sentence() -> None:
         steps(toys.decoder(), "decoder.9.residual=set:0")
 
 
+@pytest.mark.parametrize("masks", ["", "causal+"])
+def test_a_custom_mask_grows_by_causal_rows(masks: str) -> None:
+    length = len(toys.causal().encode(TEXT).ids)
+    matrix = np.ones((length, length), dtype=int)
+    matrix[length - 1, 0] = 0
+    mask = f"{masks}custom:" + "/".join("".join(map(str, row)) for row in matrix)
+    made = steps(variant(toys.decoder(), masks=mask))
+    assert len(made) == 6
+    weights = made[-1]["decoder.0.self.weights"]
+    if made[-1].start == 0:
+        assert (weights[:, length - 1, 0] == 0).all(), "what was written stays"
+        assert (weights[:, :length, length:] == 0).all(), "no old token sees a new one"
+    assert (weights[:, -1] > 0).all(), "a new one sees all before it"
+
+
+def test_a_custom_mask_of_another_size_than_the_prompt_still_gets_a_sentence() -> None:
+    with pytest.raises(TextError, match="custom mask is 2 x 2"):
+        steps(variant(toys.decoder(), masks="custom:10/11"))
+
+
 def test_two_generations_side_by_side_do_not_mix() -> None:
     model = toys.decoder()
     one, other = (generate(model, toys.causal(), text, temperature=0.0, steps=6) for text in (TEXT, SOURCE))
     mixed = [(left.chosen, right.chosen) for left, right in zip(one, other, strict=False)]
     alone = [[s.chosen for s in generate(model, toys.causal(), t, temperature=0.0, steps=6)] for t in (TEXT, SOURCE)]
     assert mixed == list(zip(*alone, strict=False))
+
+
+INDEX = {"head": "1", "key_value_head": "0", "query": "3:", "pos": "3:", "key": "1:3"}
+
+
+def edit_of(site: str, path: str) -> str:
+    """A change of some of the values at a path, from the fourth token on."""
+    index = ",".join(INDEX.get(axis, "0") for axis in SITES[site].axes)
+    return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
+
+
+@pytest.mark.parametrize("site", sorted(set(SITES) - {"after_cross"}))
+def test_whatever_is_changed_a_cached_step_is_what_reading_all_again_gives(site: str) -> None:
+    model = toys.decoder(position="alibi", key_value_heads=2)
+    path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
+    edit = edit_of(site, path)
+    last = steps(model, edit, steps=3)[-1]
+    np.testing.assert_allclose(last["logits"], full(model, last, edit)[last.start :], atol=1e-4, rtol=1e-4)

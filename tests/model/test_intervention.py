@@ -56,7 +56,19 @@ def test_any_text_is_an_edit_or_a_sentence(text: str) -> None:
         assert str(error).endswith(".")
 
 
-@pytest.mark.parametrize("text", ["decoder.1.self.weights[3]=set:0", "decoder.*.self.mask[:,5,2]=set:0", "logits=mean"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "decoder.1.self.weights[3]=set:0",
+        "decoder.*.self.mask[:,5,2]=set:0",
+        "decoder.1.self.weights[3]=uniform",
+        "decoder.1.self.scale[3]=scale:0.5",
+        "decoder.*.self.scale=set:1",
+        "decoder.at[5]=set:2.5",
+        "decoder.2.feedforward.output[4]=scale:0",
+        "logits=mean",
+    ],
+)
 def test_the_forms_of_the_readme_come_back_as_written(text: str) -> None:
     assert str(Intervention.parse(text)) == text
 
@@ -127,6 +139,9 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
+        ("decoder.0.self.scale=mean", "'What scores are multiplied with' has one number"),
+        ("decoder.0.self.at=set:1", r"Its at are at decoder\.at\.$"),
+        ("decoder.0.weights[1]=set:1", r"Its weights are at decoder\.\*\.self\.weights \(layers 0 to 1\)"),
         ("decoder.0.self.scores=uniform", "for weights only"),
         ("decoder.0.self.mask=mean", "mean"),
         ("decoder.0.self.weights[4]=set:0", r"asks for head 4, but decoder\.0\.self\.weights has 4, counted from 0"),

@@ -11,19 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from model import EditError, Trace, run
-from model.errors import ConfigError
-from model.lens import (
-    METRICS,
-    average,
-    difference,
-    distance,
-    entropy,
-    head_metrics,
-    logit_lens,
-    looking,
-    rollout,
-    value_weighted,
-)
+from model.habits import METRICS
+from model.lens import difference, head_metrics, rollout, value_weighted
 from model.tokenizer import Encoded
 from tests.model import toys
 
@@ -52,27 +41,6 @@ def seen(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
     config = toys.config(layers=1, heads=heads)
     mask = np.tril(np.ones((heads, size, size), dtype=bool)) if causal else np.ones((heads, size, size), dtype=bool)
     return Trace(config, text, None, {"decoder.0.self.weights": weights, "decoder.0.self.mask": mask})
-
-
-@given(raw)
-def test_the_entropy_lies_between_one_key_and_an_even_spread(weights: np.ndarray) -> None:
-    rows = entropy(shares(weights))
-    assert rows.shape == (2, 3, 5)
-    assert np.all(rows >= 0)
-    assert np.all(rows <= np.log(5) + 1e-5)
-
-
-def test_entropy_and_distance_of_known_rows() -> None:
-    weights = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0], [0.5, 0, 0, 0.5]], dtype=np.float32)
-    assert entropy(weights) == pytest.approx([0, np.log(4), 0, np.log(2)])
-    assert distance(weights) == pytest.approx([0, (1 + 0 + 1 + 2) / 4, 0, 1.5])
-    assert average(distance(weights[None]), weights[None]) == pytest.approx([(0 + 1 + 1.5) / 3])
-
-
-def test_the_average_of_nothing_is_not_a_number() -> None:
-    nothing = np.zeros((2, 3, 3), dtype=np.float32)
-    assert np.isnan(average(entropy(nothing), nothing)).all()
-    assert np.isnan(looking(nothing, np.ones((2, 3, 3), dtype=bool))).all()
 
 
 @pytest.mark.parametrize(
@@ -167,23 +135,6 @@ def test_a_value_of_length_zero_fetches_nothing() -> None:
     assert np.all(fetched[0, 2:, 2:, 2] > 0)
     lengths = np.linalg.norm(trace["decoder.1.self.v"][1], axis=-1)
     assert fetched[1, 3] == pytest.approx(trace.attention()[1, 3] * lengths, rel=1e-4, abs=1e-6)
-
-
-@pytest.mark.parametrize("placement", ["pre", "post"])
-def test_the_last_row_of_the_logit_lens_is_the_prediction(placement: str) -> None:
-    model = toys.decoder(placement=placement)
-    trace = run(model, toys.causal(), REPEATED)
-    for position in (0, -1):
-        rows = logit_lens(model, trace, position)
-        assert rows.shape == (3, toys.causal().size)
-        assert rows.sum(-1) == pytest.approx(np.ones(3), abs=1e-5)
-        assert rows[-1] == pytest.approx(trace.probabilities(position), abs=1e-5)
-
-
-def test_the_logit_lens_needs_a_language_head() -> None:
-    model = toys.decoder(top="none")
-    with pytest.raises(ConfigError):
-        logit_lens(model, run(model, toys.causal(), REPEATED))
 
 
 def test_an_edit_shows_in_the_difference_from_its_layer_on() -> None:

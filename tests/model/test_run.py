@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import SITES, EditError, HeadlightError, TextError, Trace, asked, candidates, run
+from model.pictures import class_token, view
 from model.run import LONGEST, encode
 from model.trace import site_of
 from tests.model import toys
@@ -36,7 +37,13 @@ def both(**others: Any) -> Trace:
     return run(model, toys.masked(), TEXT, source=SOURCE, **others)
 
 
-RUNS = {"decoder": decoder, "encoder": encoder, "both": both}
+def seer(**others: Any) -> Trace:
+    """A picture of 2 x 3 patches behind a class token."""
+    model = toys.seer(head_width=6, value_width=5, inner=11)
+    return run(model, class_token(), view(toys.photo(), model.config.picture), **others)
+
+
+RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "seer": seer}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -46,17 +53,18 @@ def test_every_site_has_its_declared_axes(name: str) -> None:
     source = len(trace.source.ids) if trace.source else text
     sizes = {"width": 16, "head": 4, "key_value_head": 2, "channel": 6, "value_channel": 5, "inner": 11}
     sizes |= {"token": trace.config.vocabulary, "key_value_head": trace.config.key_value_heads}
-    assert {path.rpartition(".")[2] for path in trace.values} >= set(SITES) - {"after_cross"}
+    sizes |= {"colour": 3, "pixel_row": 12, "pixel_column": 18}
+    assert {path.rpartition(".")[2] for path in trace.values} >= set(SITES) - {"after_cross", "pixels"}
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
         seen = source if ".cross." in path else own
         lengths = {"query": own, "key": seen, "pos": seen if path.endswith((".k", ".v", ".rotated_k")) else own}
         wanted = tuple({**sizes, **lengths}[axis] for axis in site_of(path).axes)
-        assert value.shape == wanted, path
+        assert value.shape == (wanted if (name, path) != ("seer", "logits") else (2,)), path
 
 
-def test_an_encoder_decoder_shows_every_site_there_is() -> None:
-    assert {path.rpartition(".")[2] for path in both().values} == set(SITES)
+def test_two_models_show_every_site_there_is() -> None:
+    assert {path.rpartition(".")[2] for trace in (both(), seer()) for path in trace.values} == set(SITES)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from model import Config, Tokenizer, Transformer, train_tokenizer
+from model.choices import Picture
 from model.tokenizer import MASKED_SPECIAL
 
 SENTENCE = "the cat sat on the mat and the dog ran away"
@@ -67,3 +69,16 @@ def both(**choices: Any) -> Transformer:
     """An encoder-decoder for the `masked` tokenizer; its stacks differ in depth, [CLS] starts the decoder."""
     plain: dict[str, Any] = {"architecture": "encoder-decoder", "vocabulary": masked().size, "encoder_layers": 3}
     return model(**{**plain, "start_token": masked().start_id, **choices})
+
+
+def seer(**choices: Any) -> Transformer:
+    """A classifier of pictures of 12 x 18 pixels, in 2 rows of 3 patches."""
+    reads = Picture(channels=3, height=12, width=18, patch_height=6, patch_width=6)
+    plain: dict[str, Any] = {"architecture": "encoder", "vocabulary": 1, "context": 7, "picture": reads, "masks": ()}
+    answer = {"top": "sequence-classifier", "labels": ("cat", "house"), "tied": False, "position": "learned"}
+    return model(**{**plain, **answer, **choices})
+
+
+def photo(height: int = 31, width: int = 40) -> np.ndarray:
+    """A picture of noise."""
+    return np.random.default_rng(0).integers(0, 256, (height, width, 3), dtype=np.uint8)

@@ -1,5 +1,7 @@
 """Batches hold what their objective says, and the same seed draws the same batch."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -156,3 +158,15 @@ def test_cross_entropy_and_its_gradient_are_those_of_torch() -> None:
     (wanted,) = torch.autograd.grad(3 * theirs, logits)
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(gradient, wanted)
+
+
+def test_a_segment_begins_without_the_space_before_its_first_word(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer("bpe", ["A dog ran. A dog sat. A dog ran. A dog sat."], 300, MASKED_SPECIAL)
+    path = tmp_path / "text.txt"
+    path.write_text("A dog ran. A dog sat. A dog ran. A dog sat.\n" * 20)
+    batch = Masked(tokenizer, [encode(Source(path), tokenizer, None)], {}).held_out(
+        encode(Source(path), tokenizer, None), 4, 32
+    )
+    ids = batch.ids.where(batch.targets == UNASKED, batch.targets)
+    firsts = {tokenizer.piece(int(row[at + 1])) for row in ids for at in (row[:-1] == tokenizer.start_id).nonzero()}
+    assert firsts == {"A"}
