@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from app.cached import loaded, trace, wired
-from app.packing import codes, pool
 from app.state import Question
+from model.again import logits_at, overview
+from model.codes import LARGEST_SIDE, codes, pool
 from model.config import Config
+from model.grids import Grid, grids
+from model.groups import sentences
+from model.lens import head_metrics
+from model.pictures import Patched
 from model.shapes import Float
+from model.show import patches
 from model.tokenizer import Encoded, Tokenizer
-from model.trace import Trace
+from model.trace import Trace, shares
 
+SILENT = {
+    True: "This model ends without a head, so it predicts nothing.",
+    False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
+}
 SHOWN = 10  # candidates of one prediction
-NAMES = {"encoder": "Encoder", "decoder": "Decoder"}
+MEASURED = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
 
 @dataclass(frozen=True)
@@ -40,39 +51,14 @@ class Prediction:
     candidates: tuple[Candidate, ...]
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One kind of attention in one stack, named `decoder.self`; queries and keys are "text" or "source"."""
-
-    name: str
-    stack: str
-    kind: str
-    title: str
-    layers: int
-    heads: int
-    queries: str
-    keys: str
-
-
-def grids(config: Config) -> tuple[Grid, ...]:
-    """Every kind of attention a model has; the one that gives the answer first."""
-
-    def grid(stack: str, kind: str, title: str, queries: str, keys: str) -> Grid:
-        layers = config.depth(stack)
-        return Grid(f"{stack}.{kind}", stack, kind, title, layers, config.heads, queries, keys)
-
-    if not config.has_cross:
-        stack = config.stacks[-1]
-        return (grid(stack, "self", NAMES[stack], "text", "text"),) if config.layers else ()
-    return (
-        grid("decoder", "self", "Decoder", "text", "text"),
-        grid("decoder", "cross", "Cross", "text", "source"),
-        grid("encoder", "self", "Encoder", "source", "source"),
-    )
-
-
 def blocks(traced: Trace, grid: Grid) -> np.ndarray:
-    """The byte codes of all heads of a grid, [layer head row column], at most 80 cells a side."""
+    """The byte codes of all heads of a grid, [layer head row column], at most 80 cells a side.
+
+    All zero where the trace of a long text holds no weights: `layer_codes` makes them, layer by layer.
+    """
+    if not whole(traced, grid):
+        rows, columns = (min(length, LARGEST_SIDE) for length in lengths(traced, grid))
+        return np.zeros((grid.layers, grid.heads, rows, columns), dtype=np.uint8)
     layers = []
     for layer in range(grid.layers):
         path = f"{grid.stack}.{layer}.{grid.kind}"
@@ -80,6 +66,23 @@ def blocks(traced: Trace, grid: Grid) -> np.ndarray:
         allowed = np.broadcast_to(traced[f"{path}.mask"] > 0, weights.shape)
         layers.append(codes(pool(weights), pool(allowed)))
     return np.stack(layers)
+
+
+def layer_codes(question: Question, grid: Grid, layer: int) -> np.ndarray:
+    """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
+    path = f"{grid.stack}.{layer}.{grid.kind}"
+    return codes(*overview(wired(question), trace(question), path, side=LARGEST_SIDE))
+
+
+def whole(traced: Trace, grid: Grid) -> bool:
+    """Whether a trace holds the weights of all heads."""
+    return f"{grid.stack}.0.{grid.kind}.weights" in traced.values
+
+
+def lengths(traced: Trace, grid: Grid) -> tuple[int, int]:
+    """How many queries and keys a grid's heads have."""
+    texts = {"text": traced.text, "source": traced.source or traced.text}
+    return len(texts[grid.queries].ids), len(texts[grid.keys].ids)
 
 
 def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
@@ -91,8 +94,14 @@ def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
     shapes, parts, offset = [], [], 0
     for grid in grids(traced.config):
         block = blocks(traced, grid)
-        rows, columns = traced[f"{grid.stack}.0.{grid.kind}.weights"].shape[-2:]
-        shapes.append({**asdict(grid), "rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset})
+        rows, columns = lengths(traced, grid)
+        few = whole(traced, grid) and grid.layers * grid.heads * rows * columns <= MEASURED
+        found = measured(traced, grid) if few else None
+        text = traced.source if grid.queries == "source" and traced.source else traced.text
+        shape = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset, "metrics": found,
+                 "pending": not whole(traced, grid)}  # fmt: skip
+        pairs = grid.queries == grid.keys and max(sentences(text, tokenizer.end_id)) > 0
+        shapes.append(asdict(grid) | shape | {"pairs": pairs})
         parts.append(block.tobytes())
         offset += block.size
     predicted = predictions(question, query)
@@ -101,14 +110,25 @@ def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
         "sourceTokens": tokens(traced.source, tokenizer) if traced.source else None,
         "maskable": tokenizer.mask_id is not None and traced.config.top == "masked-language",
         "context": traced.config.context,
+        "patches": patches(traced.text),
         "grids": shapes,
         "predictions": [asdict(prediction) for prediction in predicted],
         "changed": changed(question),
-        "silent": "" if predicted else "This model ends without a head, so it predicts nothing.",
+        "silent": "" if predicted else SILENT[traced.config.top == "none"],
         "notes": notes(question, traced),
         "question": {**asdict(question), "query": query},
     }
     return meta, b"".join(parts)
+
+
+def measured(traced: Trace, grid: Grid) -> dict[str, list[float | None]]:
+    """Every metric of every head of a grid, layer after layer; None where the text gives a head no occasion."""
+    found = head_metrics(traced, grid.stack, grid.kind)
+    return {name: [_readable(number) for number in heads.ravel().tolist()] for name, heads in found.items()}
+
+
+def _readable(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 4)
 
 
 def tokens(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:
@@ -134,10 +154,19 @@ def changed(question: Question) -> bool:
 
 
 def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
-    """What the model says, compared with the model as trained: at `query`, or at each masked token."""
+    """What the model says, compared with the model as trained: at `query`, or at each masked token.
+
+    Nothing, where it has no head to say it with or says what is no number.
+    """
     after = trace(question)
-    if after.logits is None:
+    if after.config.top == "none":
         return ()
+    said = _said(question, after, query)
+    shares = [share for one in said for item in one.candidates for share in (item.before, item.after)]
+    return said if np.isfinite(shares).all() else ()
+
+
+def _said(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
     before = trace(question.untouched) if changed(question) else after
     tokenizer = loaded(question.model, question.device).tokenizer
     if after.config.top in ("sequence-classifier", "token-classifier"):
@@ -145,9 +174,9 @@ def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
     if after.config.top == "masked-language":
         hidden = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
         if hidden:
-            return tuple(_tokens(before, after, tokenizer, place, "Masked token", "at ") for place in hidden)
-        return (_tokens(before, after, tokenizer, _place(after, query), "Nothing is masked", "at "),)
-    return (_tokens(before, after, tokenizer, _place(after, query), "Next token", "after "),)
+            return tuple(_tokens(question, place, "Masked token", "at ") for place in hidden)
+        return (_tokens(question, _place(after, query), "Nothing is masked", "at "),)
+    return (_tokens(question, _place(after, query), "Next token", "after "),)
 
 
 def _place(traced: Trace, query: int) -> int:
@@ -155,26 +184,31 @@ def _place(traced: Trace, query: int) -> int:
     return query if 0 <= query <= last else last
 
 
-def _tokens(before: Trace, after: Trace, tokenizer: Tokenizer, place: int, title: str, preposition: str) -> Prediction:
-    chosen = _candidates(before.probabilities(place), after.probabilities(place))
-    told = tuple(replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in chosen)
-    return Prediction(place, title, preposition, after.text.pieces[place], told)
+def _tokens(question: Question, place: int, title: str, preposition: str) -> Prediction:
+    tokenizer, piece = loaded(question.model, question.device).tokenizer, trace(question).text.pieces[place]
+    before, after = chances(question.untouched if changed(question) else question, place), chances(question, place)
+    chosen = (replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in _candidates(before, after))
+    return Prediction(place, title, preposition, piece, tuple(chosen))
+
+
+def chances(question: Question, place: int) -> Float[np.ndarray, " token"]:
+    """The whole vocabulary's probabilities at one place of a text of any length."""
+    return shares(logits_at(wired(question), trace(question), place))
 
 
 def _labels(before: Trace, after: Trace, place: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
-    whole = after.config.top == "sequence-classifier"
+    of_text = after.config.top == "sequence-classifier"
 
-    def shares(traced: Trace) -> np.ndarray:
-        logits = traced["logits"]
-        row = (logits if whole else logits[place]).astype(np.float64)
-        powers = np.exp(row - row.max())
-        return np.asarray(powers / powers.sum())
+    def row(traced: Trace) -> np.ndarray:
+        return shares(traced["logits"] if of_text else traced["logits"][place])
 
     names = after.config.labels
-    chosen = _candidates(shares(before), shares(after))
+    chosen = _candidates(row(before), row(after))
     told = tuple(replace(item, piece=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen)
-    return Prediction(place, "Label", "of the text up to " if whole else "of ", after.text.pieces[place], told)
+    if of_text and isinstance(after.text, Patched):
+        return Prediction(0, "Label", "of the picture, read at ", after.text.pieces[0], told)
+    return Prediction(place, "Label", "of the text up to " if of_text else "of ", after.text.pieces[place], told)
 
 
 def _candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
@@ -188,16 +222,22 @@ def _candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " 
 
 def notes(question: Question, traced: Trace) -> list[str]:
     """What somebody should know before believing the picture."""
-    trained = loaded(question.model, question.device).model.config
-    told = [_rewired(part, was, now) for part, was, now in exchanged(trained, traced.config)]
-    if told:
-        told.append("The model was not trained this way; its weights expect the other.")
-    if added := wired(question).added:
-        told.append(f"New and zero, because the model has none: {', '.join(added)}.")
+    told = rewiring(question)
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
         told.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
     return [" ".join(told)] if told else []
+
+
+def rewiring(question: Question) -> list[str]:
+    """What was exchanged, in sentences, and what that means."""
+    trained, model = loaded(question.model, question.device).model.config, wired(question)
+    told = [_rewired(part, was, now) for part, was, now in exchanged(trained, model.config)]
+    if told:
+        told.append("The model was not trained this way; its weights expect the other.")
+    if model.added:
+        told.append(f"New and zero, because the model has none: {', '.join(model.added)}.")
+    return told
 
 
 def exchanged(trained: Config, now: Config) -> list[tuple[str, str, str]]:

@@ -1,8 +1,10 @@
-"""The only memory between questions: models by name, traces by what was asked. Never keyed by arrays."""
+"""Memory between questions: models by name, traces by what was asked (app.pasts: by what was read); never by arrays.
+
+A name is looked up for whoever asks, each time: what is one visitor's alone is found by nobody else, kept or not.
+"""
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,19 +14,27 @@ from threading import Lock
 
 import numpy as np
 
+from app.gallery import gallery
+from app.listing import Card, cards, known, look, stamp
+from app.opened import Models, Opened
+from app.settings import settings
 from app.state import Question
-from model.checkpoint import Entry, Loaded, catalogue, find, load
-from model.checkpoint.catalogue import VARIABLE
+from app.uploads import guests
+from app.visitor import visitor
+from model.checkpoint import Entry, Loaded, load, remark, scan
 from model.checkpoint.folder import choose_device
+from model.checkpoint.memory import SHARE, free
 from model.errors import CheckpointError
 from model.masks import parse
-from model.run import run
+from model.run import SEEDS, pairs, run
 from model.trace import Trace
 from model.transformer import Transformer, variant
 from model.waves import Waves, waves
 
 KEPT = ("*.weights", "*.mask", "logits")
-Key = tuple[Question, tuple[str, ...], int]
+LONG = 192 << 20  # bytes that the weights of all heads may take; those of a longer text are made when somebody looks
+MODELS_SHARE = 0.6  # of the memory that is free at first may go to open models
+Key = tuple[Question, tuple[str, ...], Path, int]
 
 
 class Shelf:
@@ -47,6 +57,12 @@ class Shelf:
         finally:
             with self.lock:
                 self.making.pop(key, None)
+
+    def drop(self, folder: Path) -> None:
+        """Give away what came from a folder."""
+        with self.lock:
+            for key in [key for key in self.traces if key[2] == folder]:
+                self.size -= weight(self.traces.pop(key))
 
     def _here(self, key: Key) -> Trace | None:
         with self.lock:
@@ -76,8 +92,14 @@ def shelf() -> Shelf:
 
 
 def models() -> tuple[Entry, ...]:
-    """Everything that can be opened by name, looked up anew: a model trained meanwhile is there."""
-    return catalogue()
+    """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
+    return tuple(entry for card in (*cards(), *own_cards()) if (entry := card.entry))
+
+
+def own_cards() -> tuple[Card, ...]:
+    """What this visitor brought."""
+    mine = guests().of(visitor())
+    return tuple(look(guest.name, guest.title, guest.folder, own=True) for guest in mine if guest.folder.exists())
 
 
 @lru_cache(maxsize=8)
@@ -94,29 +116,66 @@ def devices() -> tuple[str, ...]:
     return ("auto", *(name for name in ("cpu", "cuda", "mps") if present(name)))
 
 
+@lru_cache(maxsize=1)
+def opened() -> Models:
+    """The one store of open models of this process; they never change, so visitors may share them."""
+    limit = settings().memory_limit
+    return Models(limit << 20 if limit else int(free() * MODELS_SHARE))
+
+
 def loaded(model: str, device: str = "auto") -> Loaded:
-    """A model of the catalogue, opened once. Raises CheckpointError for any other name, paths included."""
-    folder = _folder(model)
-    return _loaded(folder, _stamp(folder), device)
+    """A model that this visitor may open, opened once. Raises CheckpointError for any other name, paths included."""
+    return _opened(_found(model), device, opened()).loaded
 
 
 def wired(question: Question) -> Transformer:
     """The model a question is for, with the parts that the question exchanges."""
-    folder = _folder(question.model)
-    parts = (question.masks, question.position, question.kernel, question.scale)
-    return _wired(folder, _stamp(folder), question.device, *parts)
+    store = opened()  # asked once: where two ask first at the same moment each has one of its own
+    model = _opened(_found(question.model), question.device, store)
+    masks, position, kernel = question.masks, question.position, question.kernel
+
+    def make() -> Transformer:
+        return variant(
+            model.loaded.model,
+            position=position or None,
+            kernel=kernel or None,
+            masks=parse(masks) if masks else None,
+            scale={"on": True, "off": False}.get(question.scale),
+        )
+
+    return store.wired(model, (masks, position, kernel, question.scale), make)
+
+
+def long(question: Question) -> bool:
+    """Whether a question's texts are so long that their weights are made only for who looks (`model.again`)."""
+    config = wired(question).config
+    heads = config.heads * (config.layers + config.encoder_layers)
+    most = 2 + len((question.text + question.source).encode("utf-8", "surrogatepass"))
+    most = config.context if config.picture.channels else most
+    if 4 * heads * most**2 <= LONG:  # no text has more tokens than bytes, but for those around it
+        return False
+    traced = trace(question, SEEDS)
+    return pairs(config, traced.text, traced.source, sites=1) > LONG
 
 
 def trace(question: Question, keep: tuple[str, ...] = KEPT) -> Trace:
-    """What the model does with a question; `keep` are the patterns of paths to hold."""
+    """What the model does with a question; `keep` are the patterns of paths to hold.
+
+    Of a long text that is by itself what everything else can be made from.
+    """
+    if keep == KEPT and long(question):
+        keep = SEEDS
     model, tokenizer = wired(question), loaded(question.model, question.device).tokenizer
     source = question.source if model.config.has_cross else None
+    reads = model.config.picture
+    # Found for whoever asks, each time: a picture that a visitor brought is nobody else's.
+    read = gallery().seen(visitor(), question.image, reads) if reads.channels else question.text
 
     def make() -> Trace:
         edits, masked = question.edits, question.masked
-        return run(model, tokenizer, question.text, edits, source=source, masked=masked, keep=keep)
+        return run(model, tokenizer, read, edits, source=source, masked=masked, keep=keep)
 
-    return shelf().get((question, keep, _stamp(_folder(question.model))), make)
+    return shelf().get((question, keep, *place(question.model)), make)
 
 
 def value(question: Question, path: str) -> np.ndarray:
@@ -125,47 +184,69 @@ def value(question: Question, path: str) -> np.ndarray:
     return kept[path] if path in kept.values else trace(question, (path,))[path]
 
 
-@lru_cache(maxsize=32)
 def picture(question: Question, length: int, stack: str) -> Waves:
     """The position scheme of a question's model over `length` positions; text and edits do not matter."""
-    return waves(wired(question), length, stack)
+    return _picture(wiring(question), length, stack, *place(question.model))
 
 
 def wiring(question: Question) -> Question:
-    """The question without what only concerns the text, as a key for `picture`."""
-    return replace(question, text="", source="", edits=(), masked=())
+    """The question without what only concerns the text."""
+    return replace(question, text="", source="", image="", edits=(), masked=())
 
 
-def _folder(model: str) -> Path:
-    """Where a model of the catalogue lies; looked up once, for reading the catalogue takes as long as a small model."""
-    folder = _found(model, os.environ.get(VARIABLE, ""))
-    if not folder.is_dir():  # removed meanwhile
-        _found.cache_clear()
-        folder = _found(model, os.environ.get(VARIABLE, ""))
-    return folder
+def forget(folder: Path) -> None:
+    """Let go of everything that was made of a folder."""
+    opened().drop(folder)
+    shelf().drop(folder)
 
 
-@lru_cache(maxsize=64)
-def _found(model: str, folders: str) -> Path:
-    return find(model, paths=False)
+def discard(name: str) -> None:
+    """Delete an upload of this visitor, or close a folder that they opened."""
+    guest = guests().remove(visitor(), name)
+    if guest:
+        forget(guest.folder)
 
 
-def _stamp(folder: Path) -> int:
-    """When the weights were last written: a model trained anew is not the one that was opened."""
-    return max(path.stat().st_mtime_ns for path in folder.iterdir())
+def place(model: str) -> tuple[Path, int]:
+    """Where a model lies that this visitor may open, and its stamp: what else is kept of it is kept under both."""
+    folder, _ = _found(model)
+    return folder, stamp(folder)
 
 
-@lru_cache(maxsize=4)
-def _loaded(folder: Path, stamp: int, device: str) -> Loaded:
-    return load(folder, device=device)
+def health(model: str, device: str = "auto") -> str:
+    """What to say of weights that are no numbers; empty where all are. Looks at each weight, once."""
+    return _health(model, device, *place(model))
+
+
+def _found(model: str) -> tuple[Path, str]:
+    """The folder and title of a model that this visitor may open: one that is offered, or one they brought."""
+    for fresh in (False, True):  # a model trained a moment ago is there, and one removed is not
+        offered = {card.name: (card.folder, card.title) for card in cards(fresh=fresh)}
+        guest = None if model in offered else guests().find(visitor(), model)
+        folder, title = (guest.folder, guest.title) if guest else offered.get(model, (None, ""))
+        if folder and folder.exists():
+            return folder, title
+    raise CheckpointError(f"There is no model {model[:200]!r}. Known: {', '.join(offered) or 'none'}.")
+
+
+def _opened(found: tuple[Path, str], device: str, store: Models) -> Opened:
+    folder, title = found
+    written = stamp(folder)
+    facts = known(folder, written, title)
+    if facts.problem:
+        raise CheckpointError(facts.problem)
+
+    def open_now() -> Loaded:
+        return load(folder, name=title, device=device, limit=min(store.budget, int(free() * SHARE)))
+
+    return store.get((folder, written, device), facts.memory, open_now)
+
+
+@lru_cache(maxsize=256)
+def _health(model: str, device: str, folder: Path, stamp: int) -> str:
+    return remark(scan(loaded(model, device)))
 
 
 @lru_cache(maxsize=32)
-def _wired(folder: Path, stamp: int, device: str, masks: str, position: str, kernel: str, scale: str) -> Transformer:
-    return variant(
-        _loaded(folder, stamp, device).model,
-        position=position or None,
-        kernel=kernel or None,
-        masks=parse(masks) if masks else None,
-        scale={"on": True, "off": False}.get(scale),
-    )
+def _picture(question: Question, length: int, stack: str, folder: Path, stamp: int) -> Waves:
+    return waves(wired(question), length, stack)

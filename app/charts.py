@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from model.shapes import Float
 
 CIVIDIS = "Cividis"
+DIVERGING = "PuOr_r"  # purple below zero, white at zero, orange above
 BEAM, SHADE = "#e0951f", "#8d97a8"
 # Told apart with every kind of colour vision (Okabe and Ito 2008), the order changed to begin with our own two.
 LINES = ("#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100")
@@ -28,27 +29,32 @@ def plain(text: str) -> str:
     return shown or "∅"
 
 
-def numbered(pieces: Sequence[str]) -> list[str]:
-    """Tick labels of tokens: the position keeps equal ones apart."""
-    return [f"{place} {plain(piece)}" for place, piece in enumerate(pieces)]
+def numbered(pieces: Sequence[str], places: Sequence[int] | None = None) -> list[str]:
+    """Tick labels of tokens: the position in the text (by default the place in the list) keeps equal ones apart."""
+    return [f"{place} {plain(piece)}" for place, piece in zip(places or range(len(pieces)), pieces, strict=True)]
 
 
 def attention(
     numbers: Float[np.ndarray, "query key"],
-    allowed: np.ndarray,
     queries: Sequence[str],
     keys: Sequence[str],
     name: str,
+    *,
+    limits: tuple[float, float] = (0.0, 1.0),
+    signed: bool = False,
+    rooted: bool = True,
 ) -> go.Figure:
-    """One head, queries downwards and keys to the right; forbidden cells are empty."""
-    weights = name == "weight"
+    """A picture of heads, queries downwards and keys to the right; cells without a number are empty.
+
+    `queries` and `keys` are labels from `numbered`.
+    """
     heatmap = go.Heatmap(
-        z=np.where(allowed, numbers, np.nan).astype(np.float32),
-        x=numbered(keys),
-        y=numbered(queries),
-        colorscale=_rooted() if weights else CIVIDIS,
-        zmin=0 if weights else None,
-        zmax=1 if weights else None,
+        z=numbers.astype(np.float32),
+        x=list(keys),
+        y=list(queries),
+        colorscale=DIVERGING if signed else _rooted() if rooted else CIVIDIS,
+        zmin=limits[0],
+        zmax=limits[1],
         xgap=1 if len(keys) <= 40 else 0,
         ygap=1 if len(queries) <= 40 else 0,
         colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": name, "side": "right"}},
@@ -85,7 +91,7 @@ def surface(
     reach = float(np.abs(values).max()) or 1.0
     heatmap = go.Heatmap(
         z=values.astype(np.float32),
-        colorscale="RdBu" if diverging else CIVIDIS,
+        colorscale=DIVERGING if diverging else CIVIDIS,
         zmin=-reach if diverging else None,
         zmax=reach if diverging else None,
         colorbar={"thickness": 10, "outlinewidth": 0},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
 from app.session import change
-from app.state import TRAINED, State
+from app.state import AFRESH, TRAINED, State
 from model.checkpoint import Entry
 from model.config import Config
 from model.kernels import KERNELS
@@ -32,17 +32,29 @@ POSITION_NAMES = {
 KERNEL_NAMES = {"softmax": "Softmax", "hard": "Hard (argmax)", "linear": "Linear (elu + 1)"}
 WIDTH = 4  # tokens, of a window that somebody has just chosen
 MATRIX = "100/110/111"
+LEAVING = "_leaving"
 
 
-def model(state: State, entries: Sequence[Entry]) -> None:
-    """Which model; another one starts without the edits made to this one."""
+def model(state: State, entries: Sequence[Entry], titles: Mapping[str, str]) -> None:
+    """Which model; another one starts without the edits made to this one. `titles` of those whose name is no title."""
     names = [entry.name for entry in entries]
 
     def take() -> None:
-        change(model=st.session_state.model, edits=(), masked=(), attention="", query=-1)
+        change(model=st.session_state.model, **AFRESH)
 
     st.session_state.model = state.model if state.model in names else names[0]
-    st.selectbox("Model", names, key="model", on_change=take)
+    st.selectbox("Model", names, key="model", on_change=take, format_func=lambda name: titles.get(name, name))
+
+
+def choose(name: str) -> None:
+    """Go to a model as it was trained, and see its heads."""
+    change(model=name, masks=TRAINED, position=TRAINED, kernel=TRAINED, scale=TRAINED, **AFRESH)
+    st.session_state[LEAVING] = True
+
+
+def leaving() -> bool:
+    """Whether somebody has just chosen a model elsewhere than on the page that shows it; asked once in a run."""
+    return bool(st.session_state.pop(LEAVING, False))
 
 
 def wiring(state: State, trained: Config) -> None:
@@ -59,6 +71,16 @@ def device(state: State, devices: Sequence[str]) -> None:
     """Where to compute."""
     st.session_state.device = state.device if state.device in devices else devices[0]
     st.selectbox("Device", devices, key="device", on_change=_taking("device"))
+
+
+def presenter(state: State) -> None:
+    """Large type and fewer controls."""
+
+    def take() -> None:
+        change(presenter="1" if st.session_state.presenter else "")
+
+    st.session_state.presenter = state.presenter == "1"
+    st.toggle("Presenter mode", key="presenter", on_change=take, help="Large type for a projector. On Explore also: p")
 
 
 def _taking(field: str) -> Callable[[], None]:

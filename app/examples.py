@@ -37,7 +37,9 @@ TRANSLATED = (
 
 
 def examples(config: Config) -> tuple[Example, ...]:
-    """What suits a model; the first one is on the page when nobody has typed yet."""
+    """What suits a model; the first one is on the page when nobody has typed yet. Pictures need no sentence."""
+    if config.picture.channels:
+        return (Example(""),)
     if config.has_cross:
         return TRANSLATED
     return MASKED if config.top == "masked-language" else NEXT

@@ -10,12 +10,16 @@ import threading
 import webbrowser
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
+
+from app.settings import UPLOAD_LIMIT, Settings, settings
 
 SCRIPT = Path(__file__).parent / "script" / "headlight.py"
 MODELS = "HEADLIGHT_MODELS"
 PORT = 8501
+LARGEST = 1_000_000  # MB of anything
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem:
         print(f"headlight: {problem}", file=sys.stderr)
         return 2
+    os.environ.update(_settings(options).to_environment())
     return _serve(options.host, options.port, options.browser)
 
 
@@ -51,6 +56,28 @@ def _parser(asked_help: Collection[str]) -> argparse.ArgumentParser:
     parser.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
     parser.add_argument(
         "--models", action="append", default=[], metavar="DIR", help=f"a folder of models, repeatable; also ${MODELS}"
+    )
+    parser.add_argument(
+        "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
+    )
+    parser.add_argument(
+        "--hub-cache",
+        action=argparse.BooleanOptionalAction,
+        help="offer what lies in the Hugging Face cache (default: unless the server is shared)",
+    )
+    parser.add_argument(
+        "--upload-limit",
+        type=_megabytes,
+        default=UPLOAD_LIMIT,
+        metavar="MB",
+        help=f"largest upload; 0 for none (default: {UPLOAD_LIMIT})",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        default=0,
+        metavar="MB",
+        help="what all open models may take together (default: a share of what is free)",
     )
     parser.add_argument("--version", action="version", version=f"headlight {_version()}")
     return parser
@@ -68,11 +95,29 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _megabytes(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {LARGEST:,}")
+    return int(text)
+
+
 def _version() -> str:
     try:
         return version("attention-headlight")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    shared = options.shared or not _is_this_machine(options.host)
+    cache = not shared if options.hub_cache is None else options.hub_cache
+    return Settings(shared, cache, options.upload_limit, options.memory_limit)
+
+
+def _is_this_machine(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
+    return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
 
 
 def _folders(folders: Sequence[str]) -> str:
@@ -103,17 +148,27 @@ def _busy(host: str, port: int) -> str:
 def _serve(host: str, port: int, browser: bool) -> int:
     """Serve the page until somebody stops it."""
     import streamlit as st
+    from starlette.middleware import Middleware
 
     from app.routes import routes
+    from app.serving import Gate, apologise, lifespan
+    from app.visitor import Visitors
 
     address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::') else host}:{port}"
     print(f"Headlight is at {address} - stop it with Ctrl+C", flush=True)
     if browser:
         threading.Thread(target=_open_when_up, args=(host, port, address), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
-    config = {"server.address": host, "server.port": port, "logger.hideWelcomeMessage": True}
+    config = {
+        "server.address": host,
+        "server.port": port,
+        "server.maxUploadSize": max(1, settings().upload_limit),
+        "logger.hideWelcomeMessage": True,
+    }
+    around = [Middleware(Visitors), Middleware(Gate)]
     try:
-        st.App(SCRIPT, routes=routes()).run(config=config)
+        app = st.App(SCRIPT, routes=routes(), middleware=around, lifespan=lifespan, on_script_error=apologise)
+        app.run(config=config)
     except KeyboardInterrupt:
         print()
     return 0

@@ -12,7 +12,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from contextvars import copy_context
 from time import perf_counter
 from typing import Any
 
@@ -21,11 +21,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from app import takeaway
 from app.answers import answer
 from app.cached import value
+from app.compare import compare_work
+from app.generate import generate_work
+from app.layers import ablation_work, contributions_work, depths_work, flow_work, stream_work, surprise_work
 from app.packing import pack
-from app.state import Question
+from app.photos import ROUTES
+from app.pictures import metrics_work, points_work, thumbs_work, view_work
+from app.questions import question_of, whole
+from app.steps import code_work, steps_work
 from model.errors import EditError, HeadlightError, TextError
+from model.registry import Registry
 
 LARGEST_BODY = 2 << 20
 SITES = ("weights", "scores")
@@ -54,7 +62,7 @@ class Desk:
         """One request: read it, work in a thread, answer; every failure becomes a sentence."""
         try:
             body = await _read(request)
-            visitor, number = str(body.get("visitor", "")), _whole(body.get("number", 0))
+            visitor, number = str(body.get("visitor", "")), whole(body.get("number", 0))
             if visitor:
                 self.enter(visitor, number)
 
@@ -63,7 +71,8 @@ class Desk:
                     return pack({"superseded": True})
                 return work(body)
 
-            packed = await asyncio.get_running_loop().run_in_executor(self.pool, job)
+            # With the request's context, which knows the visitor: without it nobody's uploads are found.
+            packed = await asyncio.get_running_loop().run_in_executor(self.pool, copy_context().run, job)
             return _response(packed)
         except HeadlightError as error:
             return _response(pack({"error": str(error)}))
@@ -75,31 +84,28 @@ class Desk:
 
 
 def routes() -> list[Route]:
-    """The routes of one server, with a desk of its own."""
+    """The routes of one server: `/api/NAME` for each name in WORKS, with a desk of its own, and pictures as files."""
     desk = Desk()
 
-    async def ask_trace(request: Request) -> Response:
-        return await desk.answer(request, trace_work)
+    def route(name: str) -> Route:
+        async def ask(request: Request) -> Response:
+            return await desk.answer(request, WORKS[name])
 
-    async def ask_values(request: Request) -> Response:
-        return await desk.answer(request, values_work)
+        return Route(f"/api/{name}", ask, methods=["POST"])
 
-    return [
-        Route("/api/trace", ask_trace, methods=["POST"]),
-        Route("/api/values", ask_values, methods=["POST"]),
-    ]
+    return [*(route(name) for name in WORKS), *ROUTES]
 
 
 def trace_work(body: dict[str, Any]) -> bytes:
     """All heads as bytes, tokens and predictions; see `app.answers.answer`."""
     start = perf_counter()
-    meta, numbers = answer(question_of(body), _whole(body.get("query", -1)))
+    meta, numbers = answer(question_of(body), whole(body.get("query", -1)))
     return pack({**meta, "milliseconds": (perf_counter() - start) * 1_000}, numbers)
 
 
 def values_work(body: dict[str, Any]) -> bytes:
     """The exact float32 numbers of one head at one attention site, [query key], row after row."""
-    path, head = str(body.get("path", "")), _whole(body.get("head", 0))
+    path, head = str(body.get("path", "")), whole(body.get("head", 0))
     if path.rpartition(".")[2] not in SITES:
         raise EditError(f"{path!r} cannot be asked for; possible are {', '.join(SITES)} of an attention.")
     array = value(question_of(body), path)
@@ -109,23 +115,28 @@ def values_work(body: dict[str, Any]) -> bytes:
     return pack({"rows": numbers.shape[0], "columns": numbers.shape[1]}, numbers.tobytes())
 
 
-def question_of(body: dict[str, Any]) -> Question:
-    """The question in a request. Raises TextError for a field that is missing or of another kind."""
-    choices: dict[str, Any] = {}
-    for field in fields(Question):
-        if field.name not in body:
-            continue
-        given = body[field.name]
-        kind = {"edits": str, "masked": int}.get(field.name)
-        if kind is None and isinstance(given, str):
-            choices[field.name] = given
-        elif kind and isinstance(given, list) and all(type(item) is kind for item in given):
-            choices[field.name] = tuple(given)
-        else:
-            raise TextError(f"The question's {field.name!r} is not of the right kind.")
-    if not {"model", "text"} <= choices.keys():
-        raise TextError("A question needs a model and a text.")
-    return Question(**choices)
+WORKS: Registry[Work] = Registry(
+    "route",
+    {
+        "trace": trace_work,
+        "values": values_work,
+        "view": view_work,
+        "thumbs": thumbs_work,
+        "points": points_work,
+        "metrics": metrics_work,
+        "generate": generate_work,
+        "compare": compare_work,
+        "steps": steps_work,
+        "code": code_work,
+        "depths": depths_work,
+        "stream": stream_work,
+        "contributions": contributions_work,
+        "surprise": surprise_work,
+        "flow": flow_work,
+        "ablation": ablation_work,
+        **takeaway.WORKS,
+    },
+)
 
 
 async def _read(request: Request) -> dict[str, Any]:
@@ -144,10 +155,6 @@ async def _read(request: Request) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise TextError("The question is no JSON object.")
     return read
-
-
-def _whole(number: Any) -> int:
-    return number if type(number) is int else 0
 
 
 def _response(packed: bytes) -> Response:

@@ -50,10 +50,13 @@ def heard() -> bool:
 
 def listen(opening: str, opening_source: str) -> None:
     """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
-    reported: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in settled().items()
-    }
     st.session_state[HEARD] = True
+    take(settled(), opening, opening_source)
+
+
+def take(reported: dict[str, Any], opening: str, opening_source: str) -> None:
+    """Take over what a component reported; an opening sentence that nobody touched stays unsaid."""
+    reported = {name: tuple(value) if isinstance(value, list) else value for name, value in reported.items()}
     st.session_state[SERIAL] = int(reported.pop("serial", 0))
     last: State = st.session_state[STATE]
     for name, unsaid in (("text", opening), ("source", opening_source)):

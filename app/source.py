@@ -15,6 +15,7 @@ from model.kernels import KERNELS
 from model.masks import MASKS
 from model.positions import POSITIONS
 from model.trace import SITES
+from model.transformer import Patches
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ def parts(config: Config) -> tuple[Part, ...]:
         Part(f"Kernel: {config.kernel}", SITES["scores"].formula, code(kind)),
         Part(f"Positions: {config.position}", "", code(position)),
     ]
+    if config.picture.channels:
+        found.append(Part("Patches", "", code(Patches)))
     for mask in config.masks:
         name = mask.partition(":")[0]
         found.append(Part(f"Mask: {name}", SITES["mask"].formula, code(MASKS[name])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
@@ -9,23 +10,35 @@ from typing import Any
 from model.config import Config
 
 LONGEST_ADDRESS = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
+OWN = "own-"  # begins the names of pictures that visitors brought
 TRAINED = ""  # the value of a part that is left as the model was trained
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-VIEWS = ("weights", "scores")
-PICTURES = ("map", "lines")
+ROOMS = ("heads", "steps", "layers")
+PANELS = ("lens", "parts", "flow", "ablation")
+VIEWS = ("weights", "scores", "masked", "moved", "rollout", "gradient", "head", "trained", "text")
+PICTURES = ("", "map", "lines", "text", "table", "points", "photo")  # the empty one is what is usual for a model
+UNITS = ("tokens", "words")
+HIDES = ("", "special", "first", "special+first")
+RESTS = ("as-is", "renormalised")
+PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
+RULES = ("mean", "largest")
+SIZES = ("panel", "large")
+FLAGS = ("", "1")
 
 
 @dataclass(frozen=True)
 class Question:
     """The part of State that decides what the model computes; two equal ones have the same answer.
 
-    `masks`, `position`, `kernel` and `scale` are empty where the model stays as it was trained.
+    `image` is the picture that a model of pictures reads in place of the text, by its name in the gallery (empty: the
+    first). `masks`, `position`, `kernel` and `scale` are empty where the model stays as it was trained.
     """
 
     model: str
     text: str
     source: str = ""
+    image: str = ""
     masks: str = TRAINED
     position: str = TRAINED
     kernel: str = TRAINED
@@ -49,30 +62,60 @@ class Question:
 class State:
     """What is on the screen. `text` is None until somebody typed; `query` -1 means the last token.
 
-    `attention` names a stack and a kind ("decoder.self"); empty means the model's first.
+    `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `heads` are the collected ones
+    ("2.3" is head 3 of layer 2), empty where only the chosen one is looked at; `sort` is "layer" or a metric of heads.
+    `view` is what is shown: `versus` names the head and `other` the text of a difference, `target` the token (-1: the
+    likeliest) of a gradient. `mass` is the share of each row, in percent, that its largest weights must make.
+    `window` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
+    `step` and `key` (-1: the one looked at most) are what the room of steps shows, `panel` what that of layers does.
     """
 
     model: str = ""
     text: str | None = None
     source: str | None = None
+    image: str = ""
     masks: str = TRAINED
     position: str = TRAINED
     kernel: str = TRAINED
     scale: str = TRAINED
     device: str = "auto"
+    room: str = "heads"
     attention: str = ""
     layer: int = 0
     head: int = 0
+    heads: tuple[str, ...] = ()
+    sort: str = "layer"
     view: str = "weights"
-    picture: str = "map"
+    versus: str = ""
+    other: str = ""
+    rule: str = "mean"
+    unit: str = "tokens"
+    mass: int = 100
+    hide: str = ""
+    rest: str = "as-is"
+    pair: str = ""
+    window: str = ""
+    picture: str = ""
+    size: str = "panel"
     query: int = -1
+    locked: tuple[int, ...] = ()
+    target: int = -1
+    step: str = ""
+    key: int = -1
+    panel: str = "lens"
     edits: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked: tuple[int, ...] = ()
+    draw: str = ""  # of Generate; how these three are written, app.links knows
+    written: str = ""
+    beside: str = ""  # of Compare
+    presenter: str = ""  # "1": large type and fewer controls, for a projector
+    bare: str = ""  # "1": nothing but the page's own component, for a frame within another page
 
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long to stand in an address."""
-        return len(self.text or "") + len(self.source or "") > LONGEST_ADDRESS
+        return len(self.text or "") + len(self.source or "") + len(self.other) > LONGEST_ADDRESS
 
     def change(self, **choices: Any) -> State:
         """The same state with other choices; what does not fit a field is left as it was."""
@@ -86,7 +129,9 @@ class State:
             "kernel": trained.kernel,
             "scale": "on" if trained.scale else "off",
         }
-        return self.change(**{name: TRAINED for name, part in own.items() if getattr(self, name) == part})
+        chosen = {name: TRAINED for name, part in own.items() if getattr(self, name) == part}
+        # The last patch of a picture says nothing more than any other; the class token sums it up.
+        return self.change(**chosen, query=0 if trained.picture.channels and self.query < 0 else self.query)
 
     def question(self, text: str, source: str = "") -> Question:
         """What the model is asked, with the opening sentences where nobody typed yet."""
@@ -100,7 +145,9 @@ class State:
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters: only what differs from the defaults, and no text that is too long for an address."""
-        left_out = {"text", "source"} if self.too_long else set()
+        left_out = {"text", "source", "other"} if self.too_long else set()
+        left_out |= {"image"} if self.image.startswith(OWN) else set()  # private, and gone after a while
+        left_out |= {name for name in ("written", "beside") if len(getattr(self, name)) > LONGEST_ADDRESS}
         return {
             field.name: _written(getattr(self, field.name))
             for field in fields(self)
@@ -115,7 +162,26 @@ class State:
 
 
 _DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(State) if field.default is not MISSING}
-_KNOWN = {"device": DEVICES, "view": VIEWS, "picture": PICTURES}
+_OF_ONE_MODEL = ("edits", "paused", "masked", "attention", "heads", "versus", "locked", "query", "target", "key")
+AFRESH: Mapping[str, Any] = {name: _DEFAULTS[name] for name in _OF_ONE_MODEL}  # what another model starts with
+_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "device": DEVICES,
+    "room": ROOMS,
+    "panel": PANELS,
+    "view": VIEWS,
+    "picture": PICTURES,
+    "unit": UNITS,
+    "hide": HIDES,
+    "rest": RESTS,
+    "pair": PAIRS,
+    "rule": RULES,
+    "size": SIZES,
+    "presenter": FLAGS,
+    "bare": FLAGS,
+}
+_SMALLEST = {"query": -1, "target": -1, "key": -1, "mass": 1}  # of whole numbers; 0 for all others
+_LARGEST = {"mass": 100}
+_PLACES = ("masked", "locked")  # tuples of positions in the text
 
 
 def _written(value: Any) -> str:
@@ -129,7 +195,7 @@ def _read(name: str, text: str) -> Any:
     default = _DEFAULTS[name]
     parts = [part for part in text.split(";") if part]
     try:
-        if name == "masked":
+        if name in _PLACES:
             return tuple(sorted({int(part) for part in parts}))
         return tuple(parts) if isinstance(default, tuple) else int(text) if isinstance(default, int) else text
     except ValueError:
@@ -142,10 +208,14 @@ def _fits(name: str, value: Any) -> bool:
         return value in _KNOWN[name]
     if name in ("text", "source"):
         return value is None or isinstance(value, str)
-    if name == "edits":
-        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
-    if name == "masked":
+    if name in _PLACES:
         return isinstance(value, tuple) and all(isinstance(item, int) and item >= 0 for item in value)
-    if name in ("layer", "head", "query"):
-        return isinstance(value, int) and not isinstance(value, bool) and value >= (-1 if name == "query" else 0)
-    return name in _DEFAULTS and isinstance(value, str)
+    if name not in _DEFAULTS:
+        return False
+    default = _DEFAULTS[name]
+    if isinstance(default, tuple):
+        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+    if isinstance(default, int):
+        smallest, largest = _SMALLEST.get(name, 0), _LARGEST.get(name, math.inf)
+        return isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
+    return isinstance(value, str)

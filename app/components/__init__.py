@@ -9,9 +9,23 @@ from typing import Any
 
 import streamlit as st
 
+from model.show import HEADS, LOOKS, PANELS, panel, read
+
 FOLDER = Path(__file__).parent / "instrument"
-# Plain scripts that share one module's scope; the last one exports the component.
-SCRIPTS = ("palette", "backend", "tokens", "grid", "head", "lines", "predictions", "instrument")
+# Each with an HTML file of its name; the table of the same name in rooms.js draws them.
+ROOMS = ("heads", "steps", "layers")
+# Plain scripts that share one module's scope; the last one exports the component. HEADS are a notebook's as well.
+SCRIPTS = (
+    *HEADS,
+    "backend",
+    "gallery",
+    *("wording", "making", "changing", "edits"),
+    *("steps", "lens", "contributions", "flow", "ablate", "layers", "rooms"),
+    *("figure", "print", "takeaway", "presenter"),
+    "instrument",
+)
+STYLES = (*LOOKS, "gallery", "rooms", "edits", "takeaway", "presenter")
+TAKEAWAY = "<!-- what can be taken away -->"  # where instrument.html has it
 KEY = "instrument"
 
 
@@ -19,10 +33,21 @@ KEY = "instrument"
 def _instrument() -> Callable[..., Any]:
     return st.components.v2.component(
         "headlight_instrument",
-        html=(FOLDER / "instrument.html").read_text(encoding="utf-8"),
-        css=(FOLDER / "instrument.css").read_text(encoding="utf-8"),
-        js="\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS),
+        html=_html(),
+        css="\n".join(_read(f"{name}.css") for name in STYLES),
+        js="\n".join(_read(f"{name}.js") for name in SCRIPTS),
     )
+
+
+def _html() -> str:
+    whole = _read("instrument.html").replace(TAKEAWAY, _read("takeaway.html"))
+    return whole.replace(PANELS, "".join(panel(room, _read(f"{room}.html")) for room in ROOMS))
+
+
+def _read(name: str) -> str:
+    """A file of the instrument's own, or of those that it shares."""
+    own = FOLDER / name
+    return own.read_text(encoding="utf-8") if own.exists() else read(name)
 
 
 def instrument(data: Mapping[str, Any], on_settled: Callable[[], None]) -> None:

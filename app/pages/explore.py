@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from functools import partial
 from time import sleep
@@ -11,37 +12,49 @@ import numpy as np
 import streamlit as st
 
 from app import charts
-from app.answers import Grid, Prediction, changed, grids, predictions
-from app.cached import trace, value
+from app.answers import Prediction, changed, predictions
+from app.cached import trace
 from app.components import instrument
-from app.examples import examples
+from app.gallery import names
+from app.openings import openings
+from app.quantities import KINDS
+from app.regions import picture
 from app.session import heard, listen, serial
 from app.source import parts
 from app.state import LONGEST_ADDRESS, Question, State
+from app.views import SHOWN, chosen_grid, chosen_heads
 from model.checkpoint import Entry
 from model.errors import HeadlightError
-from model.trace import Trace
+from model.grids import grids
+from model.habits import metrics_of
+from model.trace import SITES, Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 HEAD_START = 0.12
+SETTINGS = ("model", "masks", "position", "kernel", "scale", "device")  # of the sidebar; all else is the instrument's
+MARKUP = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 TOOLS = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 
 def show(state: State, entry: Entry) -> None:
     """The page."""
-    opening = examples(entry.config)[0]
+    opening = openings(entry, state.device)[0]
     question = state.question(opening.text, opening.source)
     instrument(_data(state, entry, question), partial(listen, opening.text, opening.source))
+    if state.bare:
+        return
     if not heard():
         sleep(HEAD_START)
     if state.too_long:
         st.info(
-            f"This text is longer than {LONGEST_ADDRESS:,} characters, too long for an address: "
-            "a copied link carries everything but the text.",
+            f"This text is longer than {LONGEST_ADDRESS:,} characters, too long for an address: a copied link carries "
+            "everything but the text, and reloading loses it. Save state, in the menu Take away, keeps all in a file.",
             icon=":material/link_off:",
         )
+    if state.presenter:
+        return
     try:
         traced = trace(question)
         _numbers(state, question, traced)
@@ -52,44 +65,68 @@ def show(state: State, entry: Entry) -> None:
 
 def _data(state: State, entry: Entry, question: Question) -> dict[str, Any]:
     """What the instrument needs to know from Streamlit."""
-    mine, asked = asdict(state), asdict(question)
-    chosen = ("attention", "layer", "head", "view", "picture", "query", "edits", "masked")
-    choice = {name: mine[name] for name in chosen} | {"text": question.text, "source": question.source}
-    settings = {name: asked[name] for name in ("model", "masks", "position", "kernel", "scale", "device")}
+    settings = {name: getattr(question, name) for name in SETTINGS}
+    choice = {name: item for name, item in asdict(state).items() if name not in SETTINGS}
+    choice |= {"text": question.text, "source": question.source}
     base = st.get_option("server.baseUrlPath").strip("/")
     return {
         "api": f"/{base}/api" if base else "/api",
         "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
         "settings": settings,
-        "examples": [asdict(example) for example in examples(entry.config)],
+        "examples": [asdict(example) for example in openings(entry, state.device)],
         "sourced": entry.config.has_cross,
+        "pictures": list(names()) if entry.config.picture.channels else None,
+        "kinds": [
+            {"name": name, "title": kind.title, "about": kind.about, "scale": kind.scale, "additive": kind.additive}
+            for name, kind in KINDS.items()
+        ],
+        "metrics": [
+            {"name": name, "short": metric.name, "title": metric.title, "unit": metric.unit}
+            for name, metric in metrics_of(bool(entry.config.picture.channels)).items()
+        ],
+        "sites": {name: {"axes": site.axes, "title": site.title} for name, site in SITES.items()},
         "serial": serial(),
     }
 
 
 def _numbers(state: State, question: Question, traced: Trace) -> None:
-    """The chosen head and the predictions once more as charts, with exact numbers."""
-    known = grids(traced.config)
+    """The chosen heads and the predictions once more as charts, with exact numbers."""
     said = predictions(question, state.query)
     left, right = st.columns([3, 2], gap="large")
-    if known:
+    if grids(traced.config):
         with left:
-            _head(state, question, traced, next((grid for grid in known if grid.name == state.attention), known[0]))
+            _head(state, question)
     if said:
         with right:
             _bars(said, changed(question))
 
 
-def _head(state: State, question: Question, traced: Trace, grid: Grid) -> None:
-    layer, head = min(state.layer, grid.layers - 1), min(state.head, grid.heads - 1)
-    path = f"{grid.stack}.{layer}.{grid.kind}"
-    numbers = value(question, f"{path}.{state.view}")[head]
-    allowed = np.broadcast_to(traced[f"{path}.mask"] > 0, traced[f"{path}.weights"].shape)[head]
-    pieces = {"text": traced.text.pieces, "source": traced.source.pieces if traced.source else ()}
-    st.subheader(f"Layer {layer}, head {head} in numbers")
-    name = "weight" if state.view == "weights" else "score"
-    figure = charts.attention(numbers, allowed, pieces[grid.queries], pieces[grid.keys], name)
+def _head(state: State, question: Question) -> None:
+    try:
+        made = picture(question, state)
+    except HeadlightError:
+        return  # as above
+    st.subheader(f"{_titled(state, question)} in numbers")
+    queries, keys = (
+        charts.numbered(axis.names, [tokens[0] for tokens in axis.tokens]) for axis in (made.rows, made.columns)
+    )
+    figure = charts.attention(
+        np.where(made.states == SHOWN, made.numbers, np.nan),
+        queries,
+        keys,
+        made.kind.title.lower(),
+        limits=made.limits,
+        signed=made.kind.signed,
+        rooted=made.kind.scale != "linear",
+    )
     st.plotly_chart(figure, key="head_chart", config=TOOLS)
+    if made.said[1:] or state.view != "weights":
+        st.caption(MARKUP.sub(r"\\\g<0>", " · ".join(made.said)))
+
+
+def _titled(state: State, question: Question) -> str:
+    heads = chosen_heads(state, chosen_grid(question, state))
+    return f"Layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads"
 
 
 def _bars(said: tuple[Prediction, ...], differs: bool) -> None:

@@ -1,12 +1,5 @@
 // What the instrument asks the server itself, past Streamlit: one packed answer per question.
 
-/** An answer is a length, that much JSON, and raw numbers that begin at the next multiple of four. */
-function unpack(buffer) {
-  const length = new DataView(buffer).getUint32(0, true);
-  const meta = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  return { meta, start: Math.ceil((4 + length) / 4) * 4, buffer };
-}
-
 async function post(self, route, body, signal) {
   const answer = await fetch(`${self.api}/${route}`, {
     method: "POST",
@@ -22,8 +15,8 @@ async function post(self, route, body, signal) {
 
 /** The question that the numbers on the screen answer: what was typed, and how the model is wired. */
 function question(self) {
-  const { text, source, edits, masked, query } = self.choice;
-  return { ...self.settings, text, source, edits, masked, query };
+  const { text, source, image, edits, masked, query } = self.choice;
+  return { ...self.settings, text, source, image, edits, masked, query };
 }
 
 /** Asks for everything that depends on the model; the newest question wins. */
@@ -38,7 +31,7 @@ async function ask(self) {
     if (number !== self.number || meta.superseded) return;
     self.answered = number;
     if (meta.error) return showProblem(self, meta.error);
-    self.answer = { ...meta, bytes: new Uint8Array(buffer, start), exact: new Map() };
+    self.answer = { ...meta, bytes: new Uint8Array(buffer, start), details: new Map() };
     showAnswer(self);
   } catch (error) {
     if (error.name === "AbortError" || number !== self.number) return;
@@ -50,28 +43,36 @@ async function ask(self) {
   }
 }
 
-/** Fetches the exact numbers of the chosen head once, and repaints when they are here. */
-async function fetchExact(self) {
-  const answer = self.answer;
-  const { layer, head, view } = self.choice;
-  const grid = currentGrid(self);
-  if (!answer || !grid) return;
-  const path = `${grid.stack}.${layer}.${grid.kind}.${view}`;
-  const key = `${path}[${head}]`;
-  if (answer.exact.has(key)) return;
-  answer.exact.set(key, null);
-  try {
-    const { meta, start, buffer } = await post(self, "values", { ...answer.question, path, head });
-    if (meta.error) return answer.exact.delete(key);
-    answer.exact.set(key, { numbers: new Float32Array(buffer, start), rows: meta.rows, columns: meta.columns });
-    if (answer === self.answer) paintHead(self);
-  } catch {
-    answer.exact.delete(key);
+const REMEMBERED = 48; // answers to questions about one text
+
+/**
+ * What a route says about the question on the screen: { meta, numbers }, or null until it is here; the open room is
+ * drawn again when it comes. It is asked after `wait` milliseconds, and not at all if by then nobody wants it any more.
+ */
+function wanted(self, route, details, wait = 0) {
+  const { answer } = self;
+  const key = `${route} ${JSON.stringify(details)}`;
+  const known = answer.details.get(key);
+  if (known) {
+    known.serial = self.serial;
+    return known.found;
   }
+  const entry = { found: null, serial: self.serial };
+  answer.details.set(key, entry);
+  if (answer.details.size > REMEMBERED) answer.details.delete(answer.details.keys().next().value);
+  setTimeout(() => fetchDetails(self, answer, route, details, key), wait);
+  return null;
 }
 
-function exactNumbers(self) {
-  const { layer, head, view } = self.choice;
-  const grid = currentGrid(self);
-  return self.answer.exact.get(`${grid.stack}.${layer}.${grid.kind}.${view}[${head}]`) || null;
+async function fetchDetails(self, answer, route, details, key) {
+  const entry = answer.details.get(key);
+  if (!entry || answer !== self.answer) return;
+  if (entry.serial !== self.serial) return answer.details.delete(key);
+  try {
+    const { meta, start, buffer } = await post(self, route, { ...answer.question, ...details });
+    entry.found = { meta, numbers: meta.error ? new Float32Array() : floats(buffer, start) };
+    if (answer === self.answer) drawRoom(self);
+  } catch {
+    answer.details.delete(key); // asked again with the next change
+  }
 }

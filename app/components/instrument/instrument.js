@@ -9,12 +9,17 @@ export default function (component) {
   self.tell = setStateValue;
   self.api = data.api;
   self.examples = data.examples;
+  self.kinds = data.kinds;
+  self.metrics = data.metrics;
+  self.pictures = data.pictures;
+  self.sites = data.sites;
   self.parts.sourceBox.hidden = !data.sourced;
   self.parts.caption.textContent = data.sourced ? "Target: what the decoder has written so far" : "Sentence";
   const before = JSON.stringify(self.settings);
   self.settings = data.settings;
   const adopted = adopt(self, data);
   drawExamples(self);
+  drawGallery(self);
   if (adopted || before !== JSON.stringify(self.settings)) ask(self);
   else if (self.problem) showProblem(self, self.problem); // the answer on the screen is an older one
   else if (self.answer) showAnswer(self); // the theme may have changed
@@ -26,27 +31,36 @@ function mount(place, data) {
   const named = (name) => place.querySelector(`[data-testid="${name}"]`);
   const parts = {
     root: find(".instrument"), caption: find('[for="sentence"]'), text: find("#sentence"), source: find("#source"), sourceBox: find(".source"),
-    status: named("status"), examples: named("examples"), problem: named("problem"), notes: named("notes"),
-    answer: find(".answer"), tokens: named("tokens"), sourceTokens: named("source-tokens"), kinds: named("kinds"),
-    grid: named("grid"), title: named("head-title"), off: named("head-switch"), picture: named("picture"),
-    view: named("view"), stage: named("stage"), canvas: named("head-canvas"), reading: named("reading"),
-    predictions: named("predictions"), edits: named("edits"),
+    status: named("status"), examples: named("examples"), problem: named("problem"), notes: named("notes"), answer: find(".answer"),
+    board: find(".board"), tabs: named("tabs"), edits: named("edits"), changes: named("changes"), latest: named("latest"),
+    undo: named("undo"), redo: named("redo"), ...headParts(named),
+    gallery: named("gallery"), bring: named("bring"),
   };
-  const self = { parts, choice: null, settings: null, answer: null, hovered: null, number: 0, serial: 0 };
+  const rooms = Object.fromEntries(Object.keys(ROOMS).map((name) => [name, named(`room-${name}`)]));
+  const self = { parts, rooms, drawn: {}, choice: null, settings: null, answer: null, hovered: null, number: 0, serial: 0, own: [] };
   self.visitor = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join("");
   MOUNTED.set(place, self);
   listen(self);
-  self.observer = new ResizeObserver(() => paintHead(self));
-  self.observer.observe(parts.stage);
-  paintScale(find(".scale"));
+  listenToEdits(self);
+  self.endings = [self.leave, listenToTakeaway(self, named), listenToPresenter(self, named)];
+  self.observer = new ResizeObserver(() => fitBoard(self));
+  self.observer.observe(parts.board);
   return self;
+}
+
+/** Pictures follow the width that they have; their height is their own affair. */
+function fitBoard(self) {
+  const width = self.parts.board.clientWidth;
+  if (width === self.width) return;
+  self.width = width;
+  drawRoom(self);
 }
 
 function unmount(self, place) {
   self.asking?.abort();
   clearTimeout(self.settling);
-  clearTimeout(self.fetching);
   self.observer.disconnect();
+  for (const end of self.endings) end();
   MOUNTED.delete(place);
 }
 
@@ -60,6 +74,9 @@ function adopt(self, data) {
   if (ahead || sameChoice(data.choice, self.agreed)) return false;
   self.agreed = data.choice;
   self.choice = { ...data.choice };
+  forgetEdits(self);
+  self.focus = null;
+  drawPresenter(self);
   if (!self.serial) self.serial = data.serial;
   for (const [box, text] of [[self.parts.text, self.choice.text], [self.parts.source, self.choice.source]]) {
     if (box.value !== text) box.value = text;
@@ -72,9 +89,11 @@ function adopt(self, data) {
 function change(self, patch) {
   const before = self.choice;
   self.choice = { ...before, ...patch };
+  noteEdits(self, before, patch);
+  drawPresenter(self);
   self.serial++;
   self.hovered = null;
-  const asks = ["text", "source", "edits", "masked"].some((name) => name in patch) || "query" in patch;
+  const asks = ["text", "source", "image", "edits", "masked"].some((name) => name in patch) || "query" in patch;
   if (asks) ask(self);
   if (self.answer && !("text" in patch) && !("source" in patch)) showChoice(self);
   clearTimeout(self.settling);
@@ -86,51 +105,30 @@ function report(self) {
   self.tell("settled", { ...self.choice, serial: self.serial });
 }
 
-function hover(self, place) {
-  if (!self.answer || JSON.stringify(self.hovered) === JSON.stringify(place)) return;
-  self.hovered = place;
-  paintHead(self);
-}
-
-/** Masks before the edited place stay; behind it the tokens are other ones now. */
-function keepMasked(self, text) {
+/** Marked tokens before the edited place stay; behind it the tokens are other ones now. */
+function keepPlaces(self, text, places) {
   const old = self.choice.text;
   let same = 0;
   while (same < Math.min(old.length, text.length) && old[same] === text[same]) same++;
   const ends = self.answer?.tokens.map((token) => token.end) || [];
-  return self.choice.masked.filter((position) => ends[position] < same || (ends[position] === same && same === text.length));
+  return places.filter((position) => ends[position] < same || (ends[position] === same && same === text.length));
 }
 
 function listen(self) {
   const { parts } = self;
+  parts.text.readOnly = parts.source.readOnly = false; // what is typed before somebody listens would be lost
   parts.text.oninput = () => {
     fitBoxes(self);
-    change(self, { text: parts.text.value, masked: keepMasked(self, parts.text.value), query: -1 });
+    const kept = (places) => keepPlaces(self, parts.text.value, places);
+    const { masked, locked } = self.choice;
+    change(self, { text: parts.text.value, masked: kept(masked), locked: kept(locked), query: -1, target: -1 });
   };
   parts.source.oninput = () => {
     fitBoxes(self);
-    change(self, { source: parts.source.value });
+    change(self, { source: parts.source.value, target: -1 });
   };
-  parts.off.onclick = () => toggleHead(self, self.choice.layer, self.choice.head);
-  parts.canvas.onmousemove = (event) => hover(self, self.choice.picture === "lines" ? rowUnder(self, event) : cellUnder(self, event));
-  parts.canvas.onmouseleave = () => hover(self, null);
-  parts.canvas.onclick = () => self.hovered && chooseQuery(self, self.hovered.query);
-  parts.canvas.onkeydown = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || !self.answer) return;
-    event.preventDefault();
-    chooseQuery(self, Math.min(Math.max(queryPosition(self) + step, 0), queryTokens(self).length - 1));
-  };
-}
-
-function chooseQuery(self, query) {
-  change(self, { query: query === queryTokens(self).length - 1 ? -1 : query });
-}
-
-function rowUnder(self, event) {
-  const frame = self.parts.canvas.getBoundingClientRect();
-  const query = Math.floor((event.clientY - frame.top - self.lines.top) / self.lines.step);
-  return query >= 0 && query < queryTokens(self).length ? { query, key: null } : null;
+  listenToHeads(self);
+  listenToGallery(self);
 }
 
 function fitBoxes(self) {
@@ -148,7 +146,7 @@ function drawExamples(self) {
       self.parts.text.value = example.text;
       self.parts.source.value = example.source;
       fitBoxes(self);
-      change(self, { ...example, masked: [], query: -1 });
+      change(self, { ...example, masked: [], locked: [], query: -1, target: -1 });
     };
     return button;
   });
@@ -171,68 +169,26 @@ function showAnswer(self) {
   parts.problem.hidden = true;
   parts.answer.classList.remove("stale");
   parts.answer.hidden = false;
-  parts.status.textContent = `${answer.tokens.length} of ${answer.context} tokens · ${Math.round(answer.milliseconds)} ms`;
+  const read = answer.patches ? `${answer.patches.rows} × ${answer.patches.columns} patches` : `${answer.tokens.length} of ${answer.context} tokens`;
+  parts.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
   parts.notes.replaceChildren(...answer.notes.map((note) => make("p", "", note)));
-  const grid = currentGrid(self);
   drawTokens(self);
   drawPredictions(self);
-  if (grid) {
-    clampHead(self, grid);
-    paintGrid(self);
-    showChoice(self);
-  }
+  drawEdits(self);
+  drawRoom(self, true);
   finish(self);
-}
-
-function clampHead(self, grid) {
-  self.choice.layer = Math.min(self.choice.layer, grid.layers - 1);
-  self.choice.head = Math.min(self.choice.head, grid.heads - 1);
 }
 
 /** Says, for whoever watches from outside, which question the picture on the screen answers. */
 function finish(self) {
   self.parts.root.dataset.painted = self.answered;
   self.parts.root.dataset.sentence = self.answer?.question.text ?? "";
+  self.parts.root.dataset.image = self.answer?.question.image ?? "";
 }
 
-/** What can be shown anew without the backend: the chosen head and everything that hangs on it. */
+/** What can be shown anew without the backend: the open room, and the changes in force. */
 function showChoice(self) {
-  const grid = currentGrid(self);
-  if (!grid) return;
-  clampHead(self, grid);
-  const { layer, head } = self.choice;
-  const off = isOff(self, grid, layer, head);
-  if (self.shape !== shapeOf(grid)) paintGrid(self);
-  drawKinds(self);
-  self.parts.title.textContent = `Layer ${layer} · Head ${head}`;
-  self.parts.off.setAttribute("aria-checked", String(!off));
-  self.parts.off.setAttribute("aria-label", `Head ${head} of layer ${layer}`);
-  self.parts.off.lastElementChild.textContent = off ? "off" : "on";
-  drawChoices(self, self.parts.picture, "picture", [["map", "Map"], ["lines", "Lines"]]);
-  drawChoices(self, self.parts.view, "view", [["weights", "Weights"], ["scores", "Scores"]]);
   drawEdits(self);
-  markGrid(self);
-  paintHead(self);
-  clearTimeout(self.fetching);
-  self.fetching = setTimeout(() => fetchExact(self), self.choice.view === "weights" ? 120 : 0);
-}
-
-/** Buttons of which one is pressed; `options` are pairs of a value and a title. */
-function drawChoices(self, group, field, options, chosen = self.choice[field]) {
-  const buttons = options.map(([value, title]) => {
-    const button = make("button", "", title);
-    button.type = "button";
-    button.dataset.testid = `${field}-${value}`;
-    button.setAttribute("aria-pressed", String(chosen === value));
-    button.onclick = () => change(self, { [field]: value });
-    return button;
-  });
-  group.replaceChildren(...buttons);
-}
-
-function drawKinds(self) {
-  const { grids } = self.answer;
-  self.parts.kinds.hidden = grids.length < 2;
-  const options = grids.map((grid) => [grid.name, grid.title]);
-  drawChoices(self, self.parts.kinds, "attention", options, currentGrid(self).name);
+  markTarget(self);
+  drawRoom(self);
 }

@@ -1,0 +1,87 @@
+// What each part adds to the logit of an answer, and what each feed-forward promotes and suppresses.
+
+function partName(part) {
+  const names = { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream", feedforward: `Layer ${part.layer}, feed-forward` };
+  if (part.kind === "bias") return part.layer < 0 ? "Biases of embedding and answer" : `Layer ${part.layer}, biases`;
+  if (part.head < 0) return names[part.kind];
+  return `Layer ${part.layer}, ${part.kind === "cross" ? "cross " : ""}head ${part.head}`;
+}
+
+function drawShares(self) {
+  const found = wanted(self, "contributions", { query: answerPosition(self), token: self.choice.target });
+  if (!found) return;
+  if (found.meta.error) return sayLayers(self, found.meta.error);
+  const { meta, numbers } = found;
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  inLayers(self, "shares-total").replaceChildren(
+    "The logit of ", make("bdi", "token", spoken(meta.piece)), " after ", ...quote(self.answer.tokens[meta.position]), " is ", make("b", "", digits(meta.logit)),
+    `; all parts add up to ${digits(sum)}. What is added to every token's logit alike changes no probability.`,
+  );
+  drawShareCells(self, meta, numbers);
+  drawLargest(self, meta, numbers, sum);
+  drawPromoted(self, meta);
+  inLayers(self, "conventions").textContent = meta.conventions.join(" ");
+}
+
+/** Rows are layers, columns heads; feed-forward and biases beside them, what stands outside the layers above and below. */
+function drawShareCells(self, meta, numbers) {
+  const parts = meta.parts.map((part, row) => ({ ...part, value: numbers[row] }));
+  const kinds = ["self", "cross"].filter((kind) => parts.some((part) => part.kind === kind));
+  const heads = Math.max(...parts.map((part) => part.head)) + 1;
+  const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
+  const columns = [...kinds.flatMap((kind) => Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`))), "FF", ...(biased ? ["bias"] : [])];
+  const cell = (part) => part && { ...part, title: partName(part), chosen: part.head >= 0 && isChosen(self, part.layer, part.head, part.kind) };
+  const outside = (kinds_) => parts.filter((part) => part.layer < 0 && kinds_.includes(part.kind) && (part.value !== 0 || part.kind === "embedding"));
+  const layers = [...new Set(parts.map((part) => part.layer))].filter((layer) => layer >= 0);
+  const short = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
+  const alone = (part) => ({ label: short[part.kind], cells: [cell(part)] });
+  const rows = [
+    ...outside(["embedding", "positions"]).map(alone),
+    ...layers.map((layer) => ({
+      label: `L${layer}`,
+      cells: [
+        ...kinds.flatMap((kind) => parts.filter((part) => part.layer === layer && part.kind === kind)),
+        parts.find((part) => part.layer === layer && part.kind === "feedforward"),
+        ...(biased ? [parts.find((part) => part.layer === layer && part.kind === "bias")] : []),
+      ].map(cell),
+    })),
+    ...outside(["bias", "edit"]).map(alone),
+  ];
+  const reading = inLayers(self, "shares-reading");
+  drawCells(self, inLayers(self, "shares"), columns, rows, {
+    most: Math.max(...numbers.map(Math.abs), 1e-9),
+    read: (at) => (reading.textContent = at ? `${at.title} adds ${signed(at.value)}` : "Orange adds to the logit, blue takes from it. Click a head to choose it."),
+    pick: (at) => pickHead(self, at.layer, at.head, at.kind),
+  });
+  reading.textContent = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
+}
+
+function drawLargest(self, meta, numbers, sum) {
+  const order = meta.parts.map((part, row) => ({ part, value: numbers[row] })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const first = order.slice(0, 10).filter(({ value }) => value !== 0);
+  const others = order.slice(first.length).filter(({ value }) => value !== 0);
+  const entries = first.map(({ part, value }) => ({
+    title: partName(part), value, pick: part.head >= 0 ? () => pickHead(self, part.layer, part.head, part.kind) : undefined,
+  }));
+  if (others.length) entries.push({ title: `All ${others.length} others`, value: others.reduce((total, { value }) => total + value, 0) });
+  entries.push({ title: "Together: the logit", value: sum, total: true });
+  drawRanked(inLayers(self, "ranked"), entries);
+}
+
+function drawPromoted(self, meta) {
+  const heading = make("tr");
+  heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => { const cell = make("th", "", text); cell.scope = "col"; return cell; }));
+  const words = (tokens) => {
+    const cell = make("td");
+    cell.append(...tokens.flatMap(({ piece, logit }, place) => [place ? "  " : "", make("bdi", "token", spoken(piece)), make("small", "", ` ${signed(logit)}`)]));
+    return cell;
+  };
+  const rows = meta.promoted.map(({ layer, up, down }) => {
+    const line = make("tr");
+    const name = make("th", "", layer);
+    name.scope = "row";
+    line.append(name, words(up), words(down));
+    return line;
+  });
+  inLayers(self, "promoted").replaceChildren(heading, ...rows);
+}

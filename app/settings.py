@@ -1,0 +1,53 @@
+"""What whoever started the server decided, handed from the command to the page through the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SHARED, CACHE, UPLOAD, MEMORY = (
+    "HEADLIGHT_SHARED",
+    "HEADLIGHT_CACHE",
+    "HEADLIGHT_UPLOAD_LIMIT",
+    "HEADLIGHT_MEMORY_LIMIT",
+)
+UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A server that nobody set up is a careful one: shared, without the Hugging Face cache.
+
+    On a `shared` one nobody opens a path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
+    uploads; `memory_limit` in MB for all open models together, 0 for a share of what is free.
+    """
+
+    shared: bool = True
+    cache: bool = False
+    upload_limit: int = UPLOAD_LIMIT
+    memory_limit: int = 0
+
+    def to_environment(self) -> dict[str, str]:
+        """As variables; `settings` reads them."""
+        return {
+            SHARED: str(int(self.shared)),
+            CACHE: str(int(self.cache)),
+            UPLOAD: str(self.upload_limit),
+            MEMORY: str(self.memory_limit),
+        }
+
+
+def settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force; what is no number counts as not set."""
+
+    def number(name: str, default: int) -> int:
+        text = environment.get(name, "")
+        return int(text) if text.isascii() and text.isdecimal() else default
+
+    return Settings(
+        shared=number(SHARED, 1) != 0,
+        cache=number(CACHE, 0) != 0,
+        upload_limit=number(UPLOAD, UPLOAD_LIMIT),
+        memory_limit=number(MEMORY, 0),
+    )
