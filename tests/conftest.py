@@ -9,6 +9,9 @@ from hypothesis import settings
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
 jaxtyping.install_import_hook("model", "beartype.beartype")
 
+# No test asks the Hugging Face Hub for anything.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
 # Workers of pytest-xdist share the cores, and threads that wait for each other make tiny models slow.
 torch.set_num_threads(1)
 

@@ -63,11 +63,10 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def known(toys: Path) -> Iterator[None]:
-    """The page knows the toys, as after `headlight --models`."""
-    before = os.environ.get("HEADLIGHT_MODELS")
+    """The page knows the toys, as after `headlight --models`; what a test decides for the server ends with it."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("HEADLIGHT_")}
     os.environ["HEADLIGHT_MODELS"] = str(toys)
     yield
-    if before is None:
-        del os.environ["HEADLIGHT_MODELS"]
-    else:
-        os.environ["HEADLIGHT_MODELS"] = before
+    for name in [name for name in os.environ if name.startswith("HEADLIGHT_")]:
+        del os.environ[name]
+    os.environ.update(before)

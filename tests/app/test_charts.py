@@ -25,11 +25,13 @@ def test_white_space_is_visible() -> None:
 def test_equal_tokens_stay_apart() -> None:
     names = charts.numbered(["a", "a", "a"])
     assert len(set(names)) == 3
+    assert charts.numbered(["a", " b"], [4, 7]) == ["4 a", "7 b"]
 
 
 def test_attention_has_tokens_on_both_axes_and_empty_forbidden_cells() -> None:
-    numbers = np.array([[1.0, 0.0], [0.25, 0.75]])
-    figure = charts.attention(numbers, np.tril(np.ones((2, 2), bool)), ["the", " cat"], ["the", " cat"], "weight")
+    numbers = np.array([[1.0, np.nan], [0.25, 0.75]])
+    names = charts.numbered(["the", " cat"])
+    figure = charts.attention(numbers, names, names, "weight")
     (heatmap,) = figure.data
     assert list(heatmap.x) == list(heatmap.y) == ["0 the", "1 cat"]
     assert np.isnan(heatmap.z[0][1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import launch
+from app.settings import Settings, settings
 
 
 @pytest.fixture
@@ -93,3 +94,35 @@ def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture
     assert "next" in capsys.readouterr().out
     assert launch.main(["juggle"]) == 2
     assert "juggle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], Settings(shared=False, cache=True)),
+        (["--host", "localhost"], Settings(shared=False, cache=True)),
+        (["--host", "127.0.0.2"], Settings(shared=False, cache=True)),
+        (["--host", "0.0.0.0"], Settings(shared=True, cache=False)),
+        (["--host", "0.0.0.0", "--hub-cache"], Settings(shared=True, cache=True)),
+        (["--shared"], Settings(shared=True, cache=False)),
+        (["--no-hub-cache"], Settings(shared=False, cache=False)),
+        (["--upload-limit", "20", "--memory-limit", "900"], Settings(False, True, 20, 900)),
+    ],
+)
+def test_what_the_operator_decided_reaches_the_page(
+    served: list[tuple[str, int, bool]], port: int, options: list[str], told: Settings
+) -> None:
+    assert launch.main(["--port", str(port), *options]) == 0
+    assert settings() == told
+
+
+@pytest.mark.parametrize("limit", ["-1", "many", "1e9", "9999999999", "", "²"])
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        launch.main(["--upload-limit", limit])
+    assert stopped.value.code == 2
+
+
+def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
+    assert settings({}) == Settings(shared=True, cache=False)
+    assert settings({"HEADLIGHT_SHARED": "perhaps", "HEADLIGHT_UPLOAD_LIMIT": "²"}) == Settings()

@@ -64,6 +64,27 @@ def test_the_address_decides_what_is_shown() -> None:
     assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
 
 
+def test_the_chart_shows_what_the_instrument_shows() -> None:
+    at = opened(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", view="gradient")
+    assert not at.exception
+    assert "2 heads in numbers" in [title.value for title in at.subheader]
+    told = [caption.value.replace("\\", "") for caption in at.caption]
+    (rules,) = [caption for caption in told if "gradient" in caption]
+    assert "mean of 2 heads" in rules and "first token hidden" in rules
+    chart = json.loads(at.get("plotly_chart")[0].proto.spec)
+    (heatmap,) = chart["data"]
+    assert heatmap["zmin"] == -heatmap["zmax"]
+    assert len(heatmap["x"]) == len(heatmap["y"])
+    assert not any(name.startswith("0 ") for name in heatmap["x"])
+
+
+def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
+    at = opened(model="next", text="the dog", view="trained")
+    assert not at.exception
+    assert "Predictions in numbers" in [title.value for title in at.subheader]
+    assert len(at.get("plotly_chart")) == 1
+
+
 def test_a_widget_writes_the_address() -> None:
     at = opened(model="next", text="the dog")
     at.selectbox(key="position").select("alibi").run()
@@ -144,3 +165,29 @@ def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str
     at = positions(model=model, position=scheme)
     assert not at.exception
     assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")
+
+
+def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
+    at = opened(model="next")
+    assert at.sidebar.expander[0].label == "Its weights"
+    assert "Each of its weights is used" in at.sidebar.expander[0].caption[0].value
+
+
+def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cached.health", lambda name, device: "1 tensor holds NaN or infinite weights.")
+    at = opened(model="next")
+    assert "NaN or infinite" in at.warning[0].value
+    assert at.run().warning[0].value == at.warning[0].value
+
+
+def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
+    def page() -> None:
+        from app.serving import apologise
+        from model.errors import CheckpointError
+
+        assert apologise(FileNotFoundError("/secret/place"))
+        assert apologise(CheckpointError("a_b_ has no weights."))
+
+    said = [error.value for error in AppTest.from_function(page, default_timeout=PATIENCE).run().error]
+    assert "FileNotFoundError" in said[0] and "secret" not in said[0]
+    assert said[1].replace("\\", "") == "a_b_ has no weights."

@@ -5,16 +5,19 @@ import json
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from app import routes as subject
 from app.packing import pack, unpack
+from model.checkpoint import load, save
 from tests.app.conftest import CONTEXT
 
 OFF = "decoder.1.self.weights[3]=set:0"
@@ -255,3 +258,20 @@ def test_the_desk_forgets_the_visitors_of_long_ago() -> None:
     for number in range(subject.VISITORS + 10):
         desk.enter(f"visitor {number}", 1)
     assert len(desk.latest) == subject.VISITORS
+
+
+@pytest.mark.parametrize(
+    "weight", ["decoder.norm.weight", "embedding.weight", "decoder.blocks.1.self_attention.query.weight"]
+)
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
+    client: TestClient, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weight: str, number: float
+) -> None:
+    opened = load(toys / "next")
+    with torch.no_grad():
+        opened.model.get_parameter(weight).fill_(number)
+    save(tmp_path / "sick", opened.model, opened.tokenizer)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    meta, numbers = ask(client, model="sick", text="the cat sat")
+    assert "no number" in meta["silent"] and not meta["predictions"]
+    assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2

@@ -6,13 +6,31 @@ from urllib.parse import parse_qsl, urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.state import DEVICES, LONGEST_ADDRESS, PICTURES, VIEWS, Question, State
+from app import components
+from app.state import (
+    DEVICES,
+    HIDES,
+    LONGEST_ADDRESS,
+    PAIRS,
+    PANELS,
+    PICTURES,
+    RESTS,
+    ROOMS,
+    RULES,
+    SIZES,
+    UNITS,
+    VIEWS,
+    Question,
+    State,
+)
 from model.config import Config
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
     lambda pair: f"decoder.{pair[0]}.self.weights[{pair[1]}]=set:0"
 )
+HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(lambda pair: f"{pair[0]}.{pair[1]}")
+PLACES = st.sets(st.integers(0, 500), max_size=6).map(lambda places: tuple(sorted(places)))
 STATES = st.builds(
     State,
     model=WORDS,
@@ -23,14 +41,34 @@ STATES = st.builds(
     kernel=st.sampled_from(["", "hard"]),
     scale=st.sampled_from(["", "on", "off"]),
     device=st.sampled_from(DEVICES),
+    room=st.sampled_from(ROOMS),
     attention=st.sampled_from(["", "decoder.self", "decoder.cross"]),
     layer=st.integers(0, 99),
     head=st.integers(0, 99),
+    heads=st.lists(HEADS, max_size=4).map(tuple),
+    sort=st.sampled_from(["layer", "entropy", "same-word"]),
     view=st.sampled_from(VIEWS),
+    versus=HEADS,
+    other=WORDS,
+    rule=st.sampled_from(RULES),
+    unit=st.sampled_from(UNITS),
+    mass=st.integers(1, 100),
+    hide=st.sampled_from(HIDES),
+    rest=st.sampled_from(RESTS),
+    pair=st.sampled_from(PAIRS),
     picture=st.sampled_from(PICTURES),
+    size=st.sampled_from(SIZES),
     query=st.integers(-1, 500),
+    locked=PLACES,
+    target=st.integers(-1, 5_000),
+    step=WORDS,
+    key=st.integers(-1, 500),
+    panel=st.sampled_from(PANELS),
     edits=st.lists(EDITS, max_size=4).map(tuple),
-    masked=st.sets(st.integers(0, 500), max_size=6).map(lambda places: tuple(sorted(places))),
+    masked=PLACES,
+    draw=WORDS,
+    written=WORDS,
+    beside=WORDS,
 )
 
 
@@ -38,6 +76,10 @@ STATES = st.builds(
 def test_a_link_restores_the_state(state: State) -> None:
     address = urlencode(state.to_query())
     assert State.from_query(dict(parse_qsl(address, keep_blank_values=True))) == state
+
+
+def test_the_address_knows_every_room_of_the_instrument() -> None:
+    assert ROOMS == components.ROOMS
 
 
 def test_defaults_leave_the_address() -> None:
@@ -50,7 +92,15 @@ def test_a_mistyped_address_still_gives_a_state(query: dict[str, str]) -> None:
 
 
 def test_nonsense_counts_as_absent() -> None:
-    query = {"layer": "-3", "head": "many", "view": "all", "device": "abacus", "masked": "x", "other": "1"}
+    query = {
+        "layer": "-3",
+        "head": "many",
+        "view": "all",
+        "device": "abacus",
+        "masked": "x",
+        "mass": "0",
+        "unknown": "1",
+    }
     assert State.from_query(query) == State()
 
 

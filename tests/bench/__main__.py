@@ -1,4 +1,4 @@
-"""`python -m tests.bench [forward] [page]`: tables of ratios. Times swing from hour to hour; ratios in one run do not.
+"""`python -m tests.bench [SECTION ...]`: tables. Times swing from hour to hour; ratios within one run do not.
 
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
@@ -10,22 +10,35 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import forward, page
+from tests.bench import classroom, forward, load, page, peers
 from tests.bench.measure import Ratio, table
 
-SECTIONS: Mapping[str, Callable[[], Iterable[Ratio]]] = {"forward": forward.ratios, "page": page.ratios}
+
+def _tabled(ratios: Callable[[], Iterable[Ratio]]) -> Callable[[], Iterable[str]]:
+    return lambda: [table(list(ratios()))]
+
+
+SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
+    "forward": _tabled(forward.ratios),
+    "page": _tabled(page.ratios),
+    "load": _tabled(load.ratios),
+    "classroom": classroom.lines,
+    "peers": peers.lines,
+}
 
 
 def main() -> None:
     """Measure the sections that were named, or all, and print each."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of ratios, each within one run.")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of times, each within one run.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; without any, all")
     named = parser.parse_args().sections
     if unknown := [name for name in named if name not in SECTIONS]:
         parser.error(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; medians and 95th percentiles, both in turn")
     for name in named or SECTIONS:
-        print(f"\n{name}\n\n{table(list(SECTIONS[name]()))}", flush=True)
+        print(f"\n{name}\n", flush=True)
+        for line in SECTIONS[name]():
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

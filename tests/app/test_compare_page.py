@@ -1,0 +1,118 @@
+"""The Compare page as Streamlit runs it: one side is the state, the other what differs from it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from app.links import beside_read, beside_told
+from app.pages.compare import opening_of, telling
+from model.config import Config
+
+PATIENCE = 60  # seconds; the first run imports everything
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+EDITS = st.lists(st.sampled_from(["decoder.0.self.weights[1]=set:0", "logits=scale:2"]), max_size=3).map(tuple)
+PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorted(places)))
+OTHERS = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("model", "text", "source", "masks", "position", "kernel", "scale"), WORDS),
+        **{"edits": EDITS, "masked": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
+        **{"align": st.sampled_from(["tokens", "position"]), "chosen": st.just("1")},
+    },
+)
+
+
+def opened(**query: str) -> AppTest:
+    def page() -> None:
+        from app.cached import models
+        from app.pages.compare import show
+        from app.session import current
+
+        state = current()
+        show(state, next(entry for entry in models() if entry.name == state.model))
+
+    at = AppTest.from_function(page, default_timeout=PATIENCE)
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def told(at: AppTest) -> dict[str, Any]:
+    """What the component was told."""
+    (component,) = at.get("bidi_component")
+    data: dict[str, Any] = json.loads(component.proto.json)
+    return data
+
+
+@given(OTHERS)
+def test_a_link_restores_the_other_side(other: dict[str, Any]) -> None:
+    assert beside_read(beside_told(other)) == other
+
+
+@given(st.text(max_size=60))
+def test_any_word_is_another_side_or_none(word: str) -> None:
+    assert (beside_read(word) is None) == (word == "")
+
+
+@pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
+def test_it_begins_with_a_telling_difference(model: str) -> None:
+    at = opened(model=model)
+    assert not at.exception
+    data = told(at)
+    assert data["other"] == {"position": "none"}
+    assert data["settings"]["model"] == model
+    assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
+    assert len(data["presets"]) >= 4
+
+
+def test_a_model_without_positions_begins_with_another_mask() -> None:
+    causal = Config(vocabulary=5, context=4, width=8, layers=1, heads=2, position="none")
+    assert telling(causal) == {"masks": "none"}
+    assert telling(causal.change(masks=())) == {"masks": "causal"}
+    assert opening_of(causal).text
+
+
+def test_the_address_decides_both_sides() -> None:
+    other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
+    data = told(opened(model="next", text="the dog", layer="1", beside=beside_told(other)))
+    assert (data["choice"]["text"], data["choice"]["layer"]) == ("the dog", 1)
+    assert data["other"] == {**other, "edits": list(other["edits"])}
+    assert told(opened(model="next", beside=beside_told({})))["other"] == {}, "two sides that differ in nothing"
+
+
+def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.examples import Example
+        from app.pages import compare
+        from app.session import current
+
+        current()
+        if st.button("report"):
+            compare._listen({"position": "none"}, Example("the opening"))
+
+    reported: dict[str, Any] = {
+        **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{"query": -1, "model": "next", "masks": "", "position": "", "kernel": "", "scale": "", "device": "auto"},
+        **{"other": {"position": "none"}, "serial": 4},
+    }
+    monkeypatch.setattr("app.pages.compare.reported", lambda name: dict(reported))
+    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+
+    def address() -> dict[str, str]:
+        at.button[0].click().run()
+        return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+    assert address() == {"model": "next", "layer": "1"}, "what nobody touched stays unsaid"
+    reported["other"] = {"position": "alibi", "masked": [3], "text": "the dog"}
+    assert address()["beside"] == "t=the+dog&p=alibi&h=3"
+
+
+def test_a_second_text_too_long_for_an_address_says_so() -> None:
+    at = opened(model="next", beside=beside_told({"text": "cat " * 400}))
+    assert "too long for an address" in at.info[0].value

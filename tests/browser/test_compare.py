@@ -1,0 +1,152 @@
+"""Compare as a person uses it: two sides, their heads, what corresponds, and where they differ."""
+
+import json
+import re
+from urllib.parse import quote, urlencode, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor
+
+TEXT = "The dog was hungry, so the girl gave the dog a"
+
+
+def compare(visitor: Visitor, **query: str) -> Page:
+    """The Compare page, reached by its link."""
+    page = visitor.open(urlencode({"model": "stories-causal", **query}, quote_via=quote))
+    page.get_by_role("link", name="Compare").click()
+    return painted(page)
+
+
+def painted(page: Page, *texts: str) -> Page:
+    """The page once it shows the answer for what was asked last."""
+    found = page.get_by_test_id("comparison")
+    if texts:
+        expect(found).to_have_attribute(
+            "data-texts", json.dumps(list(texts), separators=(",", ":"), ensure_ascii=False)
+        )
+    expect(found).to_have_attribute("data-state", "ready")
+    return page
+
+
+def picture(page: Page, name: str) -> str:
+    shown: str = page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()")
+    return shown
+
+
+def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Visitor) -> None:
+    page = painted(compare(visitor), TEXT, TEXT)
+    expect(page.get_by_test_id("notes")).to_contain_text("B – Positions: none instead of rope")
+    first = page.get_by_test_id("ranked").get_by_role("button").first
+    expect(first).to_have_attribute("aria-pressed", "true")
+    most = re.match(r"layer (\d+), head (\d+) ", first.inner_text())
+    assert most is not None
+    expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {most[1]} · Head {most[2]}")
+    expect(page.get_by_test_id("predictions")).to_contain_text("Jensen–Shannon distance")
+    assert picture(page, "map-a") != picture(page, "map-b")
+
+
+def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) -> None:
+    page = compare(visitor, beside=".")
+    page.get_by_test_id("text-a").fill("The cat sat on the mat.")
+    painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
+    expect(page.get_by_test_id("ranked")).to_contain_text("No head looks elsewhere")
+    page.get_by_test_id("text-b").fill("The big cat sat on the mat.")
+    painted(page, "The cat sat on the mat.", "The big cat sat on the mat.")
+    alone = page.get_by_test_id("tokens-b").locator(".chip.alone")
+    expect(alone).to_have_count(1)
+    expect(alone).to_contain_text("big")
+    page.get_by_test_id("tokens-a").get_by_role("button", name="sat").hover()
+    expect(page.get_by_test_id("tokens-b").locator(".chip.query")).to_contain_text("sat")
+    page.get_by_test_id("align-position").click()
+    painted(page)
+    expect(page.get_by_test_id("tokens-b").locator(".chip.alone")).to_contain_text(".")
+    page.get_by_test_id("as-a").click()
+    painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
+
+
+def test_the_pointer_marks_the_same_cell_on_all_three_maps(visitor: Visitor) -> None:
+    page = painted(compare(visitor), TEXT, TEXT)
+    before = [picture(page, name) for name in ("map-a", "map-d", "map-b")]
+    box = page.get_by_test_id("map-b").bounding_box()
+    assert box is not None
+    page.get_by_test_id("map-b").hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.85})
+    expect(page.get_by_test_id("reading")).to_contain_text("→")
+    after = [picture(page, name) for name in ("map-a", "map-d", "map-b")]
+    assert all(old != new for old, new in zip(before, after, strict=True))
+
+
+def test_another_model_beside_the_first(visitor: Visitor) -> None:
+    page = compare(visitor, text="The cat sat on the")
+    page.get_by_test_id("b-model").select_option("stories-masked")
+    page.get_by_test_id("text-b").fill("The cat sat on the [MASK].")
+    painted(page, "The cat sat on the", "The cat sat on the [MASK].")
+    expect(page.get_by_test_id("predictions")).to_contain_text("Next token / Masked token")
+
+
+def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
+    anna, ben = visit(), visit(dark=True)
+    page = compare(anna, text="My sister has a red", beside=".")
+    page.get_by_test_id("apart-3-2").click()
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
+    page.get_by_test_id("switch-b").click()
+    expect(page.get_by_test_id("switch-b")).to_have_attribute("aria-checked", "false")
+    expect(page.get_by_test_id("ranked").get_by_role("button").first).to_contain_text("layer 3, head 2")
+    page.wait_for_function("(new URL(location).searchParams.get('beside') || '').includes('weights')")
+    anna.settle()
+    theirs = ben.open(urlsplit(page.url).query)
+    theirs.get_by_role("link", name="Compare").click()
+    painted(theirs, "My sister has a red", "My sister has a red")
+    expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
+    expect(theirs.get_by_test_id("switch-b")).to_have_attribute("aria-checked", "false")
+    expect(theirs.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "true")
+
+
+def test_two_heads_beside_each_other(visitor: Visitor) -> None:
+    page = compare(visitor, beside=".")
+    page.get_by_test_id("linked").uncheck()
+    page.get_by_test_id("grid-b-4-1").click()
+    expect(page.get_by_test_id("head-title")).to_have_text("Two heads")
+    expect(page.get_by_test_id("map-title-b")).to_have_text("B · layer 4, head 1")
+    expect(page.get_by_test_id("map-title-a")).to_have_text("A · layer 0, head 0")
+
+
+def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> None:
+    page = compare(visitor, text="We eat", beside="t=We+drink&p=alibi")
+    page.get_by_test_id("swap").click()
+    painted(page, "We drink", "We eat")
+    expect(page.get_by_test_id("notes")).to_contain_text("A – Positions: alibi instead of rope")
+    expect(page.get_by_test_id("wiring-a")).to_contain_text("ALiBi")
+    page.wait_for_function("new URL(location).searchParams.get('position') === 'alibi'")
+
+
+def test_by_keyboard_alone(visitor: Visitor) -> None:
+    page = compare(visitor, beside=".")
+    page.get_by_test_id("apart-0-0").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 1")
+    page.get_by_test_id("map-a").focus()
+    page.keyboard.press("ArrowUp")
+    painted(page)
+    expect(page.get_by_test_id("predictions")).to_contain_text("after dog (position 11)")
+
+
+def test_what_one_side_cannot_be_asked_is_said_with_its_name(visitor: Visitor) -> None:
+    page = compare(visitor)
+    page.get_by_test_id("text-b").fill("   ")
+    expect(page.get_by_test_id("problem")).to_contain_text("B: The text is empty")
+    page.get_by_test_id("as-a").click()
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
+    visitor = visit(width=390, height=844)
+    page = visitor.open("model=stories-causal", "/compare")
+    visitor.errors.clear()  # Streamlit first asks a page's own address for its health
+    painted(page, TEXT, TEXT)
+    assert page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth") <= 0
+    for name in ("apart", "map-a", "map-d", "map-b"):
+        box = page.get_by_test_id(name).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -1,0 +1,165 @@
+"""Generate as a person uses it: step, go back, branch, play, fill masks, by mouse and by keyboard."""
+
+import re
+from urllib.parse import quote, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor
+
+PROMPT = "Once upon a time there was a little"
+
+
+def generate(visitor: Visitor, query: str) -> Page:
+    """The Generate page, reached by its link, once it knows what comes next."""
+    page = visitor.open(query)
+    page.get_by_role("link", name="Generate").click()
+    return ready(page)
+
+
+def ready(page: Page, written: int | None = None) -> Page:
+    found = page.get_by_test_id("generator")
+    expect(found).to_have_attribute("data-known", "true")
+    if written is not None:
+        expect(found).to_have_attribute("data-written", str(written))
+    return page
+
+
+def step(page: Page, times: int = 1) -> Page:
+    for _ in range(times):
+        before = int(page.get_by_test_id("generator").get_attribute("data-written") or 0)
+        page.get_by_test_id("step").click()
+        ready(page, before + 1)
+    return page
+
+
+def words(page: Page) -> Locator:
+    """The words that were written."""
+    return page.get_by_test_id("page").locator("button.written")
+
+
+def strips(page: Page) -> str:
+    """What the cache's picture shows."""
+    picture: str = page.get_by_test_id("cache-strips").evaluate("canvas => canvas.toDataURL()")
+    return picture
+
+
+def test_each_step_takes_what_the_dice_chose_and_the_cache_grows(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&draw=t0.7,s3&text={quote(PROMPT)}")
+    expect(page.get_by_test_id("status")).to_contain_text("9 of 256 tokens")
+    ahead, before = page.get_by_test_id("ahead").inner_text(), strips(page)
+    step(page)
+    assert words(page).all_inner_texts() == [ahead]
+    expect(page.get_by_test_id("status")).to_contain_text("10 of 256 tokens")
+    expect(page.get_by_test_id("cache-words")).to_contain_text("Kept of 10 tokens")
+    expect(page.get_by_test_id("times-words")).to_contain_text("read 1 of 10 tokens")
+    assert strips(page) != before
+    page.get_by_test_id("remember").click()
+    step(page)
+    expect(page.get_by_test_id("times-words")).to_contain_text("read 11 of 11 tokens")
+
+
+def test_another_candidate_another_way_and_back_again(visitor: Visitor) -> None:
+    page = step(generate(visitor, f"model=stories-causal&draw=t0&text={quote(PROMPT)}"), 4)
+    first = words(page).all_inner_texts()
+    words(page).nth(1).click()
+    expect(page.get_by_test_id("next-title")).to_have_text("What could have stood here")
+    taken = page.get_by_test_id("candidates").get_by_role("button", name=re.compile("Take")).first
+    expect(taken).to_contain_text(first[1].strip())
+    page.get_by_test_id("candidates").get_by_role("button").nth(2).click()
+    ready(page, 2)
+    assert words(page).nth(0).inner_text() == first[0]
+    assert words(page).nth(1).inner_text() != first[1]
+    page.get_by_test_id("lines").get_by_role("button").click()
+    ready(page, 4)
+    assert words(page).all_inner_texts() == first
+
+
+def test_playing_goes_on_until_it_is_stopped(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&draw=s5&text={quote(PROMPT)}")
+    page.get_by_test_id("speed").select_option("0")
+    play = page.get_by_test_id("play")
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "true")
+    expect(words(page).nth(4)).to_be_visible()
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "false")
+    ready(page)
+    count = words(page).count()
+    expect(page.get_by_test_id("rate")).to_contain_text("tokens/s")
+    page.get_by_test_id("back").click()
+    ready(page, count - 1)
+
+
+def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
+    anna, ben = visit(), visit(dark=True)
+    page = step(generate(anna, f"model=stories-causal&draw=t1.2,k50,s8&text={quote(PROMPT)}"), 3)
+    page.wait_for_function("new URL(location).searchParams.get('written')")
+    anna.settle()
+    told, candidates = words(page).all_inner_texts(), page.get_by_test_id("candidates").inner_text()
+    theirs = generate(ben, urlsplit(page.url).query)
+    ready(theirs, 3)
+    assert words(theirs).all_inner_texts() == told
+    expect(theirs.get_by_test_id("candidates")).to_have_text(candidates, use_inner_text=True)
+    expect(theirs.get_by_test_id("top-k")).to_have_value("50")
+
+
+def test_the_rule_cuts_what_it_cuts(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&draw=t1,k3&text={quote(PROMPT)}")
+    listed = page.get_by_test_id("candidates").get_by_role("button")
+    expect(listed.filter(has_text="cut")).to_have_count(9)
+    page.get_by_test_id("temperature").fill("0")
+    expect(page.get_by_test_id("dice")).to_contain_text("no dice are thrown")
+    expect(listed.filter(has_text="cut")).to_have_count(11)
+
+
+def test_masks_are_filled_and_another_word_can_be_masked(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-masked&draw=t0&text={quote('The cat sat on the [MASK].')}")
+    expect(page.get_by_test_id("cache-words")).to_contain_text("Nothing can be kept")
+    step(page)
+    expect(page.get_by_test_id("next-where")).to_have_text("Every mask is filled.")
+    expect(page.get_by_test_id("step")).to_be_disabled()
+    page.get_by_test_id("page").get_by_role("button", name="cat").click()
+    ready(page, 0)
+    step(page, 2)
+    assert words(page).count() == 2
+
+
+def test_by_keyboard_alone(visitor: Visitor) -> None:
+    page = step(generate(visitor, f"model=stories-causal&draw=t0&text={quote(PROMPT)}"), 2)
+    words(page).nth(1).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(words(page).nth(0)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("next-title")).to_have_text("Next token")
+    page.get_by_test_id("grid-0-0").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("looks-title")).to_contain_text("Layer 1 · Head 1")
+    page.get_by_test_id("candidates").get_by_role("button").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    ready(page, 3)
+
+
+def test_a_prompt_that_cannot_be_read_gets_a_sentence_and_the_page_stays(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&text={quote(PROMPT)}")
+    page.get_by_test_id("prompt").fill("")
+    expect(page.get_by_test_id("problem")).to_contain_text("empty")
+    page.get_by_test_id("prompt").fill("</script><b>x</b> 😀")
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+    expect(page.get_by_test_id("page")).to_contain_text("</script>")
+    assert page.get_by_test_id("page").locator("b").count() == 0
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
+    visitor = visit(width=390, height=844)
+    page = visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")
+    visitor.errors.clear()  # Streamlit first asks a page's own address for its health
+    step(ready(page), 2)
+    assert page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth") <= 0
+    for name in ("candidates", "map", "cache-strips"):
+        box = page.get_by_test_id(name).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -1,0 +1,299 @@
+"""The room of heads: the grid, the pictures of the chosen heads and the rules by which they are made."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.test_explore import chips, instrument, say, wait_for_address
+from tests.browser.visitor import Visitor
+
+TEXT = "The dog saw the cat and the dog ran"
+OPEN = "model=stories-causal&text=" + TEXT.replace(" ", "+")
+
+
+def opened(visitor: Visitor, query: str = "") -> Page:
+    page = visitor.open(OPEN + query)
+    instrument(page, TEXT)
+    return page
+
+
+def said(page: Page) -> Locator:
+    return page.get_by_test_id("said")
+
+
+def reading(page: Page) -> Locator:
+    return page.get_by_test_id("reading")
+
+
+def picture(page: Page, name: str) -> None:
+    page.get_by_test_id(f"picture-{name}").click()
+
+
+def canvas(page: Page) -> str:
+    pixels: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
+    return pixels
+
+
+def thumbs(page: Page) -> Locator:
+    return page.get_by_test_id("grid").locator(".thumb")
+
+
+def numbers(page: Page) -> list[list[float]]:
+    """The rows of the table, as they are saved."""
+    with page.expect_download() as started:
+        page.get_by_test_id("save-table").click()
+    rows = list(csv.reader(io.StringIO(Path(started.value.path()).read_text(encoding="utf-8"))))
+    assert len({len(row) for row in rows}) == 1
+    return [[float(cell or "nan") for cell in row[1:]] for row in rows[1:]]
+
+
+def largest_told(page: Page) -> float:
+    """The largest share, in percent, that the sentence under the picture tells."""
+    return float(re.findall(r"([\d.]+) %", reading(page).inner_text())[0])
+
+
+def test_the_heads_can_be_put_in_the_order_of_what_they_do(visitor: Visitor) -> None:
+    page = opened(visitor)
+    expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
+    page.get_by_test_id("sort").select_option("first")
+    expect(thumbs(page).first.locator(".rank")).to_contain_text("%")
+    shares = [float(text.split()[-2]) for text in page.get_by_test_id("grid").locator(".rank").all_inner_texts()]
+    assert len(shares) == 48
+    assert shares == sorted(shares, reverse=True)
+    wait_for_address(page, "sort", "first")
+    best = thumbs(page).first
+    best.click()
+    title = page.get_by_test_id("head-title")
+    layer, head = re.findall(r"\d+", best.get_attribute("data-testid") or "")
+    expect(title).to_have_text(f"Layer {layer} · Head {head}")
+    second = thumbs(page).nth(1).get_attribute("aria-label") or ""
+    page.keyboard.press("ArrowRight")
+    expect(title).to_have_text("Layer {} · Head {}".format(*re.findall(r"\d+", second)))
+    page.get_by_test_id("habit-first").click()
+    expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
+
+
+def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None:
+    page = opened(visitor)
+    page.get_by_test_id("head-1-2").click()
+    page.get_by_test_id("head-3-4").click(modifiers=["Shift"])
+    expect(page.get_by_test_id("head-title")).to_have_text("2 heads")
+    expect(said(page)).to_contain_text("mean of 2 heads")
+    wait_for_address(page, "heads", "1.2;3.4")
+    page.keyboard.press("ArrowRight")  # walks on; the collection stays
+    page.keyboard.press("Shift+Enter")
+    expect(page.get_by_test_id("collected")).to_contain_text("L3 H5")
+    picture(page, "lines")
+    expect(said(page)).to_contain_text("a colour for each head")
+    page.get_by_test_id("head-switch").click()
+    wait_for_address(
+        page,
+        "edits",
+        "decoder.1.self.weights[2]=set:0;decoder.3.self.weights[4]=set:0;decoder.3.self.weights[5]=set:0",
+    )
+    page.get_by_test_id("head-switch").click()
+    page.get_by_test_id("let-go").click()
+    expect(page.get_by_test_id("collected")).to_be_hidden()
+
+
+def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(visitor: Visitor) -> None:
+    page = opened(visitor)
+    page.get_by_test_id("switch-layer-2").click()
+    wait_for_address(page, "edits", "decoder.2.self.weights=set:0")
+    expect(page.get_by_test_id("grid").locator(".thumb.off")).to_have_count(8)
+    page.get_by_test_id("head-2-5").hover()
+    page.get_by_test_id("switch-2-5").click()
+    expect(page.get_by_test_id("grid").locator(".thumb.off")).to_have_count(7)
+    expect(page.get_by_test_id("head-2-5")).not_to_have_class(re.compile("off"))
+    page.get_by_test_id("layer-2").click()
+    expect(page.get_by_test_id("head-title")).to_have_text("8 heads")
+    page.get_by_test_id("head-2-5").focus()
+    page.keyboard.press("l")  # they are all collected: the key lets go of them
+    expect(page.get_by_test_id("head-title")).to_contain_text("Layer 2")
+    page.keyboard.press("l")
+    expect(page.get_by_test_id("collected").locator("button")).to_have_count(9)
+
+
+def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=2&head=3")
+    page.get_by_test_id("stage").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    last = chips(page).count() - 1
+    expect(chips(page).nth(last - 1)).to_have_class(re.compile("locked"))
+    expect(page.get_by_test_id("predictions")).to_contain_text("after dog")
+    chips(page).nth(2).focus()
+    page.keyboard.press("Shift+Enter")
+    wait_for_address(page, "locked", f"2;{last - 1}")
+    page.get_by_test_id("head-title").hover()
+    expect(reading(page)).to_contain_text("2 tokens, summed")
+    picture(page, "text")
+    words = page.get_by_test_id("prose").locator(".word")
+    expect(page.get_by_test_id("prose").locator(".word.locked")).to_have_count(2)
+    expect(said(page)).to_contain_text("strongest at the largest")
+    words.first.hover()
+    expect(chips(page).first).to_have_class(re.compile("key"))
+    picture(page, "table")
+    expect(page.get_by_test_id("sheet").locator("tr.hot")).to_have_count(2)
+    rows = numbers(page)
+    page.get_by_test_id("sheet").locator("td[data-col='1']").nth(2).hover()
+    expect(page.get_by_test_id("sheet").locator("th.hot")).to_have_text("The")
+    page.get_by_test_id("head-title").hover()
+    assert (
+        abs(largest_told(page) - 100 * max(sum(pair) for pair in zip(rows[2][:3], rows[last - 1][:3], strict=True)))
+        < 0.06
+    )
+    page.get_by_test_id("stage").focus()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("sheet").locator("tr.hot")).to_have_count(1)
+    expect(page.get_by_test_id("tokens").locator(".locked")).to_have_count(0)
+
+
+def test_the_table_is_saved_and_copied_with_all_its_numbers(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=1&head=1&picture=table")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    rows = numbers(page)
+    assert len(rows) == chips(page).count()
+    for place, row in enumerate(rows):
+        assert abs(sum(row[: place + 1]) - 1) < 1e-5
+        assert all(number != number for number in row[place + 1 :]), "what is forbidden has no number"
+    page.get_by_test_id("copy-table").click()
+    expect(page.get_by_test_id("copy-table")).to_have_text("Copied")
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    assert [line.split("\t")[1:3] for line in copied.splitlines()][2] == [f"{rows[1][0]:.8g}", f"{rows[1][1]:.8g}"]
+
+
+def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
+    page = opened(visitor)
+
+    def refuse(route: Route) -> None:
+        route.abort()
+
+    page.route("**/api/*", refuse)
+    before = canvas(page)
+    page.get_by_test_id("head-4-4").click()
+    assert canvas(page) != before
+    for name in ("lines", "text", "table", "map"):
+        picture(page, name)
+    page.get_by_test_id("head-2-2").click(modifiers=["Shift"])
+    expect(said(page)).to_contain_text("mean of 2 heads")
+    expect(page.get_by_test_id("reading")).to_contain_text("looks at")
+    page.wait_for_timeout(300)
+    visitor.errors.clear()  # the browser's own, about what was refused
+
+
+def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=2&head=3")
+    high, trouble = page.get_by_test_id("high"), page.get_by_test_id("trouble")
+
+    def show(name: str, told: str) -> None:
+        page.get_by_test_id("view").select_option(name)
+        expect(said(page)).to_contain_text(told)
+
+    show("scores", "before mask")
+    show("masked", "where the mask allows")
+    show("moved", "Kobayashi et al. 2020")
+    show("rollout", "Abnar & Zuidema 2020")
+    show("gradient", "log p of")
+    expect(high).to_contain_text("+")
+    candidate = page.get_by_test_id("predictions").locator("[data-target]").nth(2)
+    candidate.click()
+    expect(said(page)).to_contain_text(f"“{candidate.inner_text().replace('·', '')}”")
+    show("head", "layer 2, head 4")
+    page.get_by_test_id("versus").select_option("2.3")
+    expect(said(page)).to_contain_text("layer 2, head 3")
+    expect(reading(page)).to_contain_text("nothing")  # a head differs from itself by nothing
+    page.get_by_test_id("view").select_option("trained")
+    expect(trouble).to_contain_text("Nothing is changed yet")
+    page.get_by_test_id("head-switch").click()
+    expect(trouble).to_be_hidden()
+    expect(said(page)).to_contain_text("as trained")
+    page.get_by_test_id("view").select_option("text")
+    page.get_by_test_id("other").fill("The cat")
+    expect(trouble).to_contain_text("equally many")
+    page.get_by_test_id("other").fill(TEXT.replace("cat", "boy"))
+    expect(said(page)).to_contain_text("other text")
+    wait_for_address(page, "view", "text")
+
+
+def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=2&head=3&picture=table")
+    page.get_by_test_id("options-button").click()
+    for name, told in (
+        ("hide-first", "first token hidden, rows not renormalised"),
+        ("renormalise", "rows renormalised"),
+    ):
+        page.get_by_test_id(name).check()
+        expect(said(page)).to_contain_text(told)
+    page.keyboard.press("Escape")
+    assert all(abs(sum(row[: place + 1]) - 1) < 1e-5 for place, row in enumerate(numbers(page)))
+    page.get_by_test_id("options-button").click()
+    page.get_by_test_id("mass").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(said(page)).to_contain_text("the largest of each row that make 80 %")
+    page.get_by_test_id("unit").select_option("words")
+    expect(said(page)).to_contain_text("sum over keys, mean over queries")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("options")).to_be_hidden()
+    wait_for_address(page, "mass", "80")
+    page.get_by_test_id("options-button").click()
+    page.get_by_test_id("reset-rules").click()
+    expect(said(page)).to_have_text("attention weight")
+
+
+def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
+    text = "The dog ran. [SEP] The cat slept."
+    page = visitor.open("model=stories-masked&picture=table&text=" + text.replace(" ", "+"))
+    instrument(page, text)
+    page.get_by_test_id("options-button").click()
+    page.get_by_test_id("pair").select_option("b-a")
+    expect(said(page)).to_contain_text("only B → A")
+    page.keyboard.press("Escape")
+    table = page.get_by_test_id("sheet").locator("table")
+    expect(table.locator("tbody th").first).to_contain_text("The")
+    expect(table.locator("thead th").last).to_contain_text("[SEP]")
+    expect(table.locator("tbody th")).to_have_count(5)  # The cat slept . [SEP]
+
+
+def test_queries_and_keys_lie_in_one_plane(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=2&head=3")
+    with page.expect_response("**/api/points"):
+        picture(page, "points")
+    page.wait_for_timeout(100)
+    before = canvas(page)
+    page.get_by_test_id("stage").focus()
+    page.keyboard.press("ArrowUp")
+    expect(reading(page)).to_contain_text("dog")
+    assert canvas(page) != before
+
+
+def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
+    visitor = visit(dark=True, width=390, height=844)
+    page = opened(visitor, "&picture=table&sort=entropy&heads=1.1;2.2")
+    page.get_by_test_id("options-button").click()
+    expect(page.get_by_test_id("reset-rules")).to_be_visible()
+    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+    assert wide <= 0
+    for name in ("options", "sheet", "grid", "habits"):
+        box = page.get_by_test_id(name).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_a_long_text_stays_readable_and_turns_its_pages(visitor: Visitor) -> None:
+    text = " ".join(["the dog saw a cat"] * 22)
+    page = visitor.open("model=stories-causal")
+    say(page, text)
+    picture(page, "table")
+    sheet = page.get_by_test_id("sheet")
+    expect(sheet).to_contain_text("of 111")
+    page.get_by_role("button", name="Earlier queries").click()
+    expect(sheet).to_contain_text("queries 64–95 of 111")
+    picture(page, "text")
+    expect(page.get_by_test_id("prose").locator(".word")).to_have_count(111)
+    picture(page, "lines")
+    expect(reading(page)).to_contain_text("looks at")

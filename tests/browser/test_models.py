@@ -1,0 +1,214 @@
+"""The Models page as a person uses it: what is here, what they bring themselves, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.server import Server, serve
+from tests.browser.test_explore import instrument, say
+from tests.browser.uploads import Zip, files_of, hostile, zipped
+from tests.browser.visitor import Visitor
+from tests.families.cases import CASES
+from tests.families.reference import build
+
+TEXT = "the cat sat on a mat"
+NOT_YOURS = "uploads belong to the browser that sent them"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a tiny GPT-2 with its tokenizer and a card."""
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    build(CASES["gpt2"][0], folder)
+    card = (
+        "---\nlicense: mit\n---\n# Tiny\n![](https://example.org/a.png)<img src='https://example.org/b.png'>It reads."
+    )
+    (folder / "README.md").write_text(card)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(tiny: Path) -> Zip:
+    return files_of(tiny)
+
+
+def models(visitor: Visitor, query: str = "") -> Page:
+    """The Models page, reached as a person does."""
+    page = visitor.open(query)
+    page.get_by_role("link", name="Models").click()
+    expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
+    return visitor.settle()
+
+
+def send(page: Page, content: bytes, name: str = "tiny.zip") -> None:
+    upload = {"name": name, "mimeType": "application/zip", "buffer": content}
+    chooser = page.get_by_test_id("stFileUploader").locator("input[type=file]")
+    expect(chooser).to_have_count(1)  # where a file is being taken there are two
+    chooser.set_input_files(upload)  # type: ignore[arg-type]
+
+
+def cards(page: Page) -> Locator:
+    return page.get_by_test_id("model")
+
+
+def card(page: Page, title: str) -> Locator:
+    """The container of a card with its buttons."""
+    return page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name=title, exact=True))
+
+
+def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
+    page = models(visitor)
+    told = card(page, "stories-masked")
+    for words in ("Fills masks", "6 layers × 8 heads", "RoPE", "WordPiece", "256 tokens", "apache-2.0", "once open"):
+        expect(told).to_contain_text(words)
+    told.get_by_role("button", name="Open").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("instrument")).to_be_visible()
+    page.wait_for_url(re.compile("model=stories-masked"))
+    instrument(page, "The cat sat on the [MASK].")
+    page.get_by_text("Its weights", exact=True).click()
+    expect(page.get_by_text("Each of its weights is used.")).to_be_visible()
+
+
+def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> None:
+    page = models(visitor, "position=alibi")
+    send(page, zipped(files))
+    said = page.get_by_test_id("stAlert")
+    expect(said).to_contain_text("tiny is here")
+    expect(said).to_contain_text(re.compile(r"\d+ tensors of the checkpoint are used"))
+    mine = card(page, "tiny")
+    expect(mine).to_contain_text("gpt2")
+    expect(mine).to_contain_text("yours")
+    mine.get_by_role("button", name="Open").click()
+    page.wait_for_url(re.compile("model=upload-tiny-"))
+    assert "position" not in page.url, "a checkpoint is opened as it was trained"
+    say(page, TEXT)
+    for head in ("head-0-0", "head-1-2"):
+        expect(page.get_by_test_id(head)).to_be_visible()
+    expect(page.get_by_test_id("predictions")).to_contain_text("%")
+    page.reload()
+    visitor.settle()
+    expect(page.get_by_test_id("head-1-2")).to_be_visible()
+
+
+def test_what_is_hostile_is_refused_by_a_sentence_and_the_page_goes_on(visitor: Visitor, files: Zip) -> None:
+    page = models(visitor)
+    for content, words in hostile(files).values():
+        send(page, content)
+        expect(page.get_by_role("alert")).to_contain_text(words)
+        visitor.settle()
+        expect(page.get_by_role("heading", name="Yours")).to_have_count(0)
+        assert "/tmp" not in page.locator("body").inner_text()
+    send(page, zipped(files))
+    expect(card(page, "tiny")).to_be_visible()
+
+
+def test_two_visitors_do_not_see_each_others_upload(visit: Visit, files: Zip) -> None:
+    anna, ben = visit(), visit()
+    page = models(anna)
+    send(page, zipped(files))
+    card(page, "tiny").get_by_role("button", name="Open").click()
+    page.wait_for_url(re.compile("model=upload-tiny-"))
+    say(page, TEXT)
+    link = urlsplit(page.url).query
+    theirs = ben.open(link)
+    expect(theirs.get_by_role("alert").first).to_contain_text(NOT_YOURS)
+    name = link.partition("model=")[2].partition("&")[0]
+    asked = "model => fetch('/api/trace', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
+    asked += "body: JSON.stringify({model, text: 'the cat'})}).then(answer => answer.text())"
+    assert NOT_YOURS in theirs.evaluate(asked, name)
+    assert NOT_YOURS not in page.evaluate(asked, name)
+    theirs.get_by_role("link", name="Models").click()
+    expect(card(theirs, "stories-causal")).to_be_visible()
+    expect(card(theirs, "tiny")).to_have_count(0)
+
+
+def test_a_folder_is_sent_as_it_lies_on_disk_its_card_read_and_removed_again(visitor: Visitor, tiny: Path) -> None:
+    page = models(visitor)
+    page.get_by_test_id("stButtonGroup").get_by_text("Folder").click()
+    chooser = page.get_by_test_id("stFileUploader").locator("input[type=file][webkitdirectory]")
+    chooser.set_input_files(str(tiny))
+    mine = card(page, "tiny")
+    mine.get_by_role("button", name="Model card").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("It reads.")
+    expect(dialog.locator("img")).to_have_count(0)  # nor was one asked for: a visitor sees no network but the server
+    assert "<img" not in dialog.inner_text() and "license:" not in dialog.inner_text()
+    page.keyboard.press("Escape")
+    mine.get_by_role("button", name="Remove").click()
+    expect(mine).to_have_count(0)
+
+
+@pytest.fixture
+def elsewhere(tiny: Path, tmp_path: Path) -> Path:
+    """A folder of many models, one of which cannot be opened."""
+    for number in range(8):
+        shutil.copytree(tiny, tmp_path / "models" / f"copy-{number}")
+    (tmp_path / "models" / "copy-7" / "config.json").write_text('{"model_type": "mamba"}')
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
+    """A visitor of a shared server that offers a folder of its own."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serve(tmp_path, "--shared", "--models", str(elsewhere), "--upload-limit", "30") as server:
+        yield from _visiting(browser, server)
+    assert not list(tmp_path.glob("headlight-uploads-*")), "a server that stops leaves no upload behind"
+
+
+def _visiting(browser: Browser, server: Server) -> Iterator[Visitor]:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    visitor = Visitor(context.new_page(), server.url)
+    visitor.watch()
+    yield visitor
+    context.close()
+    visitor.assert_clean()
+
+
+def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
+    guest: Visitor, files: Zip, tiny: Path, elsewhere: Path, tmp_path: Path
+) -> None:
+    page = guest.open()
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name="Models").click()
+    expect(cards(page)).to_have_count(10)
+    expect(page.get_by_text("up to 30 MB")).to_be_visible()
+    expect(page.get_by_text("Path or id")).to_have_count(0)
+    expect(cards(page).last).to_contain_text("copy-7: its config says model_type 'mamba'")
+    card(page, "copy-1").get_by_role("button", name="Model card").click()  # no sidebar lies over it
+    expect(page.get_by_role("dialog")).to_contain_text("It reads.")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Search").fill("copy-3")
+    expect(cards(page)).to_have_count(1)
+    page.get_by_label("Search").fill("gpt2 mit")
+    expect(cards(page)).to_have_count(7)
+    assert str(tmp_path) not in page.content()
+    send(page, zipped(files))
+    expect(card(page, "tiny")).to_be_visible()
+    assert list(tmp_path.glob("headlight-uploads-*/*/tiny/model.safetensors"))
+    guest.open(f"model={tiny}")
+    expect(page.get_by_role("alert").first).to_contain_text("is not here")
+
+
+def test_on_ones_own_machine_a_path_opens(visitor: Visitor, tiny: Path) -> None:
+    page = models(visitor)
+    page.get_by_test_id("stButtonGroup").get_by_text("Path or id").click()
+    place = page.get_by_label("Folder on this machine")
+    place.fill(str(tiny.parent / "nowhere"))
+    place.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such folder")
+    place.fill(str(tiny))
+    place.press("Enter")
+    card(page, "tiny").get_by_role("button", name="Open").click()
+    say(page, TEXT)
+    expect(page.get_by_test_id("head-1-2")).to_be_visible()

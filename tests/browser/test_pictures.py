@@ -1,0 +1,140 @@
+"""A model that reads pictures, as a person uses it: choose one, click a patch, bring one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, Page, expect
+
+from tests.app.test_gallery import photo
+from tests.app.test_photos import save_seers
+from tests.browser.conftest import Visit
+from tests.browser.server import Server, serve
+from tests.browser.visitor import Visitor
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real page with models of pictures."""
+    folder = tmp_path_factory.mktemp("server")
+    save_seers(folder / "models")
+    with serve(folder, "--models", str(folder / "models")) as running:
+        yield running
+
+
+def instrument(page: Page, image: str) -> Locator:
+    """The instrument once it shows the answer for a picture."""
+    found = page.get_by_test_id("instrument")
+    expect(found).to_have_attribute("data-image", image)
+    expect(found).not_to_have_class("instrument waiting")
+    return found
+
+
+def lit(page: Page) -> str:
+    """What the canvas of the chosen head shows."""
+    shown: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
+    return shown
+
+
+def repainted(page: Page, before: str) -> str:
+    """What it shows once it is another than before."""
+    for _ in range(300):
+        if (now := lit(page)) != before:
+            return now
+        page.wait_for_timeout(100)
+    raise AssertionError("the picture stays as it was")
+
+
+def click_patch(page: Page, row: float, column: float) -> None:
+    """Clicks on the canvas, at a part of its width and of its height."""
+    box = page.get_by_test_id("head-canvas").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + column * box["width"], box["y"] + row * box["height"])
+
+
+def address(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def file(raw: bytes, name: str = "mine.png", kind: str = "image/png") -> FilePayload:
+    return {"name": name, "mimeType": kind, "buffer": raw}
+
+
+def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
+    page = visitor.open("model=seer")
+    instrument(page, "")
+    expect(page.get_by_test_id("sentence")).to_be_hidden()
+    expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
+    expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
+    before = lit(page)
+    page.get_by_test_id("picture-house").click()
+    instrument(page, "house")
+    after = repainted(page, before)
+    expect(page.get_by_test_id("predictions")).to_contain_text("of the picture")
+    click_patch(page, 0.9, 0.6)
+    repainted(page, after)
+    page.wait_for_function("() => new URL(location).searchParams.get('query') > 8")
+    assert address(page)["image"] == ["house"]
+    expect(page.get_by_test_id("reading")).to_contain_text("3,")
+
+
+def test_a_head_switched_off_changes_what_the_picture_is_taken_for(visitor: Visitor) -> None:
+    page = visitor.open("model=seer&image=chess")
+    instrument(page, "chess")
+    page.get_by_test_id("head-switch").click()
+    expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
+    expect(page.get_by_test_id("reading")).to_contain_text("switched off")
+
+
+def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
+    page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&picture=photo")
+    instrument(page, "faces")
+    expect(page.get_by_test_id("picture-faces")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
+    expect(page.get_by_test_id("reading")).to_contain_text("1,2")
+
+
+def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
+    anna, ben = visit(), visit()
+    page = anna.open("model=seer")
+    instrument(page, "")
+    page.get_by_test_id("bring").set_input_files(file(photo(60)))
+    mine = page.get_by_test_id("picture-own")
+    expect(mine).to_have_attribute("aria-pressed", "true")
+    name = mine.get_attribute("data-name") or ""
+    instrument(page, name)
+    page.wait_for_timeout(600)  # until the address would hold it
+    assert "image" not in address(page)
+    other = ben.open("model=seer")
+    instrument(other, "")
+    assert page.request.get(f"{anna.url}/api/picture/{name}").status == 200
+    assert other.request.get(f"{ben.url}/api/picture/{name}").status == 404
+
+
+def test_what_is_no_picture_is_refused_by_a_sentence(visitor: Visitor) -> None:
+    page = visitor.open("model=seer")
+    instrument(page, "")
+    for sent in (file(b"no picture"), file(bytes(9 << 20)), file(b"<svg/>", "x.svg", "image/svg+xml")):
+        page.get_by_test_id("bring").set_input_files(sent)
+        told = "8 MB" if len(sent["buffer"]) > 99 else "PNG, JPEG or WebP"
+        expect(page.get_by_test_id("problem")).to_contain_text(told)
+    page.get_by_test_id("picture-chess").click()
+    instrument(page, "chess")
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+
+
+def test_a_phone_shows_the_picture_too(visit: Visit) -> None:
+    page = visit(width=390, height=844, dark=True).open("model=bare&image=cat")
+    instrument(page, "cat")
+    box = page.get_by_test_id("head-canvas").bounding_box()
+    assert box and 200 < box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    expect(page.get_by_test_id("sentence")).to_be_visible()
+    expect(page.get_by_test_id("gallery")).to_be_hidden()
+    expect(page.get_by_test_id("picture").get_by_role("button", name="Picture")).to_have_count(0)

@@ -1,0 +1,191 @@
+"""The rooms "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
+
+import re
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.test_explore import instrument, say, wait_for_address
+from tests.browser.visitor import Visitor
+
+SENTENCE = "The girl had a red ball. One day she lost her"
+TEXT = f"model=stories-causal&text={quote(SENTENCE)}"
+
+
+def enter(visitor: Visitor, query: str) -> Page:
+    page = visitor.open(f"{TEXT}&{query}")
+    instrument(page, SENTENCE)
+    return page
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace("+", ""))
+
+
+def chosen(select: Locator) -> str:
+    value: str = select.input_value()
+    return value
+
+
+def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visitor: Visitor) -> None:
+    page = enter(visitor, "layer=5&head=2")
+    page.get_by_test_id("room-tab-steps").click()
+    title, following = page.get_by_test_id("stair-title"), page.get_by_test_id("step-next")
+    expect(title).to_have_text("1. Read")
+    expect(page.get_by_test_id("step-back")).to_be_disabled()
+    titles = []
+    while following.is_enabled():
+        titles.append(title.inner_text())
+        following.click()
+        expect(title).not_to_have_text(titles[-1])
+        expect(page.get_by_test_id("stair-code").locator("pre").first).to_be_visible()
+    assert [text.split(". ")[1] for text in titles][-3:] == ["Masked", "Weights", "Weighted values"]
+    page.get_by_test_id("stair").press("ArrowLeft")
+    page.get_by_test_id("stair").press("ArrowLeft")
+    expect(title).to_contain_text("Weights")
+    expect(page.get_by_test_id("stair-code")).to_contain_text("def weigh")
+    wait_for_address(page, "step", "weigh")
+    visitor.settle()
+    page.reload()
+    instrument(page, SENTENCE)
+    expect(title).to_contain_text("Weights")
+
+
+def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor) -> None:
+    page = enter(visitor, "room=steps&step=scale&layer=5&head=2")
+    key, score = page.get_by_test_id("steps-key"), page.get_by_test_id("stair-scale").locator("b")
+    expect(score).to_have_text(re.compile(r"\d"))
+    most, before = chosen(key), score.inner_text()
+    strip = page.get_by_test_id("steps-keys")
+    strip.hover(position={"x": 30, "y": 20})
+    expect(score).not_to_have_text(before)
+    page.mouse.move(0, 0)
+    expect(score).to_have_text(before)
+    strip.press("ArrowLeft")
+    expect(key).to_have_value(str(int(most) - 1))
+    expect(score).not_to_have_text(before)
+    wait_for_address(page, "key", str(int(most) - 1))
+
+
+def test_the_numbers_of_a_step_can_be_pointed_at(visitor: Visitor) -> None:
+    page = enter(visitor, "room=steps&step=multiply")
+    reading = page.get_by_test_id("stair-reading")
+    bars = page.get_by_test_id("stair-values").locator("canvas")
+    expect(bars).to_have_count(3)
+    bars.first.focus()
+    bars.first.press("ArrowRight")
+    expect(reading).to_contain_text("channel 0")
+    told = re.findall(r" (−?[\d.]+(?:e−?\d+)?)(?= ·|$)", reading.inner_text())[-3:]
+    first, second, product = map(number, told)
+    assert first * second == pytest.approx(product, rel=0.01)
+
+
+def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers")
+    best = page.get_by_test_id("predictions").locator(".candidate .token").first
+    expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")
+    last = int(chosen(page.get_by_test_id("layers-query")))
+    said = page.get_by_test_id(f"lens-6-{last}").locator("bdi")
+    expect(said).to_have_text(best.inner_text().lstrip("·"))
+    page.get_by_test_id("lens-3-2").hover()
+    expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 2")
+    page.get_by_test_id("lens-3-2").click()
+    expect(page.get_by_test_id("layers-query")).to_have_value("2")
+    expect(page.get_by_test_id("surprise-reading")).to_contain_text("nats")
+    page.get_by_test_id("lens-3-2").press("ArrowDown")
+    expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 3")
+
+
+def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&room=layers")
+    say(page, "One two three. " * 20)
+    shown = page.get_by_test_id("lens-windows")
+    expect(shown).to_contain_text(re.compile(r"tokens \d\d to \d\d of \d\d"))
+    page.get_by_test_id("lens-earlier").click()
+    page.get_by_test_id("lens-earlier").click()
+    expect(shown).to_contain_text("tokens 0 to 31")
+    expect(page.get_by_test_id("lens-0-5")).to_be_visible()
+
+
+def test_contributions_add_up_and_a_click_chooses_the_head(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers&panel=parts")
+    total = page.get_by_test_id("shares-total")
+    expect(total).to_contain_text("add up to")
+    logit, together = re.findall(r"(?:is|to) (−?[\d.]+\d)", total.inner_text())
+    assert logit == together
+    before = total.inner_text()
+    page.get_by_test_id("shares").get_by_role("button", name=re.compile("^Layer 4, head 0")).click()
+    wait_for_address(page, "layer", "4")
+    page.get_by_test_id("layers-target").select_option(index=3)
+    expect(total).not_to_have_text(before)
+    expect(page.get_by_test_id("promoted").locator("tr")).to_have_count(7)
+
+
+def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers&panel=flow")
+    graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("flow-reading")
+    expect(reading).to_contain_text("shares")
+    graph.press("ArrowRight")
+    found = re.search(r"Layer (\d+):.*?takes.*?head (\d+)", reading.inner_text())
+    assert found
+    graph.press("Enter")
+    wait_for_address(page, "panel", "flow")
+    page.get_by_test_id("room-tab-steps").click()
+    expect(page.get_by_test_id("steps-layer")).to_have_value(found[1])
+    expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
+
+
+def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers&panel=ablation")
+    page.get_by_test_id("ablate").click()
+    expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
+    expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
+    page.get_by_test_id("ablation-5-2").hover()
+    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
+    assert told
+    page.get_by_test_id("ablation-5-2").click()
+    page.get_by_test_id("room-tab-heads").click()
+    page.get_by_test_id("head-switch").click()
+    likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
+    expect(likeliest.first).to_be_visible()
+
+
+def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers&panel=ablation")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/api/ablation") else None)
+    button = page.get_by_test_id("ablate")
+    button.click()
+    expect(page.get_by_test_id("ablate-status")).to_contain_text(re.compile(r"^(8|16|24) of 48"))
+    button.click()
+    expect(button).to_have_text("Go on")
+    stopped = len(asked)
+    assert stopped < 6
+    button.click()
+    expect(button).to_have_text("Done")
+    assert len(asked) <= 7  # what was known was not asked again; only what was stopped
+
+
+def test_a_masked_model_has_the_rooms_too(visitor: Visitor) -> None:
+    page = visitor.open(f"model=stories-masked&room=layers&panel=parts&text={quote('The dog barks at the [MASK].')}")
+    expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")
+    expect(page.get_by_test_id("conventions")).to_contain_text("keeps the slope")
+    page.get_by_test_id("panel-lens").click()
+    expect(page.get_by_test_id("lens")).to_contain_text("what was there")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -> None:
+    phone = visit(dark=dark, width=390, height=844)
+    page = enter(phone, "room=steps&step=multiply&layer=5&head=2")
+    expect(page.get_by_test_id("stair-title")).to_contain_text("Channel by channel")
+    for tab in ("steps", "layers"):
+        page.get_by_test_id(f"room-tab-{tab}").click()
+        for panel in ("lens", "parts", "flow", "ablation") if tab == "layers" else ("",):
+            if panel:
+                page.get_by_test_id(f"panel-{panel}").click()
+            wide = page.get_by_test_id("instrument").evaluate("root => root.scrollWidth - root.clientWidth")
+            assert wide <= 0, (tab, panel)
+    assert urlsplit(page.url).path in ("/", "/explore")

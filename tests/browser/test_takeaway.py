@@ -1,0 +1,269 @@
+"""What a person takes away from the page is downloaded, opened and read."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+from pypdf import PdfReader
+
+from model import find, load, run
+from tests.browser.conftest import Visit
+from tests.browser.test_explore import instrument, pixels, say, wait_for_address
+from tests.browser.visitor import Visitor
+
+MODEL = "model=stories-causal"
+SENTENCE = "The cat sat on the mat"
+HOSTILE = "</script><b>bold</b> 😀 שלום"
+
+
+def menu(visitor: Visitor, query: str, sentence: str) -> Page:
+    """The page with the menu open."""
+    page = visitor.open(query)
+    instrument(page, sentence)
+    page.get_by_test_id("takeaway").click()
+    expect(page.get_by_test_id("takeaway-menu")).to_be_visible()
+    return page
+
+
+def download(page: Page, button: str, folder: Path) -> Path:
+    """The file that a button of the menu makes."""
+    with page.expect_download() as caught:
+        page.get_by_test_id(button).click()
+    file = folder / caught.value.suggested_filename
+    caught.value.save_as(file)
+    expect(page.get_by_test_id("takeaway-told")).to_contain_text("saved")
+    return file
+
+
+def copied(page: Page, button: str) -> str:
+    page.get_by_test_id(button).click()
+    expect(page.get_by_test_id("takeaway-told")).to_contain_text("copied")
+    return page.get_by_test_id("takeaway-copied").input_value()
+
+
+def asked(sentence: str = SENTENCE, **choices: object) -> str:
+    return "&".join(
+        [MODEL, f"text={quote(sentence)}", *(f"{name}={quote(str(item))}" for name, item in choices.items())]
+    )
+
+
+def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
+    anna, ben = visit(), visit()
+    page = menu(anna, asked(kernel="hard"), SENTENCE)
+    page.keyboard.press("Escape")
+    page.get_by_test_id("head-2-3").click()
+    page.get_by_test_id("takeaway").click()
+    link = copied(page, "take-link")
+    theirs = ben.open(urlsplit(link).query)
+    instrument(theirs, SENTENCE)
+    expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    expect(theirs.get_by_test_id("notes")).to_contain_text("hard instead of softmax")
+
+
+def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, tmp_path: Path) -> None:
+    long = " ".join(["another"] * 210)  # past what an address holds, within what the model reads
+    anna, ben = visit(), visit()
+    page = anna.open(f"{MODEL}&heads={quote('1.1;2.4')}&view=scores&kernel=linear")
+    say(page, long)
+    page.get_by_test_id("takeaway").click()
+    page.get_by_test_id("take-link").click()
+    expect(page.get_by_test_id("takeaway-told")).to_contain_text("leaves out the text")
+    file = download(page, "take-state", tmp_path)
+    theirs = menu(ben, asked(), SENTENCE)
+    theirs.get_by_test_id("open-state").set_input_files(file)
+    instrument(theirs, long)
+    expect(theirs.get_by_test_id("sentence")).to_have_value(long)
+    expect(theirs.get_by_test_id("head-title")).to_have_text("2 heads")
+    expect(theirs.get_by_test_id("view")).to_have_value("scores")
+    wait_for_address(theirs, "kernel", "linear")
+    expect(theirs.get_by_text("reloading loses it")).to_be_visible()
+    (tmp_path / "other.json").write_text("[1]")
+    theirs.get_by_test_id("takeaway").click()
+    theirs.get_by_test_id("open-state").set_input_files(tmp_path / "other.json")
+    expect(theirs.get_by_test_id("takeaway-told")).to_contain_text("holds no state")
+
+
+def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, asked(heads="1.1;2.4"), SENTENCE)
+    page.get_by_test_id("figure-title").fill('Two <heads> & "more"')
+    tokens = len(page.get_by_test_id("tokens").locator("button").all())
+    root = ElementTree.parse(download(page, "take-svg", tmp_path)).getroot()
+    assert root.attrib["width"] == "85mm" and root.attrib["height"].endswith("mm")
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {'Two <heads> & "more"', "Layer 1 · Head 1", "Layer 2 · Head 4", "cat", "mat"} <= set(texts)
+    cells = [group for group in root.iter("{http://www.w3.org/2000/svg}g")]
+    assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2] * 2, (
+        "a rectangle for each allowed cell"
+    )
+    picture = Image.open(download(page, "take-png", tmp_path)).convert("RGB")
+    assert picture.width == round(85 / 25.4 * 300) and len(picture.getcolors(1 << 24) or ()) > 20
+    (paper,) = PdfReader(io.BytesIO(download(page, "take-pdf", tmp_path).read_bytes())).pages
+    assert float(paper.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=0.1)
+    assert "Layer 2 · Head 4" in paper.extract_text() and "Two <heads>" in paper.extract_text()
+
+
+def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, asked(HOSTILE, picture="lines", heads="1.1;2.4"), HOSTILE)
+    page.get_by_test_id("figure-width").select_option("180")
+    root = ElementTree.parse(download(page, "take-svg", tmp_path)).getroot()
+    assert root.attrib["width"] == "180mm" and len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 20
+    assert not list(root.iter("{http://www.w3.org/2000/svg}b"))
+    (paper,) = PdfReader(io.BytesIO(download(page, "take-pdf", tmp_path).read_bytes())).pages
+    assert "</script>" in paper.extract_text().replace("\n", "")
+    assert len(paper.images) > 0, "what the font lacks comes as a picture"
+
+
+def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
+    loaded = load(find("stories-causal"))
+    trace = run(loaded.model, loaded.tokenizer, SENTENCE)
+    page = menu(visitor, asked(layer=2, head=3, view="scores"), SENTENCE)
+    told = json.loads(download(page, "take-json", tmp_path).read_text())
+    np.testing.assert_allclose(np.array(told["values"]), trace["decoder.2.self.scores"][3], atol=1e-5)
+    page.get_by_test_id("takeaway-path").fill("decoder.2.self.q[3]")
+    with np.load(download(page, "take-npz", tmp_path)) as file:
+        np.testing.assert_allclose(file["values"], trace["decoder.2.self.q"][3], atol=1e-5)
+    assert download(page, "take-csv", tmp_path).read_text().startswith("query / channel,0,1")
+    page.get_by_test_id("takeaway-path").fill("decoder.9.self.q")
+    page.get_by_test_id("take-csv").click()
+    expect(page.get_by_test_id("takeaway-told")).to_contain_text("no value decoder.9.self.q")
+
+
+def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
+    page = menu(visitor, asked(layer=1), SENTENCE)
+    assert f"run(model, loaded.tokenizer, '{SENTENCE}')" in copied(page, "take-python")
+    assert copied(page, "take-shell").startswith("headlight trace --model stories-causal")
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Page]:
+    """A window without any network."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else wrong.append(request.url),
+    )
+    yield page
+    context.close()
+    assert not wrong
+
+
+def painted(page: Page, number: int = 0) -> Locator:
+    found = page.get_by_test_id("instrument").nth(number)
+    expect(found).to_have_attribute("data-painted", "alone")
+    return found
+
+
+def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Page, tmp_path: Path) -> None:
+    edit = "decoder.1.self.weights[3]=set:0"
+    page = menu(visitor, asked(HOSTILE, layer=2, head=3, view="moved", edits=edit), HOSTILE)
+    file = download(page, "take-page", tmp_path)
+    there = page.get_by_test_id("reading").inner_text()
+    offline.goto(file.as_uri())
+    found = painted(offline)
+    expect(found.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    expect(found.get_by_test_id("reading")).to_have_text(there)
+    expect(found.get_by_test_id("notes")).to_contain_text(edit)
+    expect(found.get_by_test_id("predictions")).to_contain_text("with your changes")
+    assert found.locator("b").count() == 0
+    assert pixels(offline, 0, 0) == pixels(page, 0, 0)
+    found.get_by_test_id("head-4-1").click()
+    expect(found.get_by_test_id("trouble")).to_contain_text("Only what was on the screen")
+    found.get_by_test_id("view").select_option("weights")
+    expect(found.get_by_test_id("trouble")).to_be_hidden()
+    expect(found.get_by_test_id("reading")).to_contain_text("looks at")
+
+
+def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) -> None:
+    loaded = load(find("stories-causal"))
+    traces = [run(loaded.model, loaded.tokenizer, text) for text in (SENTENCE, HOSTILE)]
+    page = "".join(trace.show(layer)._repr_html_() for layer, trace in enumerate(traces))
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8><body>{page}</body>", encoding="utf-8")
+    offline.goto(file.as_uri())
+    first, second = painted(offline), painted(offline, 1)
+    first.get_by_test_id("head-3-2").click()
+    expect(first.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
+    expect(second.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 0")
+    first.get_by_test_id("picture-table").click()
+    weight = traces[0].attention()[3, 2, 3, 1]
+    expect(first.locator("tr[data-row='3'] td[data-col='1']")).to_have_text(f"{weight:.3f}".removeprefix("0"))
+    first.get_by_test_id("picture-lines").click()
+    first.get_by_test_id("head-1-1").click(modifiers=["Shift"])
+    expect(first.get_by_test_id("head-title")).to_have_text("2 heads")
+    shown = "".join(second.get_by_test_id("tokens").locator("button").all_inner_texts()).replace("\n", "")
+    assert "</script>" in shown and second.locator("b:visible").count() == 0
+
+
+def test_an_embedded_page_shows_the_instrument_and_nothing_else(
+    visitor: Visitor, browser: Browser, tmp_path: Path
+) -> None:
+    page = menu(visitor, asked(layer=2, head=3), SENTENCE)
+    snippet = copied(page, "take-embed")
+    (tmp_path / "lesson.html").write_text(f"<!doctype html><h1>My lesson</h1>{snippet}", encoding="utf-8")
+    lesson = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
+    lesson.goto((tmp_path / "lesson.html").as_uri())
+    frame = lesson.frame_locator("iframe")
+    expect(frame.get_by_test_id("instrument")).to_have_attribute("data-sentence", SENTENCE)
+    expect(frame.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    for absent in ("brand", "takeaway", "stSidebar", "stHeader"):
+        expect(frame.get_by_test_id(absent).locator("visible=true")).to_have_count(0)
+    expect(frame.locator(".js-plotly-plot")).to_have_count(0)
+    frame.get_by_test_id("head-0-1").click()
+    expect(frame.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
+    lesson.context.close()
+
+
+def size_of(page: Page, place: str) -> float:
+    return float(page.get_by_test_id(place).evaluate("element => parseFloat(getComputedStyle(element).fontSize)"))
+
+
+def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visitor) -> None:
+    page = visitor.open(asked())
+    found = instrument(page, SENTENCE)
+    small = size_of(page, "reading")
+    page.get_by_test_id("sentence").press("End")
+    page.get_by_test_id("sentence").press("p")
+    instrument(page, f"{SENTENCE}p")
+    expect(found).not_to_have_class("instrument presenter")
+    page.get_by_test_id("head-0-0").click()
+    page.keyboard.press("p")
+    expect(found).to_have_class("instrument presenter")
+    assert size_of(page, "reading") > 1.4 * small
+    wait_for_address(page, "presenter", "1")
+    visitor.settle()
+    expect(page.get_by_test_id("takeaway")).to_be_hidden()
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
+    page.reload()
+    expect(instrument(page, f"{SENTENCE}p")).to_have_class("instrument presenter")
+    page.get_by_test_id("leave-presenter").click()
+    expect(found).to_have_class("instrument")
+    page.wait_for_function("() => !new URL(location).searchParams.has('presenter')")
+    visitor.settle()
+    page.get_by_text("Presenter mode", exact=True).click()
+    expect(found).to_have_class("instrument presenter")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int) -> None:
+    page = visit(dark=True, width=width, height=height).open(asked(presenter=1))
+    instrument(page, SENTENCE)
+    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+    assert wide <= 0
+    if width > 1000:
+        box = page.get_by_test_id("reading").bounding_box()
+        assert box is not None and box["y"] + box["height"] <= height, "all of the chosen head is on the screen"
+    page.get_by_test_id("picture-lines").click()
+    expect(page.get_by_test_id("head-canvas")).to_be_visible()
+    assert set(parse_qs(urlsplit(page.url).query)) >= {"presenter"}

@@ -1,0 +1,51 @@
+"""Uploads for the tests of the page: a tiny checkpoint as a zip, and zips that nobody should open."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+Zip = dict[str, bytes]
+
+
+def files_of(folder: Path) -> Zip:
+    """The files of a folder by their names."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def zipped(files: Mapping[str, bytes], top: str = "tiny") -> bytes:
+    """Files as a zip of one folder."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"{top}/{name}", content)
+    return packed.getvalue()
+
+
+def linked(files: Mapping[str, bytes]) -> bytes:
+    """A zip whose config is a link to a file of the server."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(f"tiny/{name}")
+            if name == "config.json":
+                entry.create_system, entry.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+                content = b"/etc/passwd"
+            archive.writestr(entry, content)
+    return packed.getvalue()
+
+
+def hostile(files: Zip) -> dict[str, tuple[bytes, str]]:
+    """Zips to be refused, each with words of the sentence that refuses it."""
+    weights = files["model.safetensors"]
+    return {
+        "a path that leads out": (zipped({**files, "../../escaped.json": b"{}"}), "leads out of its folder"),
+        "a link": (linked(files), "is a link and no file"),
+        "code": (zipped({**files, "modeling_tiny.py": b"print('run')"}), "a program"),
+        "a bomb": (zipped({**files, "model.safetensors": bytes(64 << 20)}), "as no weights do"),
+        "weights that are cut off": (zipped({**files, "model.safetensors": weights[:-100]}), "cannot be read"),
+        "no zip at all": (b"PK but no zip", "no .zip archive"),
+    }
