@@ -12,7 +12,7 @@ function drawHabits(self) {
   const title = make("h4", "", `What layer ${layer}, head ${head} looks at`);
   const list = make("div", "habit-list");
   list.append(...lines);
-  self.parts.habits.replaceChildren(title, list);
+  refill(self.parts.habits, title, list);
 }
 
 function habit(self, { name, short, title, unit }, values, place) {

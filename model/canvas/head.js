@@ -74,7 +74,7 @@ function nameHead(self) {
   drawChoices(self, parts.picture, "picture", possiblePictures(self).map(([name, { title }]) => [name, title]), openPicture(self));
   parts.picture.lastChild.title = PICTURES.points.about;
   parts.collected.hidden = !several;
-  if (several) parts.collected.replaceChildren(...heads.map((one, place) => collectedHead(self, one, place)), lettingGo(self));
+  if (several) refill(parts.collected, ...heads.map((one, place) => collectedHead(self, one, place)), lettingGo(self));
 }
 
 function collectedHead(self, [layer, head], place) {

@@ -7,6 +7,25 @@ function make(tag, className, text) {
   return element;
 }
 
+/**
+ * Puts new children in the place of the old. A repaint takes nothing out of a person's hands: what had the focus of the
+ * keyboard has it again, found by its test name or else by its place; the first of its kind has it where it is gone.
+ */
+function refill(parent, ...children) {
+  const active = parent.getRootNode().activeElement;
+  const held = active && active !== parent && parent.contains(active);
+  const likes = held && (active.dataset.testid ? `[data-testid="${CSS.escape(active.dataset.testid)}"]` : active.localName);
+  const place = held ? [...parent.querySelectorAll(likes)].indexOf(active) : -1;
+  parent.replaceChildren(...children);
+  if (!held) return;
+  const same = parent.querySelectorAll(likes)[place] || parent.querySelector(active.localName);
+  if (same?.tabIndex < 0) {
+    for (const other of parent.querySelectorAll(`${same.localName}[tabindex="0"]`)) other.tabIndex = -1; // the tab key lands on one
+    same.tabIndex = 0;
+  }
+  same?.focus({ preventScroll: true });
+}
+
 /** A piece of text with its white space made visible, as the reader should see it. */
 function visible(piece) {
   const signs = piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→");
@@ -41,7 +60,7 @@ function drawChoices(self, group, field, options, chosen = self.choice[field]) {
     button.onclick = () => change(self, { [field]: value });
     return button;
   });
-  group.replaceChildren(...buttons);
+  refill(group, ...buttons);
 }
 
 /** Sizes the canvas for the screen's own pixels and hands out its context, cleared. */

@@ -4,7 +4,7 @@ function drawPredictions(self) {
   const panel = self.parts.predictions;
   const { predictions, changed, silent } = self.answer;
   if (silent) return panel.replaceChildren(make("h3", "", "No prediction"), make("p", "quiet", silent));
-  panel.replaceChildren(...predictions.map((prediction) => drawPrediction(self, prediction, changed, predictions.length)));
+  refill(panel, ...predictions.map((prediction) => drawPrediction(self, prediction, changed, predictions.length)));
   if (changed) panel.append(keyToBars());
 }
 

@@ -9,7 +9,7 @@ function drawTable(self, view) {
     self.tabled = view;
     self.turned = false;
     self.corner ??= { rows: pageOf(rowsAtHand(self, view)[0] ?? 0), columns: 0 };
-    sheet.replaceChildren(tableTools(self, view), tableOf(self, view));
+    refill(sheet, tableTools(self, view), tableOf(self, view));
   }
   markTable(self, view);
 }

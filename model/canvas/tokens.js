@@ -17,10 +17,10 @@ function drawTokens(self) {
   const { parts } = self;
   parts.tokens.hidden = Boolean(self.answer.patches); // the picture itself stands for them
   if (self.answer.patches) return parts.tokens.replaceChildren();
-  parts.tokens.replaceChildren(...tokens.map((token, position) => chip(self, token, position)));
+  refill(parts.tokens, ...tokens.map((token, position) => chip(self, token, position)));
   parts.tokens.classList.toggle("many", tokens.length > 60);
   parts.sourceTokens.hidden = !sourceTokens;
-  parts.sourceTokens.replaceChildren(...(sourceTokens || []).map((token, position) => chip(self, token, position)));
+  refill(parts.sourceTokens, ...(sourceTokens || []).map((token, position) => chip(self, token, position)));
   for (const strip of [parts.tokens, parts.sourceTokens]) {
     for (const button of strip.children) hookUp(self, button, strip === parts.tokens ? "text" : "source");
   }

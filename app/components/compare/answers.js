@@ -7,7 +7,7 @@ function drawAnswers(self) {
   const blocks = predictions.map((prediction) => answerBlock(self, prediction));
   const key = make("p", "quiet key");
   key.append(make("i", "swatch before"), "A", make("i", "swatch after"), "B", make("span", "", " · shares of everything that either can say"));
-  panel.replaceChildren(...blocks, key);
+  refill(panel, ...blocks, key);
 }
 
 function answerBlock(self, { titles, places, pieces, apart, candidates }) {

@@ -28,10 +28,10 @@ function drawWiring(self) {
   const trained = trainedOf(self, left.model);
   const told = [left.model, ...PARTS.map(([part]) => titleOf(self, part, left[part] || trained[part]))];
   const changes = left.edits.length ? [`${left.edits.length} change${left.edits.length > 1 ? "s" : ""}`] : [];
-  self.parts.wiringA.replaceChildren(make("span", "", [...told, ...changes].join(" · ")), make("span", "quiet", " – as in the sidebar"));
+  refill(self.parts.wiringA, make("span", "", [...told, ...changes].join(" · ")), make("span", "quiet", " – as in the sidebar"));
   const right = questionB(self);
   const controls = [modelControl(self, right), ...PARTS.map(([part, title]) => partControl(self, part, title, right))];
-  self.parts.wiringB.replaceChildren(...controls, editsControl(self, left, right));
+  refill(self.parts.wiringB, ...controls, editsControl(self, left, right));
 }
 
 function labelled(title, ...inner) {
@@ -133,5 +133,5 @@ function drawPresets(self, presets) {
     };
     return button;
   });
-  self.parts.presets.replaceChildren(...buttons);
+  refill(self.parts.presets, ...buttons);
 }

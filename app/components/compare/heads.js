@@ -62,7 +62,7 @@ function drawApart(self, here) {
     return button;
   });
   const words = ranked.length ? "They differ most in" : "No head looks elsewhere on the two sides.";
-  self.parts.ranked.replaceChildren(make("span", "quiet", words), ...buttons);
+  refill(self.parts.ranked, make("span", "quiet", words), ...buttons);
 }
 
 function offEditOf(grid, { layer, head }) {

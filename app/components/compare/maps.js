@@ -111,7 +111,7 @@ function drawStrips(self) {
     strip.classList.toggle("many", tokens.length > 60);
     const letter = make("b", "letter", "AB"[side]);
     letter.setAttribute("aria-hidden", "true");
-    strip.replaceChildren(letter, ...tokens.map((token, place) => sideChip(self, side, token, place)));
+    refill(strip, letter, ...tokens.map((token, place) => sideChip(self, side, token, place)));
   });
 }
 

@@ -28,7 +28,7 @@ function drawCandidates(self, record, taken) {
   const listed = record.candidates;
   const largest = Math.max(...listed.flatMap(({ before, after }) => [before, after]), 1e-9);
   const rows = listed.map((item) => candidate(self, record, item, largest, taken));
-  self.parts.candidates.replaceChildren(...rows);
+  refill(self.parts.candidates, ...rows);
 }
 
 /** One candidate, with two bars: its probability by the model, and its chance by the rule. */

@@ -153,7 +153,7 @@ function drawExamples(self, examples) {
     };
     return button;
   });
-  self.parts.examples.replaceChildren(...buttons);
+  refill(self.parts.examples, ...buttons);
 }
 
 function troubled(self, error) {

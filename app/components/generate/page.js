@@ -20,7 +20,7 @@ function drawPage(self) {
   const record = newest(self);
   const open = record && !record.done && !ended(self);
   if (open && self.kind === "continue") parts.push(nextToken(self, record));
-  self.parts.page.replaceChildren(...parts);
+  refill(self.parts.page, ...parts);
   if (open && self.kind === "fill") parts[record.place]?.classList.add("asked");
   const { sourceText } = self.parts;
   sourceText.hidden = !self.sourceTokens;
@@ -150,5 +150,5 @@ function drawLines(self) {
     button.onclick = () => changeLine(self, line);
     return button;
   });
-  self.parts.lines.replaceChildren(make("h3", "", "Other ways on"), ...buttons);
+  refill(self.parts.lines, make("h3", "", "Other ways on"), ...buttons);
 }

@@ -47,13 +47,13 @@ function drawShareCells(self, meta, numbers) {
     })),
     ...outside(["bias", "edit"]).map(alone),
   ];
-  const reading = inLayers(self, "shares-reading");
-  drawCells(self, inLayers(self, "shares"), columns, rows, {
+  const [shares, reading] = [inLayers(self, "shares"), inLayers(self, "shares-reading")];
+  drawCells(self, shares, columns, rows, {
     most: Math.max(...numbers.map(Math.abs), 1e-9),
     read: (at) => (reading.textContent = at ? `${at.title} adds ${signed(at.value)}` : "Orange adds to the logit, blue takes from it. Click a head to choose it."),
     pick: (at) => pickHead(self, at.layer, at.head, at.kind),
   });
-  reading.textContent = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
+  if (!shares.contains(shares.getRootNode().activeElement)) reading.textContent = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
 }
 
 function drawLargest(self, meta, numbers, sum) {
@@ -83,5 +83,5 @@ function drawPromoted(self, meta) {
     line.append(name, words(up), words(down));
     return line;
   });
-  inLayers(self, "promoted").replaceChildren(heading, ...rows);
+  refill(inLayers(self, "promoted"), heading, ...rows);
 }

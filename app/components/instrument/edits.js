@@ -137,9 +137,7 @@ function drawEdits(self) {
 
 function drawEditList(self, list) {
   const { edits, paused } = self.choice;
-  const focus = list.contains(list.getRootNode().activeElement) && list.getRootNode().activeElement.dataset.testid;
-  list.replaceChildren(...edits.map((edit) => editRow(self, edit, true)), ...paused.map((edit) => editRow(self, edit, false)));
-  if (focus) (list.querySelector(`[data-testid="${CSS.escape(focus)}"]`) || list.querySelector("button"))?.focus();
+  refill(list, ...edits.map((edit) => editRow(self, edit, true)), ...paused.map((edit) => editRow(self, edit, false)));
 }
 
 function editRow(self, edit, on) {

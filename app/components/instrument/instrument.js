@@ -150,7 +150,7 @@ function drawExamples(self) {
     };
     return button;
   });
-  self.parts.examples.replaceChildren(...buttons);
+  refill(self.parts.examples, ...buttons);
 }
 
 function showProblem(self, sentence) {

@@ -77,10 +77,10 @@ function drawCells(self, table, columns, rows, { most, read, pick }) {
     line.append(name, ...cells.map((cell) => oneCell(self, cell, { most, read, pick })));
     return line;
   });
-  table.replaceChildren(head, ...lines);
+  refill(table, head, ...lines);
   const buttons = [...table.querySelectorAll("button")];
   const first = buttons.find((button) => button.classList.contains("chosen")) || buttons[0];
-  if (first) first.tabIndex = 0;
+  if (first && !table.querySelector('button[tabindex="0"]')) first.tabIndex = 0;
   table.onkeydown = (event) => walkCells(table, event);
 }
 
@@ -139,5 +139,5 @@ function drawRanked(list, entries) {
     item.append(name, track, make("output", "", signed(value)));
     return item;
   });
-  list.replaceChildren(...items);
+  refill(list, ...items);
 }

@@ -50,6 +50,8 @@ function drawLensTable(self, found) {
   const table = inLayers(self, "lens");
   const columns = Array.from({ length: meta.count }, (_, column) => column);
   const asked = answerPosition(self);
+  if (self.lensDrawn?.found === found && self.lensDrawn.asked === asked && table.rows.length) return;
+  self.lensDrawn = { found, asked };
   const heading = (column) => {
     const cell = make("th", meta.first + column === asked ? "asked" : "");
     cell.scope = "col";
@@ -74,12 +76,13 @@ function drawLensTable(self, found) {
   const name = make("th", "", self.answer.maskable ? "what was there" : "what really comes");
   name.scope = "row";
   bottom.append(name, ...truth);
-  table.replaceChildren(top, ...rows, bottom);
-  const start = table.querySelector("td.asked button") || table.querySelector("button");
+  refill(table, top, ...rows, bottom);
+  const start = table.querySelector('button[tabindex="0"]') || table.querySelector("td.asked button") || table.querySelector("button");
   start.tabIndex = 0;
   table.onkeydown = (event) => walkCells(table, event);
   paintScale(inLayers(self, "lens-scale"));
   showAsked(self, table);
+  if (table.contains(table.getRootNode().activeElement)) return; // it has been read, and goes on being read
   readLens(self, found, meta.depths - 1, Math.min(Math.max(asked - meta.first, 0), meta.count - 1));
 }
 

@@ -135,7 +135,7 @@ function drawCode(self, step) {
   code.replaceChildren(...pieces.flatMap((piece) => [make("p", "where", piece.where), make("pre", "", piece.code)]));
   for (const lines of code.querySelectorAll("pre")) lines.tabIndex = 0;
   const rows = step.values.map((value) => { const row = make("p"); row.append(...formula(value.sign), make("span", "", ` = ${Array.from(value.numbers, (number) => digits(number)).join("  ")}`)); return row; });
-  numbers.replaceChildren(...rows);
+  refill(numbers, ...rows);
 }
 
 /** One line for each value: its sign, its bars (or the number alone), and how far it reaches. */
@@ -168,7 +168,7 @@ function layValues(self, step) {
     };
     return row;
   });
-  values.replaceChildren(...rows);
+  refill(values, ...rows);
 }
 
 /** The pointer is at one number of a row: the same place is marked in all rows that count along the same axis. */

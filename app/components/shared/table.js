@@ -24,7 +24,7 @@ function layTable(table, { name, layers, heads }, fill, choose) {
     row.append(make("span", "", layer), ...cells);
     return row;
   });
-  table.replaceChildren(top, ...rows);
+  refill(table, top, ...rows);
   table.onkeydown = (event) => walkTable(table, layers, heads, event);
 }
 
