@@ -9,25 +9,60 @@ from model.config import Config
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence to click; `source` is what an encoder-decoder's encoder reads."""
+    """A sentence to click, and one line on what to look at; `source` is what an encoder-decoder's encoder reads.
+
+    `sort` names what the heads are sorted by meanwhile, where that brings to the front what the line speaks of.
+    """
 
     text: str
     source: str = ""
+    look: str = ""
+    sort: str = "layer"
 
 
 NEXT = (
-    Example("Once upon a time there was a little"),
-    Example("Tom gave the ball to Anna because she asked"),
-    Example("The dog was hungry, so the girl gave the dog a"),
-    Example("Red, blue, red, blue, red,"),
-    Example("“I am so tired,” said the"),
+    Example(
+        "Once upon a time there was a little",
+        look="Heads that look one token back draw a stripe beside the diagonal: here the clearest come first.",
+        sort="previous",
+    ),
+    Example(
+        "Tom gave the ball to Anna because she asked",
+        look="A pronoun: point at “she” and see which heads lead back to Anna, and which to Tom.",
+    ),
+    Example(
+        "The boys who live next to the old school",
+        look="Subject and verb: “school” stands nearest, but the verb that is expected goes with “boys”.",
+    ),
+    Example(
+        "Red, blue, red, blue, red,",
+        look="Induction: the first of these heads look at what followed the same word the last time.",
+        sort="repeated",
+    ),
+    Example(
+        "“I am so tired,” said the",
+        look="Quotes that close: click the comma, and the mark that ends what was said is among the first guesses.",
+    ),
 )
 MASKED = (
-    Example("The cat sat on the [MASK]."),
-    Example("She opened the door with a [MASK]."),
-    Example("The boy lost his shoes and [MASK] was sad."),
-    Example("In winter the lake is covered with [MASK]."),
-    Example("He drank a [MASK] of cold water."),
+    Example(
+        "The cat sat on the [MASK].",
+        look="Both sides count: the guess must fit what stands before it, and the full stop.",
+    ),
+    Example(
+        "She opened the door with a [MASK].", look="Point at [MASK]: which heads look at “opened”, which at “door”?"
+    ),
+    Example(
+        "The boy lost his shoes and [MASK] was sad.",
+        look="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
+    ),
+    Example(
+        "In winter the lake is covered with [MASK].", look="The word that decides stands far off: take away “winter”."
+    ),
+    Example(
+        "He drank a [MASK] of cold water.",
+        look="A word from what comes after it: only a model that looks ahead can know.",
+    ),
 )
 TRANSLATED = (
     Example("", "The house is small."),

@@ -21,15 +21,24 @@ PATIENCE = 1.0  # seconds; the rest of what a large model would write, nobody wa
 def openings(entry: Entry, device: str = "auto") -> tuple[Example, ...]:
     """Sentences to begin with; the first one is on the page when nobody has typed yet.
 
-    An encoder-decoder begins with what it would write itself; a model that fills masks with its own word for one.
+    An encoder-decoder begins with what it would write itself; the others as `prompts` says.
     """
-    known = examples(entry.config)
-    if not entry.config.has_cross and entry.config.top != "masked-language":
+    known = prompts(entry, device)
+    if not entry.config.has_cross:
         return known
     try:
-        if entry.config.has_cross:
-            found = place(entry.name)
-            return tuple(replace(one, text=_written(entry.name, device, one.source, *found)) for one in known)
+        found = place(entry.name)
+        return tuple(replace(one, text=_written(entry.name, device, one.source, *found)) for one in known)
+    except HeadlightError:
+        return known
+
+
+def prompts(entry: Entry, device: str = "auto") -> tuple[Example, ...]:
+    """Sentences that a model is to go on with; one that fills masks reads its own word for a mask."""
+    known = examples(entry.config)
+    if entry.config.has_cross or entry.config.top != "masked-language":
+        return known
+    try:
         return _masked(loaded(entry.name, device))
     except HeadlightError:
         return known
@@ -41,7 +50,10 @@ def _masked(opened: Loaded) -> tuple[Example, ...]:
     if mask is None:
         return NEXT
     word = opened.tokenizer.piece(mask).strip()
-    return tuple(replace(one, text=one.text.replace("[MASK]", word)) for one in MASKED)
+    return tuple(
+        replace(one, **{name: getattr(one, name).replace("[MASK]", word) for name in ("text", "look")})
+        for one in MASKED
+    )
 
 
 @lru_cache(maxsize=128)

@@ -11,8 +11,9 @@ import streamlit as st
 from app import controls
 from app.cached import models, own_cards
 from app.components.workbench import mounted, reported
-from app.examples import Example, examples
+from app.examples import Example
 from app.links import beside_read, beside_told
+from app.openings import openings
 from app.session import serial, take
 from app.state import LONGEST_ADDRESS, Question, State
 from model.checkpoint import Entry
@@ -35,7 +36,7 @@ class Preset:
 
 def show(state: State, entry: Entry) -> None:
     """The page."""
-    opening = opening_of(entry.config)
+    opening = opening_of(entry, state.device)
     question = state.question(opening.text, opening.source)
     usual = telling(entry.config)
     other = beside_read(state.beside)
@@ -47,9 +48,9 @@ def show(state: State, entry: Entry) -> None:
         )
 
 
-def opening_of(config: Config) -> Example:
+def opening_of(entry: Entry, device: str = "auto") -> Example:
     """What the first side reads when nobody has typed: a sentence in which a word comes twice."""
-    known = examples(config)
+    known = openings(entry, device)
     return known[min(2, len(known) - 1)]
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 
 from app.cached import models
 from app.components.workbench import mounted, reported
-from app.examples import examples
 from app.links import rule_read, rule_told, written_read, written_told
+from app.openings import prompts
 from app.session import change, serial, take
 from app.state import Question, State
 from model.checkpoint import Entry
@@ -35,7 +35,7 @@ def show(state: State, entry: Entry) -> None:
     if kind is None:
         _instead(entry)
         return
-    opening = examples(entry.config)[0]
+    opening = prompts(entry, state.device)[0]
     question = state.question(opening.text, opening.source)
     data = _data(state, entry, question, kind) | {"presenter": state.presenter}
     mounted(NAME, data, partial(_listen, question, opening.text, opening.source))
@@ -54,7 +54,7 @@ def _data(state: State, entry: Entry, question: Question, kind: str) -> dict[str
         "rule": drawn,
         "written": [list(pair) for pair in written_read(question, state.written)],
         "settings": {name: asked[name] for name in SETTINGS},
-        "examples": [asdict(example) for example in examples(entry.config)],
+        "examples": [{"text": one.text, "source": one.source} for one in prompts(entry, state.device)],
         "sourced": entry.config.has_cross,
         "serial": serial(),
     }

@@ -1,6 +1,7 @@
 """The Compare page as Streamlit runs it: one side is the state, the other what differs from it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.links import beside_read, beside_told
 from app.pages.compare import opening_of, telling
+from model.checkpoint import Entry
 from model.config import Config
 
 PATIENCE = 60  # seconds; the first run imports everything
@@ -69,11 +71,11 @@ def test_it_begins_with_a_telling_difference(model: str) -> None:
     assert len(data["presets"]) >= 4
 
 
-def test_a_model_without_positions_begins_with_another_mask() -> None:
+def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> None:
     causal = Config(vocabulary=5, context=4, width=8, layers=1, heads=2, position="none")
     assert telling(causal) == {"masks": "none"}
     assert telling(causal.change(masks=())) == {"masks": "causal"}
-    assert opening_of(causal).text
+    assert opening_of(Entry("gone", tmp_path, causal, shipped=False)).text
 
 
 def test_the_address_decides_both_sides() -> None:

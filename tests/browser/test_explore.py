@@ -56,6 +56,27 @@ def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
     expect(chips(page).last).to_contain_text("because")
 
 
+def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "The dog saw the cat")
+    chips(page).nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("predictions")).to_contain_text("after dog")
+    expect(chips(page).nth(2)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(chips(page).nth(3)).to_be_focused()
+
+
+def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    for example in page.get_by_test_id("examples").locator("button").all():
+        example.click()
+        instrument(page, example.inner_text())
+        expect(page.get_by_test_id("look")).not_to_be_empty()
+    say(page, "Something else")
+    expect(page.get_by_test_id("look")).to_be_hidden()
+
+
 def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The boy and the girl went home.")

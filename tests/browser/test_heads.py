@@ -118,16 +118,6 @@ def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(visitor: 
     expect(page.get_by_test_id("collected").locator("button")).to_have_count(9)
 
 
-def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
-    page = opened(visitor)
-    chips(page).nth(2).focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_test_id("predictions")).to_contain_text("after dog")
-    expect(chips(page).nth(2)).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    expect(chips(page).nth(3)).to_be_focused()
-
-
 def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> None:
     page = opened(visitor, "&layer=2&head=3")
     page.get_by_test_id("stage").focus()

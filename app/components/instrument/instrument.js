@@ -31,7 +31,7 @@ function mount(place, data) {
   const named = (name) => place.querySelector(`[data-testid="${name}"]`);
   const parts = {
     root: find(".instrument"), caption: find('[for="sentence"]'), text: find("#sentence"), source: find("#source"), sourceBox: find(".source"),
-    status: named("status"), examples: named("examples"), problem: named("problem"), notes: named("notes"), answer: find(".answer"),
+    status: named("status"), examples: named("examples"), look: named("look"), problem: named("problem"), notes: named("notes"), answer: find(".answer"),
     board: find(".board"), tabs: named("tabs"), edits: named("edits"), changes: named("changes"), latest: named("latest"),
     undo: named("undo"), redo: named("redo"), ...headParts(named),
     gallery: named("gallery"), bring: named("bring"),
@@ -146,11 +146,19 @@ function drawExamples(self) {
       self.parts.text.value = example.text;
       self.parts.source.value = example.source;
       fitBoxes(self);
-      change(self, { ...example, masked: [], locked: [], query: -1, target: -1 });
+      change(self, { text: example.text, source: example.source, sort: example.sort, masked: [], locked: [], query: -1, target: -1 });
     };
     return button;
   });
   refill(self.parts.examples, ...buttons);
+}
+
+/** With a sentence of ours on the page: what there is to see in it. */
+function drawLook(self) {
+  const { text, source } = self.answer.question;
+  const example = self.examples.find((one) => one.text === text && one.source === source);
+  self.parts.look.textContent = example?.look || "";
+  self.parts.look.hidden = !example?.look;
 }
 
 function showProblem(self, sentence) {
@@ -172,6 +180,7 @@ function showAnswer(self) {
   const read = answer.patches ? `${answer.patches.rows} × ${answer.patches.columns} patches` : `${answer.tokens.length} of ${answer.context} tokens`;
   parts.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
   parts.notes.replaceChildren(...answer.notes.map((note) => make("p", "", note)));
+  drawLook(self);
   drawTokens(self);
   drawPredictions(self);
   drawEdits(self);
