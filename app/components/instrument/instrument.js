@@ -153,12 +153,12 @@ function drawExamples(self) {
   refill(self.parts.examples, ...buttons);
 }
 
-/** With a sentence of ours on the page: what there is to see in it. */
-function drawLook(self) {
+/** With a sentence of ours on the page: what there is to see in its heads. */
+function drawLook(self, room) {
   const { text, source } = self.answer.question;
-  const example = self.examples.find((one) => one.text === text && one.source === source);
-  self.parts.look.textContent = example?.look || "";
-  self.parts.look.hidden = !example?.look;
+  const look = room === "heads" && self.examples.find((one) => one.text === text && one.source === source)?.look;
+  self.parts.look.textContent = look || "";
+  self.parts.look.hidden = !look;
 }
 
 function showProblem(self, sentence) {
@@ -180,7 +180,6 @@ function showAnswer(self) {
   const read = answer.patches ? `${answer.patches.rows} × ${answer.patches.columns} patches` : `${answer.tokens.length} of ${answer.context} tokens`;
   parts.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
   parts.notes.replaceChildren(...answer.notes.map((note) => make("p", "", note)));
-  drawLook(self);
   drawTokens(self);
   drawPredictions(self);
   drawEdits(self);

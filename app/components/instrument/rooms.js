@@ -15,6 +15,7 @@ function drawRoom(self, fresh = false) {
   const open = openRoom(self);
   for (const [name, panel] of Object.entries(self.rooms)) panel.hidden = name !== open;
   self.parts.board.dataset.room = open;
+  drawLook(self, open);
   self.parts.tabs.hidden = Object.keys(ROOMS).length < 2;
   drawTabs(self, open);
   // A room that was closed when the answer came has all of it still to draw.
