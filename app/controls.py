@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from app.session import change
+from app.components.workbench import mounted, reported
+from app.session import change, serial
 from app.state import AFRESH, TRAINED, State
 from model.checkpoint import Entry
 from model.config import Config
@@ -30,6 +31,11 @@ POSITION_NAMES = {
     "disentangled": "Disentangled (DeBERTa)",
 }
 KERNEL_NAMES = {"softmax": "Softmax", "hard": "Hard (argmax)", "linear": "Linear (elu + 1)"}
+PARTS: dict[str, tuple[str, dict[str, str]]] = {
+    "masks": ("Mask", MASKS),
+    "position": ("Positions", {name: POSITION_NAMES.get(name, name) for name in POSITIONS}),
+    "kernel": ("Kernel", {name: KERNEL_NAMES.get(name, name) for name in KERNELS}),
+}
 WIDTH = 4  # tokens, of a window that somebody has just chosen
 MATRIX = "100/110/111"
 LEAVING = "_leaving"
@@ -58,13 +64,34 @@ def leaving() -> bool:
 
 
 def wiring(state: State, trained: Config) -> None:
-    """Mask, positions, kernel and scale, each as trained until somebody chooses otherwise."""
-    _masks(state, trained)
-    _part(state, "position", "Positions", trained.position, list(POSITIONS), POSITION_NAMES)
-    _part(state, "kernel", "Kernel", trained.kernel, list(KERNELS), KERNEL_NAMES)
-    _scale(state, trained)
-    if any((state.masks, state.position, state.kernel, state.scale)):
-        st.button("Back to how it was trained", on_click=_as_trained, width="stretch")
+    """Mask, positions, kernel and scale, each as trained until somebody chooses otherwise.
+
+    A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
+    """
+    own = {"masks": "+".join(trained.masks) or "none", "position": trained.position, "kernel": trained.kernel}
+    data = {
+        "parts": [
+            {"field": field, "title": title, "options": _options(own[field], names)}
+            for field, (title, names) in PARTS.items()
+        ],
+        "scaled": trained.scale,
+        "choice": {field: getattr(state, field) for field in (*PARTS, "scale")},
+        "width": WIDTH,
+        "matrix": MATRIX,
+        "serial": serial(),
+        "turn": reported("wiring").get("turn", 0),
+    }
+    mounted("wiring", data, _rewired)
+
+
+def _options(own: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The part that a model was trained with, then all others."""
+    return [(TRAINED, f"{names.get(own, own)} · as trained"), *((name, names[name]) for name in names if name != own)]
+
+
+def _rewired() -> None:
+    told = reported("wiring")
+    change(**{field: str(told[field]) for field in (*PARTS, "scale")})
 
 
 def device(state: State, devices: Sequence[str]) -> None:
@@ -85,74 +112,3 @@ def presenter(state: State) -> None:
 
 def _taking(field: str) -> Callable[[], None]:
     return lambda: change(**{field: st.session_state[field]})
-
-
-def _as_trained() -> None:
-    change(masks=TRAINED, position=TRAINED, kernel=TRAINED, scale=TRAINED)
-
-
-def _part(state: State, field: str, title: str, trained: str, options: list[str], names: dict[str, str]) -> None:
-    """One interchangeable part: the one it was trained with first, then all others."""
-
-    def label(option: str) -> str:
-        return f"{names.get(trained, trained)} · as trained" if option == TRAINED else names.get(option, option)
-
-    others = [option for option in options if option != trained]
-    chosen = getattr(state, field)
-    st.session_state[field] = chosen if chosen in others else TRAINED
-    st.selectbox(title, [TRAINED, *others], key=field, format_func=label, on_change=_taking(field))
-
-
-def _masks(state: State, trained: Config) -> None:
-    """The mask's kind, and the width or matrix that some kinds need."""
-    own = "+".join(trained.masks) or "none"
-
-    def label(kind: str) -> str:
-        return f"{MASKS.get(own, own)} · as trained" if kind == TRAINED else MASKS[kind]
-
-    def take() -> None:
-        kind = st.session_state.masks
-        argument = {"custom": f":{MATRIX}"}.get(kind, f":{WIDTH}" if kind.endswith("window") else "")
-        change(masks=kind + argument)
-
-    kind, _, argument = state.masks.rpartition("+")[2].partition(":")
-    kind = f"causal+{kind}" if state.masks.startswith("causal+") else kind
-    kinds = [TRAINED, *(name for name in MASKS if name != own)]
-    st.session_state.masks = kind if kind in kinds else TRAINED
-    st.selectbox("Mask", kinds, key="masks", format_func=label, on_change=take)
-    if kind.endswith("window"):
-        _width(kind, argument)
-    elif kind == "custom":
-        _matrix(argument)
-
-
-def _width(kind: str, argument: str) -> None:
-    st.session_state.width = min(max(int(argument), 1), 64) if argument.isdecimal() else WIDTH
-
-    def take() -> None:
-        change(masks=f"{kind}:{st.session_state.width}")
-
-    st.slider("Window width (tokens)", 1, 64, key="width", on_change=take)
-
-
-def _matrix(argument: str) -> None:
-    st.session_state.matrix = argument.replace("/", "\n")
-
-    def take() -> None:
-        change(masks="custom:" + "/".join(st.session_state.matrix.split()))
-
-    st.text_area(
-        "Matrix: a row per query, 1 = may attend",
-        key="matrix",
-        on_change=take,
-        help="As many rows and columns as the text has tokens.",
-    )
-
-
-def _scale(state: State, trained: Config) -> None:
-    def take() -> None:
-        on = st.session_state.scale
-        change(scale=TRAINED if on == trained.scale else "on" if on else "off")
-
-    st.session_state.scale = {"on": True, "off": False}.get(state.scale, trained.scale)
-    st.toggle("Divide scores by √d", key="scale", on_change=take)

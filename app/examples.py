@@ -23,7 +23,7 @@ class Example:
 NEXT = (
     Example(
         "Once upon a time there was a little",
-        look="Heads that look one token back draw a stripe beside the diagonal; in the order “Previous token” they come first.",
+        look="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
         sort="previous",
     ),
     Example(

@@ -1,4 +1,4 @@
-"""The components of the other pages: each a folder of its own, with what it shares with the instrument in front."""
+"""The components beside the instrument: each a folder of its own, with what it shares with it in front."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ SCRIPTS = {
         "shared/table",
         *(f"compare/{name}" for name in ("sides", "controls", "heads", "maps", "answers", "compare")),
     ),
+    "wiring": ("canvas/parts", "wiring/wiring"),
 }
 STYLES = ("canvas/instrument", "shared/shared")
 

@@ -33,7 +33,7 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 HEAD_START = 0.12
-SETTINGS = ("model", "masks", "position", "kernel", "scale", "device")  # of the sidebar; all else is the instrument's
+SETTINGS = ("model", "device")  # of the sidebar alone; all else the instrument reports
 MARKUP = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 TOOLS = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 

@@ -45,7 +45,7 @@ def opened(**query: str) -> AppTest:
 
 def told(at: AppTest) -> dict[str, Any]:
     """What the component was told."""
-    (component,) = at.get("bidi_component")
+    (component,) = at.main.get("bidi_component")
     data: dict[str, Any] = json.loads(component.proto.json)
     return data
 

@@ -20,7 +20,7 @@ def opened(**query: str) -> AppTest:
 
 def instrument(at: AppTest) -> dict[str, Any]:
     """What the instrument was told."""
-    (component,) = at.get("bidi_component")
+    (component,) = at.main.get("bidi_component")
     told: dict[str, Any] = json.loads(component.proto.json)
     return told
 
@@ -87,27 +87,57 @@ def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
 
 def test_a_widget_writes_the_address() -> None:
     at = opened(model="next", text="the dog")
-    at.selectbox(key="position").select("alibi").run()
-    assert address(at)["position"] == "alibi"
+    at.selectbox(key="model").select("masked").run()
+    assert address(at)["model"] == "masked"
     assert address(at)["text"] == "the dog"
-    assert instrument(at)["settings"]["position"] == "alibi"
-    at.toggle(key="scale").set_value(False).run()
-    assert address(at)["scale"] == "off"
+    assert instrument(at)["settings"]["model"] == "masked"
+    assert not at.exception
+
+
+def wired(at: AppTest) -> dict[str, Any]:
+    """What the sidebar's component was told."""
+    (component,) = at.sidebar.get("bidi_component")
+    told: dict[str, Any] = json.loads(component.proto.json)
+    return told
+
+
+def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
+    told = wired(opened(model="next", text="the dog", masks="causal+window:2", scale="off"))
+    masks, position, kernel = (part["options"] for part in told["parts"])
+    assert (masks[0], position[0], kernel[0]) == (
+        ["", "Causal · as trained"],
+        ["", "RoPE (rotary) · as trained"],
+        ["", "Softmax · as trained"],
+    )
+    assert "causal" not in dict(masks) and "rope" not in dict(position)
+    assert told["choice"] == {"masks": "causal+window:2", "position": "", "kernel": "", "scale": "off"}
+    assert told["scaled"] is True
+
+
+def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
+    assert wired(opened(model="next", masks="causal", position="rope"))["choice"]["masks"] == ""
+
+
+def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
+    choice = instrument(opened(model="next", text="the dog", position="alibi", scale="off"))["choice"]
+    assert (choice["position"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
+
+
+def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.controls import _rewired
+        from app.session import current
+
+        current()
+        st.button("report", on_click=_rewired)
+
+    told = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
+    monkeypatch.setattr("app.controls.reported", lambda name: dict(told))
+    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
     at.button[0].click().run()
-    assert "position" not in at.query_params and "scale" not in at.query_params
-    assert not at.exception
-
-
-def test_a_window_has_a_width() -> None:
-    at = opened(model="next", text="the dog")
-    at.selectbox(key="masks").select("causal+window").run()
-    at.slider(key="width").set_value(2).run()
-    assert address(at)["masks"] == "causal+window:2"
-    assert at.selectbox(key="masks").value == "causal+window"
-    at.selectbox(key="masks").select("custom").run()
-    at.text_area(key="matrix").set_value("10\n11").run()
-    assert address(at)["masks"] == "custom:10/11"
-    assert not at.exception
+    assert address(at) == {"masks": "custom:10/11", "position": "alibi", "scale": "off"}
 
 
 def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:

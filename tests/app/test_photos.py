@@ -215,7 +215,7 @@ def test_explore_opens_a_model_of_pictures(model: str) -> None:
     at.query_params["image"] = "chess"
     at.run()
     assert not at.exception
-    (component,) = at.get("bidi_component")
+    (component,) = at.main.get("bidi_component")
     told = json.loads(component.proto.json)
     assert told["pictures"] == list(names())
     assert (told["choice"]["image"], told["choice"]["query"]) == ("chess", 0)

@@ -174,8 +174,8 @@ class Explore:
         return {
             "another head of another layer": lambda: self.choose(*next(heads)),
             "a head switched off or on": self.switch,
-            "another mask": partial(self.select, "Mask", cycle(["Bidirectional", "Causal · as trained"])),
-            "other positions": partial(self.select, "Positions", cycle(["ALiBi", "RoPE (rotary) · as trained"])),
+            "another mask": partial(self.select, "masks", cycle(["none", ""])),
+            "other positions": partial(self.select, "position", cycle(["alibi", ""])),
             "the head's chart after a letter": lambda: self.chart(next(letters)),
         }
 
@@ -188,11 +188,10 @@ class Explore:
         """The chosen head off, or on again."""
         return self.quietly(self.root, ANSWER, "click", self.page.get_by_test_id("head-switch").click)
 
-    def select(self, title: str, options: Iterator[str]) -> float:
-        """Another choice in the sidebar: the whole script runs, and the instrument asks once it hears of it."""
-        self.page.get_by_role("combobox", name=title).click()
-        option = self.page.get_by_role("option", name=next(options), exact=True)
-        return self.quietly(self.root, ANSWER, "click", option.click)
+    def select(self, part: str, options: Iterator[str]) -> float:
+        """Another choice in the sidebar."""
+        chosen = self.page.get_by_test_id(f"wiring-{part}")
+        return self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, next(options)))
 
     def chart(self, key: str) -> float:
         """A keystroke, until the Plotly chart of the chosen head shows other numbers."""

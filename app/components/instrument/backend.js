@@ -13,10 +13,11 @@ async function post(self, route, body, signal) {
   return unpack(await answer.arrayBuffer());
 }
 
-/** The question that the numbers on the screen answer: what was typed, and how the model is wired. */
+// What the model is asked: what was typed, how it is wired, what is changed, and where an answer is wanted.
+const ASKED = ["text", "source", "image", "masks", "position", "kernel", "scale", "edits", "masked", "query"];
+
 function question(self) {
-  const { text, source, image, edits, masked, query } = self.choice;
-  return { ...self.settings, text, source, image, edits, masked, query };
+  return { ...self.settings, ...Object.fromEntries(ASKED.map((name) => [name, self.choice[name]])) };
 }
 
 /** Asks for everything that depends on the model; the newest question wins. */

@@ -42,7 +42,7 @@ function mount(place, data) {
   MOUNTED.set(place, self);
   listen(self);
   listenToEdits(self);
-  self.endings = [self.leave, listenToTakeaway(self, named), listenToPresenter(self, named)];
+  self.endings = [self.leave, listenToTakeaway(self, named), listenToPresenter(self, named), listenToWiring(self)];
   self.observer = new ResizeObserver(() => fitBoard(self));
   self.observer.observe(parts.board);
   return self;
@@ -85,6 +85,17 @@ function adopt(self, data) {
   return true;
 }
 
+/** What the sidebar exchanges is a choice like any other; `serial` tells it when Streamlit has heard. */
+function listenToWiring(self) {
+  const rewire = (event) => {
+    event.preventDefault();
+    change(self, event.detail.patch);
+    event.detail.serial = self.serial;
+  };
+  document.addEventListener("headlight-wiring", rewire);
+  return () => document.removeEventListener("headlight-wiring", rewire);
+}
+
 /** The one way in which a choice changes: remember it, repaint, ask again where the model is concerned, report. */
 function change(self, patch) {
   const before = self.choice;
@@ -93,7 +104,7 @@ function change(self, patch) {
   drawPresenter(self);
   self.serial++;
   self.hovered = null;
-  const asks = ["text", "source", "image", "edits", "masked"].some((name) => name in patch) || "query" in patch;
+  const asks = ASKED.some((name) => name in patch);
   if (asks) ask(self);
   if (self.answer && !("text" in patch) && !("source" in patch)) showChoice(self);
   clearTimeout(self.settling);

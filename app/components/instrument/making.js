@@ -120,7 +120,7 @@ function heatControl(self, starts) {
     const found = self.choice.edits.find(mine);
     const heat = found ? 1 / Number(found.split("scale:")[1]) : 1;
     slider.value = Math.log2(heat > 0 ? heat : 1);
-    slider.disabled = ["hard", "linear"].includes(self.settings.kernel);
+    slider.disabled = ["hard", "linear"].includes(self.choice.kernel);
     told.textContent = slider.disabled ? "the softmax has one" : `× ${figure(heat)}`;
     slider.setAttribute("aria-valuetext", told.textContent);
   };

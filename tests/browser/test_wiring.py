@@ -1,0 +1,74 @@
+"""The sidebar's wiring as a person uses it: the heads follow at once, the address a moment later."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_explore import address, instrument, pixels, wait_for_address
+from tests.browser.visitor import Visitor
+
+TEXT = "The dog saw the cat"
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.get_by_test_id(f"wiring-{name}")
+
+
+def opened(visitor: Visitor, query: str = "") -> Page:
+    page = visitor.open(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}")
+    instrument(page, TEXT)
+    return page
+
+
+def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
+    page = opened(visitor)
+    before = pixels(page, 0, 0)
+    with page.expect_request("**/api/trace") as asked:
+        part(page, "masks").select_option("none")
+    assert asked.value.post_data_json["masks"] == "none"
+    expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
+    assert pixels(page, 0, 0) != before
+    wait_for_address(page, "masks", "none")
+    expect(part(page, "masks")).to_have_value("none")
+    part(page, "position").select_option("alibi")
+    wait_for_address(page, "position", "alibi")
+    page.get_by_test_id("as-trained").click()
+    expect(page.get_by_test_id("notes")).to_be_empty()
+    page.wait_for_function("() => !new URL(location).searchParams.has('masks')")
+    assert "position" not in address(page)
+    expect(part(page, "masks")).to_have_value("")
+    assert pixels(page, 0, 0) == before
+
+
+def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
+    page = opened(visitor)
+    part(page, "masks").select_option("causal+window")
+    part(page, "width").focus()
+    page.keyboard.press("ArrowLeft")
+    wait_for_address(page, "masks", "causal+window:3")
+    expect(part(page, "width")).to_be_focused()
+    part(page, "scale").focus()
+    page.keyboard.press("Space")
+    wait_for_address(page, "scale", "off")
+    expect(part(page, "scale")).to_have_attribute("aria-checked", "false")
+    part(page, "masks").select_option("custom")
+    expect(page.get_by_test_id("problem")).to_contain_text("custom mask is 3 x 3")
+    part(page, "matrix").fill("\n".join("1" * 6 for _ in range(6)))
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+    expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
+
+
+def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:
+    page = opened(visitor)
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_test_id("ranked")).to_be_visible()
+    part(page, "position").select_option("alibi")
+    expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positions: alibi instead of rope"))
+    wait_for_address(page, "position", "alibi")
+
+
+def test_a_link_wires_the_model(visitor: Visitor) -> None:
+    page = opened(visitor, "&masks=window:2&kernel=hard")
+    expect(part(page, "masks")).to_have_value("window")
+    expect(part(page, "width")).to_have_value("2")
+    expect(part(page, "kernel")).to_have_value("hard")
