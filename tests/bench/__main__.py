@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import classroom, forward, load, page, peers
+from tests.bench import classroom, forward, load, long, page, peers
 from tests.bench.measure import Ratio, table
 
 
@@ -20,6 +20,7 @@ def _tabled(ratios: Callable[[], Iterable[Ratio]]) -> Callable[[], Iterable[str]
 
 SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "forward": _tabled(forward.ratios),
+    "long": long.lines,
     "page": _tabled(page.ratios),
     "load": _tabled(load.ratios),
     "classroom": classroom.lines,

@@ -46,16 +46,19 @@ def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> obj
 
 
 @torch.inference_mode()
-def plain(model: Transformer, ids: Tensor) -> Tensor:
-    """The same pre-norm decoder by the shortest way: no taps, F.scaled_dot_product_attention, no weights."""
+def plain(model: Transformer, ids: Tensor, top: bool = True) -> Tensor:
+    """The same pre-norm decoder by the shortest way: no taps, F.scaled_dot_product_attention, no weights.
+
+    Without `top` it ends before the language head.
+    """
     stack = model.stack("decoder")
     x = model.embedding(ids) + stack.position.embed(torch.arange(ids.shape[1]))
     for block in stack.blocks:
         assert isinstance(block, Block)
         x = x + attend(block, normed(block.self_residual, x))
         x = x + block.feedforward(normed(block.feedforward_residual, x), untouched)
-    logits: Tensor = model.top(stack.norm(x))
-    return logits
+    final: Tensor = stack.norm(x)
+    return model.top(final) if top else final
 
 
 def normed(residual: Residual, x: Tensor) -> Tensor:

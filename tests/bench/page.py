@@ -55,6 +55,13 @@ WATCH = """element => {
 }"""
 ANSWER = "root => root.dataset.painted"
 TITLE = CAPTION = "element => element.textContent"
+PICTURE = "stage => stage.dataset.picture"
+# The title of the last head whose numbers were exact: only then the table can be copied.
+EXACT = """root => {
+  const find = (name) => root.querySelector(`[data-testid="${name}"]`);
+  if (!find("sheet").querySelector("button").disabled) window.exactly = find("head-title").textContent;
+  return window.exactly;
+}"""
 CHART = """element => element.querySelector(".js-plotly-plot .heatmaplayer image")?.getAttribute("href")"""
 
 
@@ -169,15 +176,38 @@ class Explore:
 
     def clocks(self) -> dict[str, Callable[[], float]]:
         """Everything but typing, by what is changed and what follows; each call changes it to and fro."""
-        heads = cycle([(4, 2), (1, 6), (3, 3)])
+        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), cycle([(5, 1), (0, 4), (2, 7)])
         letters = cycle(["s", "Backspace"])
         return {
+            "a token pointed at": partial(self.point, cycle([3, 5, 4])),
+            "another picture of the head": partial(self.draw, cycle(["lines", "text", "map"])),
             "another head of another layer": lambda: self.choose(*next(heads)),
             "a head switched off or on": self.switch,
             "another mask": partial(self.select, "masks", cycle(["none", ""])),
             "other positions": partial(self.select, "position", cycle(["alibi", ""])),
+            "exact numbers of another head": lambda: self.exact(*next(others)),
             "the head's chart after a letter": lambda: self.chart(next(letters)),
         }
+
+    def point(self, tokens: Iterator[int]) -> float:
+        """The pointer over a token: its row is marked in every picture."""
+        chip = self.page.get_by_test_id("tokens").locator("button").nth(next(tokens))
+        return self.quietly(self.page.get_by_test_id("reading"), CAPTION, "pointermove", chip.hover)
+
+    def draw(self, pictures: Iterator[str]) -> float:
+        """The chosen head as map, lines or text."""
+        name = next(pictures)
+        button = self.page.get_by_test_id(f"picture-{name}")
+        return self.quietly(self.page.get_by_test_id("stage"), PICTURE, "click", button.click)
+
+    def exact(self, layer: int, head: int) -> float:
+        """Another head as a table, until the server's numbers stand in it and can be copied."""
+        self.page.get_by_test_id("picture-table").click()
+        self.rest()
+        thumbnail = self.page.get_by_test_id(f"head-{layer}-{head}")
+        taken = self.quietly(self.root, EXACT, "click", thumbnail.click)
+        self.page.get_by_test_id("picture-map").click()
+        return taken
 
     def choose(self, layer: int, head: int) -> float:
         """Another thumbnail: nothing is asked, the chosen head is painted."""

@@ -25,7 +25,8 @@ def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
     before = pixels(page, 0, 0)
     with page.expect_request("**/api/trace") as asked:
         part(page, "masks").select_option("none")
-    assert asked.value.post_data_json["masks"] == "none"
+    sent = asked.value.post_data_json
+    assert sent is not None and sent["masks"] == "none"
     expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
     assert pixels(page, 0, 0) != before
     wait_for_address(page, "masks", "none")

@@ -1,0 +1,83 @@
+"""What 4,096 tokens cost: the traced forward next to the fused one, in time and memory, and one head after it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model import Encoded, Trace, Transformer
+from model.again import regions
+from model.codes import pool
+from model.run import SEEDS, Record
+from model.trace import untouched
+from tests.bench.forward import SHAPE, plain
+from tests.bench.measure import compare, table
+
+LONG = SHAPE.change(context=4_096)
+SIDE = 384  # cells of a picture, as the page has them
+TURNS = 5
+Work = Callable[[Transformer, Tensor], object]
+HEAD = ("decoder.5.self", 3)
+
+
+def lines() -> Iterator[str]:
+    """The ratio of the forwards, the memory of each in a process of its own, and the seconds for a head."""
+    model, ids = shaped()
+    ours, theirs = partial(seeds, model, ids), partial(fused, model, ids)
+    yield table([compare("traced forward, 4,096 tokens", ours, "fused", theirs, TURNS)])
+    traced, bare = (peak(work) / 1e9 for work in (seeds, fused))
+    yield f"\nmost memory: {traced:.2f} GB traced, {bare:.2f} GB fused, {traced - bare:.2f} GB beyond it"
+    yield f"one head after the forward, each weight made and the largest of each block kept: {head(model, ids):.2f} s"
+
+
+def shaped() -> tuple[Transformer, Tensor]:
+    """A model of GPT-2's width and depth that reads so many tokens, and a text for it."""
+    torch.manual_seed(0)
+    model = Transformer(LONG).eval().requires_grad_(False)
+    return model, torch.randint(LONG.vocabulary, (1, LONG.context))
+
+
+def seeds(model: Transformer, ids: Tensor) -> dict[str, np.ndarray]:
+    """As `run` does it for a long text: what everything else can be made from, and no logits."""
+    record = Record(untouched, SEEDS)
+    with torch.inference_mode():
+        model.hidden(ids, tap=record)
+        return record.arrays()
+
+
+def fused(model: Transformer, ids: Tensor) -> Tensor:
+    """Up to the stream that the language head would read, as ours."""
+    return plain(model, ids, top=False)
+
+
+def head(model: Transformer, ids: Tensor) -> float:
+    """Seconds for one head's picture; the median of a few."""
+    pieces = tuple(map(str, range(ids.shape[1])))
+    nowhere, marks = ((0, 0),) * len(pieces), (False,) * len(pieces)
+    text = Encoded("", tuple(ids[0].tolist()), pieces, pieces, nowhere, marks)
+    trace = Trace(LONG, text, None, seeds(model, ids))
+    (path, number), every, taken = HEAD, range(ids.shape[1]), []
+    for _ in range(TURNS):
+        began = perf_counter()
+        pool(regions(model, trace, path, ("weights",), number, every, every)["weights"], SIDE)
+        taken.append(perf_counter() - began)
+    return float(np.median(taken))
+
+
+def peak(work: Work) -> int:
+    """The most bytes that a process of its own takes for one forward."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool_:
+        taken: int = pool_.apply(_peak, (work,))
+    return taken
+
+
+def _peak(work: Work) -> int:
+    work(*shaped())
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
