@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -29,7 +31,7 @@ class Record:
     """The tap that keeps what it sees, for paths that match one of `keep` (all, where that is None)."""
 
     def __init__(self, inner: Tap, keep: Sequence[str] | None) -> None:
-        self.inner, self.keep = inner, keep
+        self.inner, self.keep = inner, None if keep is None else _pattern(tuple(keep))
         self.values: dict[str, Tensor] = {}
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
@@ -48,11 +50,17 @@ class Record:
         return rows(self.inner, start, total)
 
     def _keeps(self, path: str) -> bool:
-        return self.keep is None or any(fnmatchcase(path, pattern) for pattern in self.keep)
+        return self.keep is None or self.keep.match(path) is not None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything kept, without the batch axis."""
         return {path: _array(value) for path, value in self.values.items()}
+
+
+@lru_cache(maxsize=256)
+def _pattern(keep: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for all patterns: every value of every forward is asked about, letter after letter typed."""
+    return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
 
 @dataclass(frozen=True)
