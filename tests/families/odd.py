@@ -60,13 +60,22 @@ ODD: dict[str, list[Case]] = {
         Case("Phi3Model", LLAMA | {"sliding_window": 2}),
         Case("Phi3ForSequenceClassification", LLAMA | LABELS),
     ],
-    "gemma": [Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED), Case("GemmaModel", GEMMA | SOME)],
+    "gemma": [
+        Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED),
+        Case("GemmaModel", GEMMA | SOME | {"hidden_activation": "relu"}),  # a field that its programs do not look at
+    ],
     "gemma2": [
-        Case("Gemma2ForCausalLM", GEMMA | WIDE | UNTIED | {"sliding_window": 2, "attention_bias": True}),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA | WIDE | UNTIED | {"sliding_window": 2, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
         Case("Gemma2ForSequenceClassification", GEMMA | LABELS | {"sliding_window": 4}),
     ],
     "gemma3_text": [
-        Case("Gemma3TextModel", GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True}),
+        Case(
+            "Gemma3TextModel",
+            GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
         Case("Gemma3TextForSequenceClassification", GEMMA | LABELS | {"attn_logit_softcapping": 2.0}),
     ],
     "opt": [
