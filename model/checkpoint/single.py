@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.checkpoint.fields import DEEPEST
 from model.checkpoint.tensors import Readers, Tensors, computable, load_pickled
 from model.errors import CheckpointError
 
@@ -51,6 +52,7 @@ def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
         min(width, inner, layers, heads, keys, abs(vocabulary), context) < 1
         or width % heads
         or max(map(abs, sizes)) > 2**24
+        or layers > DEEPEST
     ):
         raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
     shared = bool(head[36]) if later else vocabulary > 0
