@@ -34,6 +34,14 @@ def nanogpt(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     return {**sizes, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, Tensors(readers)
 
 
+def is_llama2c(path: Path) -> bool:
+    """Whether a file of any name is llama2.c's, by its head and its length."""
+    try:
+        return bool(llama2c(path, path.name))
+    except (CheckpointError, OSError):
+        return False
+
+
 def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     """The config and tensors of a float32 file that llama2.c's export.py wrote."""
     with path.open("rb") as file:

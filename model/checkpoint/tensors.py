@@ -55,6 +55,9 @@ def read_tensors(folder: Path, name: str, safe: str, pickled: str) -> Tensors:
             return Tensors(_renamed(read(folder / whole, name)))
         if (folder / f"{whole}.index.json").is_file():
             return Tensors(_renamed(_sharded(folder, name, f"{whole}.index.json", read)))
+    for file in (safe, f"{safe}.index.json", pickled, f"{pickled}.index.json"):
+        if (folder / file).is_symlink():
+            raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
     others = sorted(path.name for path in folder.glob("*.gguf"))
     if others:
         raise CheckpointError(
