@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from model.checkpoint.family import Choices, Cut, Head, Rows
-from model.checkpoint.fields import Fields
+from model.checkpoint.fields import LARGEST, Fields
 from model.choices import Answer
 from model.errors import CheckpointError
 
@@ -70,10 +70,25 @@ def classifier(project: str, *, count: int = 2, rows: Rows | None = None, **choi
     return Head(config, {"top.project": project, **(rows or {})})
 
 
-def decoder_heads(tied: bool, tokens: str = "score") -> dict[str, Head]:
+def last_token(padding: int | None) -> Head:
+    """A head that gives a text a label from its last token that is no padding, which files often write as an end.
+
+    `padding` is its number where no field says.
+    """
+    plain = classifier("score", pooling="last")
+
+    def config(fields: Fields) -> Choices:
+        given = fields.values.get("pad_token_id")
+        passed = padding if type(given) is not int else given if 0 <= given < LARGEST else None
+        return plain.config(fields) | {"answer": Answer(bias=False, passed=passed)}
+
+    return Head(config, plain.weights)
+
+
+def decoder_heads(tied: bool, tokens: str = "score", padding: int | None = None) -> dict[str, Head]:
     """What stands on decoders of the usual make: next token, a label from the last token, labels of tokens."""
     return {
         "ForCausalLM": language(default=tied),
-        "ForSequenceClassification": classifier("score", pooling="last", answer=Answer(bias=False)),
+        "ForSequenceClassification": last_token(padding),
         "ForTokenClassification": classifier(tokens, top="token-classifier"),
     }

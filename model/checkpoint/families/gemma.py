@@ -100,11 +100,11 @@ _SANDWICH: Rows = ROWS | {
 }
 _ONE_WAY = {"use_bidirectional_attention": False}
 _IGNORED = ("*.rotary_emb.inv_freq",)
-GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True), "model.", _IGNORED, _ONE_WAY)
+GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True, padding=0), "model.", _IGNORED, _ONE_WAY)
 GEMMA2 = Family(
     gemma2,
     AROUND | block("decoder", "layers.{i}.", _SANDWICH),
-    decoder_heads(tied=True) | {"ForCausalLM": _capped(30.0)},
+    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(30.0)},
     "model.",
     _IGNORED,
     _ONE_WAY,
@@ -112,7 +112,7 @@ GEMMA2 = Family(
 GEMMA3 = Family(
     gemma3,
     AROUND | block("decoder", "layers.{i}.", _SANDWICH | QUERY_NORMS),
-    decoder_heads(tied=True) | {"ForCausalLM": _capped(0.0)},
+    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(0.0)},
     "model.",
     _IGNORED,
     _ONE_WAY,
