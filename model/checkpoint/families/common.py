@@ -12,12 +12,14 @@ from model.errors import CheckpointError
 PLAIN = {
     "relu": "relu", "relu2": "squared-relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh",
     "gelu_fast": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu_python_tanh": "gelu-tanh",
+    "gelu_accurate": "gelu-tanh",
     "quick_gelu": "gelu-sigmoid", "silu": "silu", "swish": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
     "linear": "linear",
 }  # fmt: skip
 GATED = {
     "silu": "swiglu", "swish": "swiglu", "gelu": "geglu", "gelu_python": "geglu", "gelu_new": "geglu-tanh",
-    "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
+    "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "gelu_python_tanh": "geglu-tanh",
+    "gelu_accurate": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
 # How some classes that are no language models make one vector of a text.
