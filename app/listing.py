@@ -51,7 +51,7 @@ def look(name: str, title: str, folder: Path, *, shipped: bool = False, own: boo
 def stamp(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
     files = folder.iterdir() if folder.is_dir() else (folder,)
-    return max((path.stat().st_mtime_ns for path in files), default=0)
+    return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
 
 
 @lru_cache(maxsize=2)

@@ -78,7 +78,8 @@ def without_heads(
     final = _onward(model, trace, name, int(layer), count, tap)
     if name != model.config.stacks[-1]:
         final = model.hidden(_ids(trace.text, model, count), memory=final, tap=edits)
-    logs = _answered(model, final, position, edits.interventions).log_softmax(-1)
+    counted = model.counted(_ids(trace.text, model, count))
+    logs = _answered(model, final, counted, position, edits.interventions).log_softmax(-1)
     if not 0 <= token < logs.shape[-1]:
         raise TextError(f"There is no answer {token}: this model chooses among {logs.shape[-1]}.")
     found: np.ndarray = logs[:, token].float().cpu().numpy()
@@ -106,10 +107,12 @@ def _ids(text: Encoded, model: Transformer, count: int) -> Tensor:
     return torch.tensor([text.ids], device=model.device).expand(count, -1)
 
 
-def _answered(model: Transformer, final: Tensor, position: int, edits: tuple[Intervention, ...]) -> Tensor:
+def _answered(
+    model: Transformer, final: Tensor, counted: Tensor | None, position: int, edits: tuple[Intervention, ...]
+) -> Tensor:
     """The logits at one position only: those of the whole text would be many."""
     if model.config.top == "sequence-classifier":
-        logits: Tensor = model.top(final)
+        logits: Tensor = model.top(final, counted)
         return logits
     length = final.shape[1]
     if not -length <= position < length:

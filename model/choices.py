@@ -96,7 +96,8 @@ class Answer:
 
     `transform` is "none", "dense" or "dense-norm", and `activation` bends between. Logits are multiplied by `scale`
     and, where `cap` is not 0, kept within it by a tanh. None is what is usual: as `transform` "dense-norm" for a
-    masked-language head and "none" for all else, as `bias` none for a language head and one for all else.
+    masked-language head and "none" for all else, as `bias` none for a language head and one for all else. What answers
+    from the last token passes over those with the number `passed`.
     """
 
     transform: str | None = None
@@ -104,6 +105,7 @@ class Answer:
     scale: float = 1.0
     cap: float = 0.0
     bias: bool | None = None
+    passed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,8 +129,9 @@ class Config:
                 f"{self.heads} heads cannot share {self.key_value_heads} key/value heads evenly; "
                 "key_value_heads must divide heads."
             )
-        if self.rotation.channels > self.head_width:
-            raise ConfigError(f"{self.rotation.channels} channels are to turn, but a head has {self.head_width}.")
+        turning = self.rotation.channels
+        if turning + turning % 2 > self.head_width:
+            raise ConfigError(f"{turning} channels are to turn in pairs, but a head has {self.head_width}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         if not 0.0 <= self.norm_epsilon < inf:

@@ -143,7 +143,7 @@ class Writer:
         """The text with the tokens written so far."""
         if not written:
             return self.text
-        pieces = _pieces(self.tokenizer, written)
+        pieces = _pieces(self.model, self.tokenizer, written)
         return self.tokenizer.describe((*self.text.ids, *written), self.text.text + pieces)
 
     @torch.inference_mode()
@@ -222,7 +222,7 @@ def gaps(
     hidden = [place for place, token in enumerate(encoded.ids) if token == tokenizer.mask_id]
     if set(filled) - set(hidden):
         raise TextError(f"Token {min(set(filled) - set(hidden))} is not masked, so nothing can be filled in there.")
-    _pieces(tokenizer, tuple(filled.values()))
+    _pieces(model, tokenizer, tuple(filled.values()))
     ids = [filled.get(place, token) for place, token in enumerate(encoded.ids)]
     read = replace(tokenizer.describe(ids, encoded.text), spans=encoded.spans)
     return read, tuple(place for place in hidden if place not in filled)
@@ -261,11 +261,12 @@ def fill(
     return Step(model.config, read, None, arrays, names, place=left[best], chosen=chosen)
 
 
-def _pieces(tokenizer: Tokenizer, numbers: Sequence[int]) -> str:
-    """What tokens stand for. Raises TextError for a number that is none."""
+def _pieces(model: Transformer, tokenizer: Tokenizer, numbers: Sequence[int]) -> str:
+    """What tokens stand for; a model may know more numbers than have a token. Raises TextError for any others."""
     for number in numbers:
-        if not 0 <= number < tokenizer.size:
-            raise TextError(f"There is no token {number}: the vocabulary has the numbers 0 to {tokenizer.size - 1}.")
+        if not 0 <= number < model.config.vocabulary:
+            last = model.config.vocabulary - 1
+            raise TextError(f"There is no token {number}: the vocabulary has the numbers 0 to {last}.")
     return "".join(map(tokenizer.piece, numbers))
 
 

@@ -156,6 +156,15 @@ class Transformer(nn.Module):
             cache.length = length
         return final
 
+    def counted(
+        self, ids: Int[Tensor, "batch pos"], real: Bool[Tensor, "batch pos"] | None = None
+    ) -> Bool[Tensor, "batch pos"] | None:
+        """Which tokens the top may answer from: those that are real, without those that it passes over."""
+        passed = self.config.answer.passed
+        if passed is None:
+            return real
+        return ids != passed if real is None else real & (ids != passed)
+
     def _require_room(self, what: str, length: int) -> None:
         if length > self.config.context:
             raise TextError(
@@ -178,7 +187,7 @@ class Transformer(nn.Module):
         final = self.hidden(
             ids, pixels=pixels, source=source, real=real, source_real=source_real, mask=mask, tap=tap, cache=cache
         )
-        logits = self.top(final, real)
+        logits = self.top(final, self.counted(ids, real))
         return logits if logits is None else tap("logits", logits)
 
 

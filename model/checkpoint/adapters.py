@@ -51,20 +51,27 @@ def adapted(folder: Path, name: str, base: Tensors) -> Tensors:
 
 
 def _added(fields: Fields, module: str, weight: Callable[[], Tensor], parts: Tensors) -> Tensor:
-    down, up = (parts[f"{module}.lora_{side}.weight"].float() for side in "AB")
-    path = module.removeprefix(_PREFIX)
+    down, up = (parts[f"{module}.lora_{side}.weight"] for side in "AB")
+    path, old = module.removeprefix(_PREFIX), weight()
+    turned = fields.flag("fan_in_fan_out", False)
+    if not _fits(down, up, old, turned):
+        given = " and ".join(str(tuple(part.shape)) for part in (down, up))
+        raise CheckpointError(
+            f"{fields.name}: the adapter gives {path} as {given}, which is no change of {tuple(old.shape)}."
+        )
     rank = _for(fields, "rank_pattern", path, fields.size("r", 8))
     scale = _for(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
     if fields.flag("use_rslora", False):
         scale *= rank**0.5
-    change = (up @ down) * scale
-    change = change.t() if fields.flag("fan_in_fan_out", False) else change
-    old = weight().float()
-    if change.shape != old.shape:
-        raise CheckpointError(
-            f"{fields.name}: the adapter gives {path} as {tuple(change.shape)}; its base has {tuple(old.shape)}."
-        )
-    return old + change
+    change = (up.float() @ down.float()) * scale
+    return old.float() + (change.t() if turned else change)
+
+
+def _fits(down: Tensor, up: Tensor, old: Tensor, turned: bool) -> bool:
+    """Whether B A is a change of these weights; looked at before any memory is taken for it."""
+    flat = down.dim() == up.dim() == old.dim() == 2
+    shape = (*old.shape[::-1],) if turned else (*old.shape,)
+    return flat and up.shape[1] == down.shape[0] and (up.shape[0], down.shape[1]) == shape
 
 
 def _for(fields: Fields, name: str, path: str, usual: float) -> float:

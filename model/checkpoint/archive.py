@@ -75,7 +75,7 @@ def unpack(data: File | bytes, folder: Path, limits: Limits = Limits()) -> Path:
     names that occur twice, more than `limits` allow, and archives that hold no checkpoint or several.
     """
     source = BytesIO(data) if isinstance(data, bytes) else data
-    with _told(), zipfile.ZipFile(_Guarded(source)) as archive:
+    with _told(), zipfile.ZipFile(Guarded(source)) as archive:
         entries = _few(archive.infolist(), limits)
         found = [_zipped(archive, entry, limits) for entry in entries]
         return _laid([item for item in found if item], folder, limits)
@@ -87,7 +87,7 @@ def gather(files: Mapping[str, Content], folder: Path, limits: Limits = Limits()
         return _laid([_sent(name, content) for name, content in _few(list(files.items()), limits)], folder, limits)
 
 
-class _Guarded:
+class Guarded:
     """A file that refuses to give more at once than an honest archive's list of files takes.
 
     zipfile reads that list whole, as long as the archive says it is, and makes an object of every entry.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.assets import assets
-from model.checkpoint.contents import CONFIG, hub_name
+from model.checkpoint.contents import CONFIG, SINGLE, hub_name, reads, without_config
 from model.checkpoint.folder import read_config
 from model.checkpoint.hub import download, is_id
 from model.config import Config
@@ -22,7 +22,7 @@ MOST = 50_000  # folders of one root that are searched, so that "/" ends
 
 @dataclass(frozen=True)
 class Place:
-    """A folder that looks like a checkpoint: a config with weights beside it, neither of them read yet."""
+    """What looks like a checkpoint and is not read yet: a config with weights beside it, an adapter, a single file."""
 
     name: str
     folder: Path
@@ -44,9 +44,10 @@ class Entry:
         return size(self.folder)
 
 
-def size(folder: Path) -> int:
-    """How many bytes the weights in a folder take on disk."""
-    return sum(path.stat().st_size for pattern in WEIGHTS for path in folder.glob(pattern))
+def size(place: Path) -> int:
+    """How many bytes the weights at a place take on disk; links to what was never fetched take none."""
+    files = [path for pattern in (*WEIGHTS, *SINGLE) for path in place.glob(pattern)] if place.is_dir() else [place]
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def places(folders: Iterable[str | Path] = (), *, cache: bool = True, inside: bool = False) -> tuple[Place, ...]:
@@ -76,29 +77,31 @@ def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
 def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True, fetch: bool = False) -> Path:
     """The folder of a name of the catalogue or, where `paths` allows it, of any path.
 
-    With `fetch`, an id of the Hugging Face Hub that is neither is downloaded into its cache. Raises CheckpointError
-    that lists the names there are.
+    With `fetch`, an id of the Hugging Face Hub that is neither is downloaded into its cache, also what is only there
+    in part. Raises CheckpointError that lists the names there are.
     """
-    entries = {entry.name: entry.folder for entry in catalogue(folders)}
-    if name in entries:
-        return entries[name]
+    place = next((place for place in places(folders) if place.name == name), None)
+    if place and any(True for _ in _entries(place)):
+        return place.folder
     if paths and name and os.path.exists(name):  # Path.is_dir would raise for a name longer than any file's
         return Path(name)
-    known = ", ".join(entries) or "none"
+    told = ""
+    if fetch and is_id(name):
+        try:
+            return download(name, hub_cache())
+        except CheckpointError as error:
+            told = f" {error}"
+    if place:
+        return place.folder  # whoever opens it says what is wrong with it
+    known = ", ".join(entry.name for entry in catalogue(folders)) or "none"
     path = ", or the path of a checkpoint folder" if paths else ""
-    sentence = f"There is no model {name!r}. Known: {known}{path}."
-    if not fetch or not is_id(name):
-        raise CheckpointError(sentence)
-    try:
-        return download(name, hub_cache())
-    except CheckpointError as error:
-        raise CheckpointError(f"{sentence} {error}") from error
+    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.{told}")
 
 
 def _entries(place: Place) -> Iterator[Entry]:
     try:
         yield Entry(place.name, place.folder, read_config(place.folder), place.shipped)
-    except CheckpointError:
+    except (CheckpointError, OSError):
         return
 
 
@@ -112,6 +115,8 @@ def _checkpoints(root: Path) -> list[Path]:
         path = Path(folder)
         if CONFIG in files and any(any(path.glob(pattern)) for pattern in WEIGHTS):
             found.append(path)
+        elif CONFIG not in files:
+            found += without_config(path, files)
         deep = len(path.relative_to(root).parts) >= DEEPEST
         below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
     return sorted(found, key=lambda path: (not _is_newest(path), path))
@@ -125,11 +130,12 @@ def _is_newest(snapshot: Path) -> bool:
         return False
 
 
-def _stays_inside(folder: Path, root: Path) -> bool:
-    """Whether no link in a folder leads out of the root that somebody named."""
+def _stays_inside(place: Path, root: Path) -> bool:
+    """Whether nothing that is read for a checkpoint lies outside the root that somebody named, behind links neither."""
     try:
         whole = root.resolve()
-        return all(path.resolve().is_relative_to(whole) for path in folder.iterdir())
+        paths = (path for folder in reads(place) for path in (folder, *folder.iterdir()))
+        return all(path.resolve().is_relative_to(whole) for path in paths)
     except (OSError, RuntimeError):  # removed meanwhile; links in a circle
         return False
 

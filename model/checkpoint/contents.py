@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 from model.checkpoint.adapters import CONFIG as ADAPTER
 from model.checkpoint.adapters import adapted, base_of
 from model.checkpoint.fields import read_json
-from model.checkpoint.single import llama2c, nanogpt
+from model.checkpoint.single import is_llama2c, llama2c, nanogpt
 from model.checkpoint.tensors import Tensors, open_tensors
 from model.errors import CheckpointError
 
 CONFIG = "config.json"
+SINGLE = ("ckpt.pt", "model.bin")  # nanoGPT's and llama2.c's own names
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,27 @@ def contents(path: Path, name: str = "") -> Contents:
         own = any(path.glob("tokenizer.json"))
         values = read_json(base / CONFIG, base.name)
         return Contents(name, values, lambda: adapted(path, name, open_tensors(base, base.name)), path if own else base)
-    files = [path / "ckpt.pt", path / "model.bin"]
+    files = [path / file for file in SINGLE]
     return next((_single(file, name) for file in files if file.is_file()), None) or _nothing(path, name)
+
+
+def without_config(folder: Path, files: Collection[str]) -> list[Path]:
+    """What may be a checkpoint in a folder that has these files and no config.json: itself, or single files in it."""
+    if {ADAPTER, *SINGLE} & set(files):
+        return [folder]
+    return [folder / file for file in sorted(files) if file.endswith(".bin") and is_llama2c(folder / file)]
+
+
+def reads(path: Path) -> list[Path]:
+    """The folders that are looked into when a path is opened: its own, and that of an adapter's base."""
+    if not path.is_dir():
+        return [path.parent]
+    if (path / CONFIG).is_file() or not (path / ADAPTER).is_file():
+        return [path]
+    try:
+        return [path, base_of(path, path.name)]
+    except CheckpointError:
+        return [path]
 
 
 def called(path: Path) -> str:

@@ -137,7 +137,7 @@ INERT = (
 
 
 def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple[str, ...]]:
-    """The head that the config's `architectures` names; without it, the first whose weights are there."""
+    """The head that the config's `architectures` names; without it, the one of which most weights are there."""
     classes = fields.listing("architectures", str)
     if classes:
         for ending, head in family.heads.items():
@@ -147,16 +147,24 @@ def _head(family: Family, fields: Fields, tensors: Tensors) -> tuple[Head, tuple
             note = f"The head of {classes[0]} is not known; the model is opened without it."
             return Head(bare, ignored=("*",)), (note,)
         return Head(bare), ()
-    for head in family.heads.values():
-        tied = head.config(fields).get("tied", False)  # its weights are then the embedding's, and may not be stored
-        if all(_stored(row, tensors) for key, row in head.weights.items() if key != "top.project" or not tied):
-            return head, ("Its config names no class; the head was chosen by its weights.",)
-    return Head(bare), ()
+    counts = [(_count(head, family.base, fields, tensors), head) for head in family.heads.values()]
+    count, head = max(counts, key=lambda pair: pair[0])  # the first of equals
+    if count < 0:
+        return Head(bare), ()
+    return head, ("Its config names no class; the head was chosen by its weights.",)
 
 
-def _stored(row: str | Cut, tensors: Tensors) -> bool:
+def _count(head: Head, base: str, fields: Fields, tensors: Tensors) -> int:
+    """How many rows of a head are among the tensors; -1 where one is missing that is not the embedding's own."""
+    stored = {key for key, row in head.weights.items() if _stored(row, base, tensors)}
+    missing = set(head.weights) - stored
+    tied = missing == {"top.project"} and head.config(fields).get("tied", False)
+    return len(stored) if tied or not missing else -1
+
+
+def _stored(row: str | Cut, base: str, tensors: Tensors) -> bool:
     names = (row if isinstance(row, str) else row.name).split("|")
-    return any(name in tensor for tensor in tensors for name in names)
+    return any(tensor.removeprefix(base).startswith(name) for tensor in tensors for name in names)
 
 
 class Pouring:

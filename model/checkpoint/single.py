@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.checkpoint.fields import DEEPEST
 from model.checkpoint.tensors import Readers, Tensors, computable, load_pickled
 from model.errors import CheckpointError
 
@@ -33,6 +34,14 @@ def nanogpt(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     return {**sizes, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, Tensors(readers)
 
 
+def is_llama2c(path: Path) -> bool:
+    """Whether a file of any name is llama2.c's, by its head and its length."""
+    try:
+        return bool(llama2c(path, path.name))
+    except (CheckpointError, OSError):
+        return False
+
+
 def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
     """The config and tensors of a float32 file that llama2.c's export.py wrote."""
     with path.open("rb") as file:
@@ -51,6 +60,7 @@ def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
         min(width, inner, layers, heads, keys, abs(vocabulary), context) < 1
         or width % heads
         or max(map(abs, sizes)) > 2**24
+        or layers > DEEPEST
     ):
         raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
     shared = bool(head[36]) if later else vocabulary > 0

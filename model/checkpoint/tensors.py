@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from model.checkpoint.archive import Guarded
 from model.checkpoint.fields import read_json
 from model.errors import CheckpointError, because
 
@@ -53,6 +55,9 @@ def read_tensors(folder: Path, name: str, safe: str, pickled: str) -> Tensors:
             return Tensors(_renamed(read(folder / whole, name)))
         if (folder / f"{whole}.index.json").is_file():
             return Tensors(_renamed(_sharded(folder, name, f"{whole}.index.json", read)))
+    for file in (safe, f"{safe}.index.json", pickled, f"{pickled}.index.json"):
+        if (folder / file).is_symlink():
+            raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
     others = sorted(path.name for path in folder.glob("*.gguf"))
     if others:
         raise CheckpointError(
@@ -113,11 +118,18 @@ def _pickled(path: Path, name: str) -> Readers:
 
 
 def load_pickled(path: Path, name: str) -> dict[str, Any]:
-    """A dictionary written by torch.save, read without running anything in it."""
+    """A dictionary written by torch.save, read without running anything in it.
+
+    Raises CheckpointError for any other file, and for one whose parts would grow in memory.
+    """
     try:
+        if packed := _is_zip(path):
+            _require_plain(path, name)
         with warnings.catch_warnings():  # torch warns of pickles by other programs, and reads them or does not
             warnings.simplefilter("ignore")
-            values = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+            values = torch.load(path, map_location="cpu", weights_only=True, mmap=packed)
+    except CheckpointError:
+        raise
     except Exception as error:  # whatever a broken or hostile pickle makes torch raise
         asked = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
         why = f"it asks to run {asked[1]}, and nothing in it was run" if asked else "it is damaged, or no file of torch"
@@ -132,9 +144,24 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
+def _require_plain(path: Path, name: str) -> None:
+    """torch keeps the parts of a file as they are; a hostile one may have shrunk them a thousandfold."""
+    with path.open("rb") as file, zipfile.ZipFile(Guarded(file)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > path.stat().st_size:
+        raise CheckpointError(
+            f"{name}: its {path.name} would grow to {size:,} bytes in memory, as no file of torch does."
+        )
+
+
 def computable(tensor: Tensor, key: str, name: str) -> Tensor:
-    """The tensor, if one can compute with it. Raises CheckpointError for quantised ones."""
+    """The tensor, if one can compute with it.
+
+    Raises CheckpointError for quantised ones, and for those that repeat a few stored numbers up to any size.
+    """
     if tensor.dtype not in COMPUTED:
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise CheckpointError(f"{name}: {key} is {tuple(tensor.shape)}, more numbers than its file holds.")
     return tensor

@@ -75,7 +75,7 @@ def _continued(loaded: Loaded) -> list[str]:
             loaded.model, loaded.tokenizer, opening,
             steps=STEPS, temperature=TEMPERATURE, top_p=SHARE, seed=seed, keep=("logits",),
         )  # fmt: skip
-        more = loaded.tokenizer.decode([step.chosen for step in steps])
+        more = loaded.tokenizer.decode(step.chosen for step in steps if step.chosen < loaded.tokenizer.size)
         lines.append(f"{seed}. **{opening}**{_plain(more)}")
     return ["## Continuations", told, "\n".join(lines)]
 

@@ -39,7 +39,9 @@ def card(arguments: Sequence[str]) -> int:
 
 def _parser(verb: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"headlight {verb}", description=description, allow_abbrev=False)
-    parser.add_argument("model", metavar="MODEL", help="a name of `headlight models`, or a folder")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a name of `headlight models`, a folder, or an id of the Hugging Face Hub"
+    )
     parser.add_argument("--text", action="append", default=[], metavar="FILE", help="a held-out text (.xz too)")
     parser.add_argument("--fill-in", action="append", default=[], metavar="FILE", help="sentences with accepted words")
     parser.add_argument(
@@ -53,7 +55,7 @@ def _parser(verb: str, description: str) -> argparse.ArgumentParser:
 
 
 def _measured(options: argparse.Namespace) -> tuple[Loaded, Report]:
-    loaded = load(find(options.model, options.models), device=options.device)
+    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device=options.device)
     sources = [Source.parse(text) for text in options.baselines]
     shelf = Shelf(options.cache, loaded.tokenizer, sources, say) if sources else None
     texts, tests = ([expand(name) for name in names] for names in (options.text, options.fill_in))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from model import save
 from model.checkpoint import Loaded
 from model.cli import main
+from model.errors import CheckpointError
 from model.evaluation.heads import findings
 from tests.model import toys
 
@@ -120,3 +122,15 @@ def test_the_best_heads_come_first() -> None:
         assert means == sorted(means, reverse=metric != "entropy")
         assert len({head[:2] for head in finding.best}) == 8
         assert np.isfinite(finding.shown)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "card"])
+def test_an_id_of_the_hub_is_asked_for_there(
+    verb: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def download(name: str, cache: Path) -> Path:
+        raise CheckpointError(f"{name} was asked for.")
+
+    monkeypatch.setattr(import_module("model.checkpoint.catalogue"), "download", download)
+    assert main([verb, "some/model", "--text", text]) != 0
+    assert "some/model was asked for." in capsys.readouterr().err

@@ -11,6 +11,7 @@ from tests.families.reference import Case
 SOME = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 WIDE = SOME | {"head_dim": 14}
 LABELS: dict[str, Any] = {"num_labels": 3, "pad_token_id": 0}
+ENDED = LABELS | {"pad_token_id": 2}  # [SEP], with which the text ends
 UNTIED = {"tie_word_embeddings": False}
 TIED = {"tie_word_embeddings": True}
 MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
@@ -34,7 +35,7 @@ ODD: dict[str, list[Case]] = {
     "mistral": [
         Case("MistralForCausalLM", LLAMA | WIDE | TIED | {"sliding_window": 3}),
         Case("MistralModel", LLAMA | SOME | {"sliding_window": None}),
-        Case("MistralForSequenceClassification", LLAMA | LABELS | {"sliding_window": 5}),
+        Case("MistralForSequenceClassification", LLAMA | ENDED | {"sliding_window": 5}, special=True),
         Case("MistralForTokenClassification", LLAMA | LABELS | {"sliding_window": 1}),
     ],
     "qwen2": [
@@ -60,13 +61,22 @@ ODD: dict[str, list[Case]] = {
         Case("Phi3Model", LLAMA | {"sliding_window": 2}),
         Case("Phi3ForSequenceClassification", LLAMA | LABELS),
     ],
-    "gemma": [Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED), Case("GemmaModel", GEMMA | SOME)],
+    "gemma": [
+        Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED),
+        Case("GemmaModel", GEMMA | SOME | {"hidden_activation": "relu"}),  # a field that its programs do not look at
+    ],
     "gemma2": [
-        Case("Gemma2ForCausalLM", GEMMA | WIDE | UNTIED | {"sliding_window": 2, "attention_bias": True}),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA | WIDE | UNTIED | {"sliding_window": 2, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
         Case("Gemma2ForSequenceClassification", GEMMA | LABELS | {"sliding_window": 4}),
     ],
     "gemma3_text": [
-        Case("Gemma3TextModel", GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True}),
+        Case(
+            "Gemma3TextModel",
+            GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
         Case("Gemma3TextForSequenceClassification", GEMMA | LABELS | {"attn_logit_softcapping": 2.0}),
     ],
     "opt": [
@@ -75,7 +85,7 @@ ODD: dict[str, list[Case]] = {
     ],
     "bloom": [
         Case("BloomForCausalLM", BLOOM | UNTIED | {"n_head": 12}),
-        Case("BloomForSequenceClassification", BLOOM | LABELS | {"n_head": 1}),
+        Case("BloomForSequenceClassification", BLOOM | ENDED | {"n_head": 1}, special=True),
     ],
     "falcon": [
         Case("FalconModel", FALCON | {"multi_query": False, "parallel_attn": False}),

@@ -191,6 +191,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("kind", "share", "sentence"),
+    [("default", 1.0, "11 channels are to turn in pairs, but a head has 11"), ("yarn", 0.3, "3 are to turn")],
+)
+def test_turning_channels_without_a_partner_are_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
+    odd = CASES["gpt_neox"][0].config | {"hidden_size": 33, "rotary_pct": 0.5}
+    build(Case("GPTNeoXForCausalLM", odd), tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    rope = {"rope_type": kind, "rope_theta": 30.0, "partial_rotary_factor": share, "factor": 4.0}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"rope_parameters": rope}))
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path / "model")
+
+
 def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     path = tmp_path / "model" / "model.safetensors"

@@ -11,12 +11,15 @@ import torch
 import transformers
 
 from model.checkpoint.families import FAMILIES
+from model.checkpoint.families.common import GATED, PLAIN
 from model.checkpoint.family import plan
 from model.checkpoint.fields import Fields
 from model.checkpoint.tensors import Tensors
 from model.config import Config
+from model.layers import ACTIVATIONS, FEEDFORWARDS, Gated
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
+from tests.model import toys
 
 EACH = [pytest.param(family, case, id=f"{family}-{case}") for family, cases in CASES.items() for case in cases]
 # What old files call a family's rotary base and the share of a head that turns.
@@ -47,6 +50,17 @@ def read(family: str, values: dict[str, Any], names: tuple[str, ...]) -> Config:
 
 def of(case: Case) -> tuple[dict[str, Any], tuple[str, ...]]:
     return made(case.kind, json.dumps({"vocab_size": VOCABULARY, **case.config}))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_activations_are_those_of_the_same_name(name: str) -> None:
+    x = torch.linspace(-9, 9, 601)
+    expected = transformers.activations.ACT2FN[name](x)
+    torch.testing.assert_close(ACTIVATIONS[PLAIN[name]](x), expected, atol=1e-5, rtol=0)
+    if name in GATED:
+        gated = FEEDFORWARDS[GATED[name]](toys.config())
+        assert isinstance(gated, Gated)
+        torch.testing.assert_close(gated.activation(x), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(("family", "case"), EACH)

@@ -138,7 +138,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "weights no tensors": (lambda f: (f / WEIGHTS).write_bytes(b"hello world, this is text"), "cannot be read"),
     "config a folder": (lambda f: replaced(f / "config.json").mkdir(), "no readable config"),
     "weights a folder": (lambda f: replaced(f / WEIGHTS).mkdir(), "holds no model"),
-    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "holds no model"),
+    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "only a link to it"),
     "a pickle that runs": (lambda f: pickled(f, Runs()), r"asks to run posix\.mkdir"),
     "a pickle cut off": (lambda f: pickled(f, torch.ones(9), 40), "damaged"),
     "a pickle of another": (lambda f: pickled(f, 0).write_bytes(b"PK"), "damaged"),

@@ -187,6 +187,13 @@ def test_it_stops_at_the_end_token() -> None:
     assert len(made) < 6
 
 
+def test_it_goes_on_after_a_number_that_no_token_has() -> None:
+    size = toys.causal().size
+    steps = [*generate(toys.decoder(vocabulary=4 * size), toys.causal(), TEXT, steps=8, seed=1, temperature=5.0)]
+    beyond = next(step.chosen for step in steps if step.chosen >= size)
+    assert len(steps) == 8 and f"[{beyond}]" in steps[-1].text.text
+
+
 def test_a_model_without_a_next_token_head_gets_a_sentence() -> None:
     with pytest.raises(TextError, match="no next-token head"):
         next(generate(toys.encoder(), toys.masked(), TEXT))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model import ConfigError, Transformer
+from model.choices import Answer
 from model.config import POOLINGS
 from model.tasks import TOPS
 from model.transformer import require_top
@@ -88,3 +89,14 @@ def test_the_wrong_top_gets_a_sentence() -> None:
     require_top(encoder(top="none"), "language", "none")
     with pytest.raises(ConfigError, match="'none'; this needs language or masked-language"):
         require_top(encoder(top="none"), "language", "masked-language")
+
+
+def test_a_token_that_is_passed_over_gives_no_answer_but_is_read() -> None:
+    model = toys.decoder(
+        top="sequence-classifier", pooling="last", labels=("a", "b"), answer=Answer(passed=7), vocabulary=9
+    )
+    plain, ended = torch.tensor([[1, 2, 7, 3]]), torch.tensor([[1, 2, 7, 3, 7, 7]])
+    torch.testing.assert_close(answer(model, ended), answer(model, plain))
+    assert not torch.allclose(answer(model, plain), answer(model, plain[:, [0, 1, 3]]))
+    real = torch.tensor([[True, True, True, False]])
+    torch.testing.assert_close(answer(model, plain, real), answer(model, plain[:, :2]))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from model.checkpoint.family import Choices, Cut, Head, Rows
-from model.checkpoint.fields import Fields
+from model.checkpoint.fields import LARGEST, Fields
 from model.choices import Answer
 from model.errors import CheckpointError
 
 PLAIN = {
     "relu": "relu", "relu2": "squared-relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh",
     "gelu_fast": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu_python_tanh": "gelu-tanh",
+    "gelu_accurate": "gelu-tanh",
     "quick_gelu": "gelu-sigmoid", "silu": "silu", "swish": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
     "linear": "linear",
 }  # fmt: skip
 GATED = {
     "silu": "swiglu", "swish": "swiglu", "gelu": "geglu", "gelu_python": "geglu", "gelu_new": "geglu-tanh",
-    "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
+    "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "gelu_python_tanh": "geglu-tanh",
+    "gelu_accurate": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
 # How some classes that are no language models make one vector of a text.
@@ -70,10 +72,25 @@ def classifier(project: str, *, count: int = 2, rows: Rows | None = None, **choi
     return Head(config, {"top.project": project, **(rows or {})})
 
 
-def decoder_heads(tied: bool, tokens: str = "score") -> dict[str, Head]:
+def last_token(padding: int | None) -> Head:
+    """A head that gives a text a label from its last token that is no padding, which files often write as an end.
+
+    `padding` is its number where no field says.
+    """
+    plain = classifier("score", pooling="last")
+
+    def config(fields: Fields) -> Choices:
+        given = fields.values.get("pad_token_id")
+        passed = padding if type(given) is not int else given if 0 <= given < LARGEST else None
+        return plain.config(fields) | {"answer": Answer(bias=False, passed=passed)}
+
+    return Head(config, plain.weights)
+
+
+def decoder_heads(tied: bool, tokens: str = "score", padding: int | None = None) -> dict[str, Head]:
     """What stands on decoders of the usual make: next token, a label from the last token, labels of tokens."""
     return {
         "ForCausalLM": language(default=tied),
-        "ForSequenceClassification": classifier("score", pooling="last", answer=Answer(bias=False)),
+        "ForSequenceClassification": last_token(padding),
         "ForTokenClassification": classifier(tokens, top="token-classifier"),
     }

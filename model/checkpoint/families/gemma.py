@@ -30,7 +30,7 @@ def gemma(fields: Fields, defaults: Mapping[str, Any] = _FIRST) -> Choices:
     choices = sizes(fields.filled(**defaults))
     gates = GATED | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its approximation
     return choices | {
-        "feedforward": fields.choice(("hidden_activation", "hidden_act"), "gelu_pytorch_tanh", gates),
+        "feedforward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
         "norm": "shifted-rmsnorm",
         "embed": Embed(scale=choices["width"] ** 0.5),
         "biases": ATTENTION * fields.flag("attention_bias", False),
@@ -39,7 +39,7 @@ def gemma(fields: Fields, defaults: Mapping[str, Any] = _FIRST) -> Choices:
 
 def gemma2(fields: Fields) -> Choices:
     """Norms before and after, scores and logits kept within caps, a window in every other layer."""
-    choices = gemma(fields, _SECOND) | {"placement": "sandwich"}
+    choices = gemma(fields, _SECOND) | {"placement": "sandwich", "feedforward": _gate(fields)}
     layers = choices["layers"]
     usual = [("sliding_attention", "full_attention")[layer % 2] for layer in range(layers)]
     masks = windows(fields, layers, usual, fields.size("sliding_window", 4096))
@@ -51,7 +51,7 @@ def gemma2(fields: Fields) -> Choices:
 
 def gemma3(fields: Fields) -> Choices:
     """Gemma 2 with normed queries and keys; layers with a window turn by a base of their own."""
-    choices = gemma(fields, _THIRD) | {"placement": "sandwich"}
+    choices = gemma(fields, _THIRD) | {"placement": "sandwich", "feedforward": _gate(fields)}
     layers, width, context = choices["layers"], choices["head_width"], choices["context"]
     pattern = fields.size("sliding_window_pattern", 6) or 1
     usual = ["sliding_attention" if (layer + 1) % pattern else "full_attention" for layer in range(layers)]
@@ -68,6 +68,11 @@ def gemma3(fields: Fields) -> Choices:
         "rotation": far,
         "by_layer": ByLayer(masks=masks, rotations=rotations, scales=(_scale(fields),) * layers),
     }
+
+
+def _gate(fields: Fields) -> str:
+    """Later files mean what they say, gelu too, and say it in another field."""
+    return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED)
 
 
 def _scale(fields: Fields) -> float:
@@ -95,11 +100,11 @@ _SANDWICH: Rows = ROWS | {
 }
 _ONE_WAY = {"use_bidirectional_attention": False}
 _IGNORED = ("*.rotary_emb.inv_freq",)
-GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True), "model.", _IGNORED, _ONE_WAY)
+GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True, padding=0), "model.", _IGNORED, _ONE_WAY)
 GEMMA2 = Family(
     gemma2,
     AROUND | block("decoder", "layers.{i}.", _SANDWICH),
-    decoder_heads(tied=True) | {"ForCausalLM": _capped(30.0)},
+    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(30.0)},
     "model.",
     _IGNORED,
     _ONE_WAY,
@@ -107,7 +112,7 @@ GEMMA2 = Family(
 GEMMA3 = Family(
     gemma3,
     AROUND | block("decoder", "layers.{i}.", _SANDWICH | QUERY_NORMS),
-    decoder_heads(tied=True) | {"ForCausalLM": _capped(0.0)},
+    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(0.0)},
     "model.",
     _IGNORED,
     _ONE_WAY,

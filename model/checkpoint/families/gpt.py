@@ -192,7 +192,7 @@ GPT_NEOX = Family(
             "feedforward.fall": "mlp.dense_4h_to_h",
         },
     ),
-    decoder_heads(tied=False, tokens="classifier") | {"ForCausalLM": language("embed_out", default=False)},
+    decoder_heads(tied=False, tokens="classifier") | {"ForCausalLM": language("embed_out|lm_head", default=False)},
     base="gpt_neox.",
     ignored=("layers.*.attention.bias", "layers.*.attention.masked_bias", "layers.*.attention.rotary_emb.inv_freq"),
     inert=("is_decoder",),

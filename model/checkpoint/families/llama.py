@@ -214,9 +214,17 @@ QWEN2 = Family(qwen2, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
 QWEN3 = Family(
     qwen3, AROUND | block("decoder", "layers.{i}.", ROWS | QUERY_NORMS), decoder_heads(tied=False), "model.", _IGNORED
 )
-SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True), "model.", _IGNORED)
-OLMO2 = Family(olmo2, AROUND | block("decoder", "layers.{i}.", _WRITTEN), decoder_heads(tied=False), "model.", _IGNORED)
-PHI3 = Family(phi3, AROUND | block("decoder", "layers.{i}.", _FUSED), decoder_heads(tied=False), "model.", _IGNORED)
+SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True, padding=128_004), "model.", _IGNORED)
+OLMO2 = Family(
+    olmo2, AROUND | block("decoder", "layers.{i}.", _WRITTEN), decoder_heads(tied=False, padding=1), "model.", _IGNORED
+)
+PHI3 = Family(
+    phi3,
+    AROUND | block("decoder", "layers.{i}.", _FUSED),
+    decoder_heads(tied=False, padding=32_000),
+    "model.",
+    _IGNORED,
+)
 LLAMA2C = Family(
     llama2c,
     _C_AROUND | block("decoder", "layers.{i}.", _C_ROWS),

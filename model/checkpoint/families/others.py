@@ -159,7 +159,12 @@ _PHI: Rows = {
 }
 _PHI_AROUND: Rows = {"embedding": "embed_tokens", "decoder.norm": "final_layernorm"}
 _OLD_CLASSES = decoder_heads(tied=True, tokens="classifier")
-OPT = Family(opt, _OPT_AROUND | block("decoder", "decoder.layers.{i}.", _OPT), _OLD_CLASSES, base="model.")
+OPT = Family(
+    opt,
+    _OPT_AROUND | block("decoder", "decoder.layers.{i}.", _OPT),
+    decoder_heads(tied=True, tokens="classifier", padding=1),
+    base="model.",
+)
 BLOOM = Family(
     bloom, _WORDS | block("decoder", "h.{i}.", _BLOOM), _OLD_CLASSES, base="transformer.",
     accepted={"slow_but_exact": False, "pretraining_tp": 1},

@@ -71,6 +71,8 @@ def _scaled(fields: Fields, group: Fields, kind: str, contexts: tuple[int, int],
         if found["high"] <= found["low"]:
             raise CheckpointError(f"{fields.name}: its high_freq_factor is not above its low_freq_factor.")
     elif kind == "yarn":
+        if channels % 2:
+            raise CheckpointError(f"{fields.name}: yarn scales pairs of channels, but {channels} are to turn.")
         found |= {"low": group.number("beta_slow", 1) or 1.0, "high": group.number("beta_fast", 32) or 32.0}
         found |= {"whole": group.flag("truncate", True), "strength": _yarn_strength(group, factor)}
     elif kind == "longrope":

@@ -1,0 +1,48 @@
+"""The head on top is found where the config names no class, or the weights are called as programs call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import load
+from tests.families.cases import CASES
+from tests.families.reference import Case, build
+
+# How the class ends, and what stands on top of it.
+TOPS = {
+    "ForMaskedLM": "masked-language", "LMHeadModel": "language", "ForCausalLM": "language",
+    "ForSequenceClassification": "sequence-classifier", "Model": "none",
+}  # fmt: skip
+FOUND = ("gpt2", "gemma", "bert", "distilbert", "modernbert", "eurobert", "bloom", "t5")
+# Nothing tells these from a model whose head is its embedding, or that has a decoder too.
+ALIKE = ("GPT2Model", "GemmaModel", "BloomModel", "T5Model", "T5EncoderModel")
+
+
+def _cases() -> list[Case]:
+    first = {case.kind: case for family in FOUND for case in CASES[family]}
+    return [case for kind, case in first.items() if kind.endswith(tuple(TOPS)) and not kind.startswith(ALIKE)]
+
+
+@pytest.mark.parametrize("case", _cases(), ids=lambda case: case.kind)
+def test_without_a_class_the_head_is_found_by_its_weights(case: Case, tmp_path: Path) -> None:
+    build(case, tmp_path)
+    path = tmp_path / "config.json"
+    values = json.loads(path.read_text())
+    del values["architectures"]
+    path.write_text(json.dumps(values))
+    ending = next(ending for ending in TOPS if case.kind.endswith(ending))
+    assert load(tmp_path).model.config.top == TOPS[ending]
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "vit"])
+def test_weights_may_be_called_as_running_programs_call_them(family: str, tmp_path: Path) -> None:
+    model = build(CASES[family][0], tmp_path)
+    expected = dict(load(tmp_path).model.named_parameters())
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    for name, parameter in load(tmp_path).model.named_parameters():
+        assert torch.equal(parameter, expected[name]), name
