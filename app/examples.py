@@ -31,17 +31,17 @@ NEXT = (
         look="A pronoun: point at “she” and see which heads lead back to Anna, and which to Tom.",
     ),
     Example(
-        "The boys who live next to the old school",
-        look="Subject and verb: “school” stands nearest, but the verb that is expected goes with “boys”.",
+        "The birds in the tall tree",
+        look="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
     ),
     Example(
-        "Red, blue, red, blue, red,",
-        look="Induction: the first of these heads look at what followed the same word the last time.",
+        "Mr. Brown had a shop. One day Mr.",
+        look="Induction: at the second “Mr.” the first of these heads look at what followed the first one.",
         sort="repeated",
     ),
     Example(
-        "“I am so tired,” said the",
-        look="Quotes that close: click the comma, and the mark that ends what was said is among the first guesses.",
+        '"I want to go home',
+        look="Quotes that close: the first guess ends what was said. Which heads look at the mark that opened it?",
     ),
 )
 MASKED = (

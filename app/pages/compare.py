@@ -51,7 +51,7 @@ def show(state: State, entry: Entry) -> None:
 def opening_of(entry: Entry, device: str = "auto") -> Example:
     """What the first side reads when nobody has typed: a sentence in which a word comes twice."""
     known = openings(entry, device)
-    return known[min(2, len(known) - 1)]
+    return known[min(3, len(known) - 1)]
 
 
 def telling(config: Config) -> dict[str, Any]:
