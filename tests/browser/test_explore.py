@@ -32,6 +32,20 @@ def pixels(page: Page, layer: int, head: int) -> str:
     return picture
 
 
+def canvas(page: Page) -> str:
+    """What the chosen heads' picture shows, as the text of its picture."""
+    pixels: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
+    return pixels
+
+
+def wait_until_repainted(page: Page, before: str) -> None:
+    for _ in range(300):
+        if canvas(page) != before:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the picture of the chosen heads stays as it was")
+
+
 def chips(page: Page) -> Locator:
     return page.get_by_test_id("tokens").locator("button")
 

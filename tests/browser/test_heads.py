@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import chips, instrument, say, wait_for_address
+from tests.browser.test_explore import canvas, chips, instrument, say, wait_for_address, wait_until_repainted
 from tests.browser.visitor import Visitor
 
 TEXT = "The dog saw the cat and the dog ran"
@@ -31,11 +31,6 @@ def reading(page: Page) -> Locator:
 
 def picture(page: Page, name: str) -> None:
     page.get_by_test_id(f"picture-{name}").click()
-
-
-def canvas(page: Page) -> str:
-    pixels: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
-    return pixels
 
 
 def thumbs(page: Page) -> Locator:
@@ -176,7 +171,7 @@ def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
     page.route("**/api/*", refuse)
     before = canvas(page)
     page.get_by_test_id("head-4-4").click()
-    assert canvas(page) != before
+    wait_until_repainted(page, before)
     for name in ("lines", "text", "table", "map"):
         picture(page, name)
     page.get_by_test_id("head-2-2").click(modifiers=["Shift"])
@@ -269,7 +264,7 @@ def test_queries_and_keys_lie_in_one_plane(visitor: Visitor) -> None:
     page.get_by_test_id("stage").focus()
     page.keyboard.press("ArrowUp")
     expect(reading(page)).to_contain_text("dog")
-    assert canvas(page) != before
+    wait_until_repainted(page, before)
 
 
 def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
