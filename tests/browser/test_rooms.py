@@ -1,10 +1,11 @@
 """The rooms "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
 
 import re
+from time import sleep
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, say, wait_for_address
@@ -155,7 +156,13 @@ def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
 def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
     page = enter(visitor, "room=layers&panel=ablation")
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/api/ablation") else None)
+
+    def hold(route: Route) -> None:
+        asked.append(route.request.url)
+        sleep(0.4)  # so that there is time to stop
+        route.continue_()
+
+    page.route("**/api/ablation", hold)
     button = page.get_by_test_id("ablate")
     button.click()
     expect(page.get_by_test_id("ablate-status")).to_contain_text(re.compile(r"^(8|16|24) of 48"))
