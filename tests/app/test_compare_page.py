@@ -1,20 +1,18 @@
 """The Compare page as Streamlit runs it: one side is the state, the other what differs from it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
 from app.links import beside_read, beside_told
 from app.pages.compare import opening_of, telling
 from model.checkpoint import Entry
 from model.config import Config
+from tests.app.pages import alone, scripted, told
 
-PATIENCE = 60  # seconds; the first run imports everything
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 EDITS = st.lists(st.sampled_from(["decoder.0.self.weights[1]=set:0", "logits=scale:2"]), max_size=3).map(tuple)
 PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorted(places)))
@@ -26,28 +24,6 @@ OTHERS = st.fixed_dictionaries(
         **{"align": st.sampled_from(["tokens", "position"]), "chosen": st.just("1")},
     },
 )
-
-
-def opened(**query: str) -> AppTest:
-    def page() -> None:
-        from app.cached import models
-        from app.pages.compare import show
-        from app.session import current
-
-        state = current()
-        show(state, next(entry for entry in models() if entry.name == state.model))
-
-    at = AppTest.from_function(page, default_timeout=PATIENCE)
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def told(at: AppTest) -> dict[str, Any]:
-    """What the component was told."""
-    (component,) = at.main.get("bidi_component")
-    data: dict[str, Any] = json.loads(component.proto.json)
-    return data
 
 
 @given(OTHERS)
@@ -62,9 +38,9 @@ def test_any_word_is_another_side_or_none(word: str) -> None:
 
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
 def test_it_begins_with_a_telling_difference(model: str) -> None:
-    at = opened(model=model)
+    at = alone("compare", model=model)
     assert not at.exception
-    data = told(at)
+    data = told(at.main)
     assert data["other"] == {"position": "none"}
     assert data["settings"]["model"] == model
     assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
@@ -80,10 +56,12 @@ def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> N
 
 def test_the_address_decides_both_sides() -> None:
     other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
-    data = told(opened(model="next", text="the dog", layer="1", beside=beside_told(other)))
+    data = told(alone("compare", model="next", text="the dog", layer="1", beside=beside_told(other)).main)
     assert (data["choice"]["text"], data["choice"]["layer"]) == ("the dog", 1)
     assert data["other"] == {**other, "edits": list(other["edits"])}
-    assert told(opened(model="next", beside=beside_told({})))["other"] == {}, "two sides that differ in nothing"
+    assert told(alone("compare", model="next", beside=beside_told({})).main)["other"] == {}, (
+        "two sides that differ in nothing"
+    )
 
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +82,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         **{"other": {"position": "none"}, "serial": 4},
     }
     monkeypatch.setattr("app.pages.compare.reported", lambda name: dict(reported))
-    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+    at = scripted(page)
 
     def address() -> dict[str, str]:
         at.button[0].click().run()
@@ -116,5 +94,5 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
 
 def test_a_second_text_too_long_for_an_address_says_so() -> None:
-    at = opened(model="next", beside=beside_told({"text": "cat " * 400}))
+    at = alone("compare", model="next", beside=beside_told({"text": "cat " * 400}))
     assert "too long for an address" in at.info[0].value

@@ -1,69 +1,46 @@
 """The Generate page as Streamlit runs it, and the scripts that make its component."""
 
-import json
 import re
 from collections import Counter
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app import components
 from app.components import workbench
 from app.links import written_told
 from app.state import Question
+from tests.app.pages import alone, scripted, told
 
-PATIENCE = 60  # seconds; the first run imports everything
 FUNCTION = re.compile(r"^(?:export default )?(?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
-
-
-def opened(**query: str) -> AppTest:
-    def page() -> None:
-        from app.cached import models
-        from app.pages.generate import show
-        from app.session import current
-
-        state = current()
-        show(state, next(entry for entry in models() if entry.name == state.model))
-
-    at = AppTest.from_function(page, default_timeout=PATIENCE)
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def told(at: AppTest) -> dict[str, Any]:
-    """What the component was told."""
-    (component,) = at.main.get("bidi_component")
-    data: dict[str, Any] = json.loads(component.proto.json)
-    return data
 
 
 @pytest.mark.parametrize(("model", "kind"), [("next", "continue"), ("masked", "fill"), ("both", "continue")])
 def test_every_model_that_writes_opens(model: str, kind: str) -> None:
-    at = opened(model=model)
+    at = alone("generate", model=model)
     assert not at.exception
-    data = told(at)
+    data = told(at.main)
     assert (data["kind"], data["settings"]["model"], data["sourced"]) == (kind, model, model == "both")
     assert data["rule"] == {"temperature": 0.8, "topK": 0, "topP": 1.0, "seed": 0}
 
 
 def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
-    at = opened(model="mood")
+    at = alone("generate", model="mood")
     assert not at.exception
     assert "labels" in at.info[0].value
     named = [button.label for button in at.button]
     assert {"next", "masked"} <= set(named) and "mood" not in named
     at.button(key="open_next").click().run()
-    assert told(at)["settings"]["model"] == "next"
+    assert told(at.main)["settings"]["model"] == "next"
 
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:
     written = written_told(Question("next", "the dog"), ((2, 5), (3, 9)))
-    data = told(opened(model="next", text="the dog", draw="t0.5,k7,p0.9,s3", written=written))
+    data = told(alone("generate", model="next", text="the dog", draw="t0.5,k7,p0.9,s3", written=written).main)
     assert data["rule"] == {"temperature": 0.5, "topK": 7, "topP": 0.9, "seed": 3}
     assert data["written"] == [[2, 5], [3, 9]]
-    assert told(opened(model="next", text="the cat", written=written))["written"] == [], "that was another text"
+    assert told(alone("generate", model="next", text="the cat", written=written).main)["written"] == [], (
+        "that was another text"
+    )
 
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +61,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         **{"rule": rule, "written": [[2, 7]], "serial": 4},
     }
     monkeypatch.setattr("app.pages.generate.reported", lambda name: dict(reported))
-    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+    at = scripted(page)
     at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
     mark = written_told(Question("next", "the opening"), ((2, 7),))

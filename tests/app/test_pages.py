@@ -1,28 +1,11 @@
 """Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
 
 import json
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.launch import SCRIPT
-
-PATIENCE = 60  # seconds; the first run imports everything
-
-
-def opened(**query: str) -> AppTest:
-    at = AppTest.from_file(SCRIPT, default_timeout=PATIENCE)
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
-def instrument(at: AppTest) -> dict[str, Any]:
-    """What the instrument was told."""
-    (component,) = at.main.get("bidi_component")
-    told: dict[str, Any] = json.loads(component.proto.json)
-    return told
+from tests.app.pages import alone, opened, scripted, told
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -30,35 +13,18 @@ def address(at: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
 
-def positions(**query: str) -> AppTest:
-    def page() -> None:
-        import streamlit as st
-
-        from app.cached import models
-        from app.pages.positions import show
-        from app.state import State
-
-        state = State.from_query(st.query_params.to_dict())
-        show(state, next(entry for entry in models() if entry.name == state.model))
-
-    at = AppTest.from_function(page, default_timeout=PATIENCE)
-    for name, value in query.items():
-        at.query_params[name] = value
-    return at.run()
-
-
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
 def test_every_kind_of_model_opens(model: str) -> None:
     at = opened(model=model)
     assert not at.exception
-    assert instrument(at)["settings"]["model"] == model
+    assert told(at.main)["settings"]["model"] == model
     assert at.get("plotly_chart")
 
 
 def test_the_address_decides_what_is_shown() -> None:
     at = opened(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
     assert not at.exception
-    choice = instrument(at)["choice"]
+    choice = told(at.main)["choice"]
     assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
     assert choice["edits"] == ["decoder.1.self.weights[2]=set:0"]
     assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
@@ -90,36 +56,29 @@ def test_a_widget_writes_the_address() -> None:
     at.selectbox(key="model").select("masked").run()
     assert address(at)["model"] == "masked"
     assert address(at)["text"] == "the dog"
-    assert instrument(at)["settings"]["model"] == "masked"
+    assert told(at.main)["settings"]["model"] == "masked"
     assert not at.exception
 
 
-def wired(at: AppTest) -> dict[str, Any]:
-    """What the sidebar's component was told."""
-    (component,) = at.sidebar.get("bidi_component")
-    told: dict[str, Any] = json.loads(component.proto.json)
-    return told
-
-
 def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
-    told = wired(opened(model="next", text="the dog", masks="causal+window:2", scale="off"))
-    masks, position, kernel = (part["options"] for part in told["parts"])
+    data = told(opened(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
+    masks, position, kernel = (part["options"] for part in data["parts"])
     assert (masks[0], position[0], kernel[0]) == (
         ["", "Causal · as trained"],
         ["", "RoPE (rotary) · as trained"],
         ["", "Softmax · as trained"],
     )
     assert "causal" not in dict(masks) and "rope" not in dict(position)
-    assert told["choice"] == {"masks": "causal+window:2", "position": "", "kernel": "", "scale": "off"}
-    assert told["scaled"] is True
+    assert data["choice"] == {"masks": "causal+window:2", "position": "", "kernel": "", "scale": "off"}
+    assert data["scaled"] is True
 
 
 def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
-    assert wired(opened(model="next", masks="causal", position="rope"))["choice"]["masks"] == ""
+    assert told(opened(model="next", masks="causal", position="rope").sidebar)["choice"]["masks"] == ""
 
 
 def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
-    choice = instrument(opened(model="next", text="the dog", position="alibi", scale="off"))["choice"]
+    choice = told(opened(model="next", text="the dog", position="alibi", scale="off").main)["choice"]
     assert (choice["position"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
 
 
@@ -133,9 +92,9 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
         current()
         st.button("report", on_click=_rewired)
 
-    told = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
-    monkeypatch.setattr("app.controls.reported", lambda name: dict(told))
-    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+    choice = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
+    monkeypatch.setattr("app.controls.reported", lambda name: dict(choice))
+    at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"masks": "custom:10/11", "position": "alibi", "scale": "off"}
 
@@ -153,7 +112,7 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
 
     reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
     monkeypatch.setattr("app.session.settled", lambda: dict(reported))
-    at = AppTest.from_function(page, default_timeout=PATIENCE).run()
+    at = scripted(page)
     at.button[0].click().run()
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
     assert address(at) == {"layer": "1", "masked": "2;3"}
@@ -175,7 +134,7 @@ def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
 def test_no_text_breaks_the_page(text: str) -> None:
     at = opened(model="next", text=text)
     assert not at.exception
-    assert instrument(at)["choice"]["text"] == text
+    assert told(at.main)["choice"]["text"] == text
 
 
 def test_an_unknown_model_is_said_to_be_missing() -> None:
@@ -192,7 +151,7 @@ def test_a_text_too_long_for_an_address_says_so() -> None:
 @pytest.mark.parametrize("scheme", ["none", "sinusoidal", "learned", "rope", "alibi", "relative"])
 @pytest.mark.parametrize("model", ["next", "masked", "both"])
 def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str) -> None:
-    at = positions(model=model, position=scheme)
+    at = alone("positions", model=model, position=scheme)
     assert not at.exception
     assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")
 
@@ -218,6 +177,6 @@ def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
         assert apologise(FileNotFoundError("/secret/place"))
         assert apologise(CheckpointError("a_b_ has no weights."))
 
-    said = [error.value for error in AppTest.from_function(page, default_timeout=PATIENCE).run().error]
+    said = [error.value for error in scripted(page).error]
     assert "FileNotFoundError" in said[0] and "secret" not in said[0]
     assert said[1].replace("\\", "") == "a_b_ has no weights."

@@ -18,10 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from streamlit.testing.v1 import AppTest
 
 from app.gallery import LARGEST, names
-from app.launch import SCRIPT
 from app.packing import unpack
 from app.programs import python_program, shell_program
 from app.routes import routes
@@ -35,6 +33,7 @@ from model.errors import PictureError
 from model.pictures import class_token, view
 from model.run import run
 from model.transformer import Transformer
+from tests.app.pages import opened, told
 from tests.app.test_gallery import photo
 from tests.app.test_programs import executed, run_shell
 
@@ -210,15 +209,11 @@ def test_a_bare_model_shows_its_heads_and_says_that_it_predicts_nothing(client: 
 
 @pytest.mark.parametrize("model", ["seer", "bare"])
 def test_explore_opens_a_model_of_pictures(model: str) -> None:
-    at = AppTest.from_file(SCRIPT, default_timeout=60)
-    at.query_params["model"] = model
-    at.query_params["image"] = "chess"
-    at.run()
+    at = opened(model=model, image="chess")
     assert not at.exception
-    (component,) = at.main.get("bidi_component")
-    told = json.loads(component.proto.json)
-    assert told["pictures"] == list(names())
-    assert (told["choice"]["image"], told["choice"]["query"]) == ("chess", 0)
+    data = told(at.main)
+    assert data["pictures"] == list(names())
+    assert (data["choice"]["image"], data["choice"]["query"]) == ("chess", 0)
     assert at.get("plotly_chart")
 
 

@@ -1,0 +1,50 @@
+"""Pages as Streamlit runs them, without a browser."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from app.launch import SCRIPT
+
+PATIENCE = 60  # seconds; the first run imports everything
+
+
+def opened(**query: str) -> AppTest:
+    """The app at an address."""
+    return _at(AppTest.from_file(SCRIPT, default_timeout=PATIENCE), query)
+
+
+def alone(name: str, **query: str) -> AppTest:
+    """One page at an address, by its module's name, without the sidebar."""
+
+    def page(name: str) -> None:
+        from importlib import import_module
+
+        from app.cached import models
+        from app.session import current
+
+        state = current()
+        entry = next(entry for entry in models() if entry.name == state.model)
+        import_module(f"app.pages.{name}").show(state, entry)
+
+    return _at(AppTest.from_function(page, default_timeout=PATIENCE, args=(name,)), query)
+
+
+def scripted(page: Callable[[], None]) -> AppTest:
+    """A script that imports what it needs."""
+    return AppTest.from_function(page, default_timeout=PATIENCE).run()
+
+
+def told(part: Any) -> dict[str, Any]:
+    """What the component in a part of the page (`at.main`, `at.sidebar`) was told."""
+    (component,) = part.get("bidi_component")
+    data: dict[str, Any] = json.loads(component.proto.json)
+    return data
+
+
+def _at(at: AppTest, query: dict[str, str]) -> AppTest:
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
