@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from model.checkpoint.catalogue import VARIABLE, places, size
 from model.checkpoint.facts import Facts, facts
 
 LASTING = 10.0  # seconds for which a look at the folders holds
+_STAMPS: ContextVar[dict[Path, int] | None] = ContextVar("stamps", default=None)
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,25 @@ def look(name: str, title: str, folder: Path, *, shipped: bool = False, own: boo
     return Card(name, title, folder, shipped, size(folder), known(folder, stamp(folder), title), own)
 
 
+def look_once() -> None:
+    """From here on, and within this context only, each folder is looked at once.
+
+    One question asks for its model some thirty times, and all its parts should come from the same one.
+    """
+    _STAMPS.set({})
+
+
 def stamp(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
+    seen = _STAMPS.get()
+    if seen is None:
+        return _written(folder)
+    if folder not in seen:
+        seen[folder] = _written(folder)
+    return seen[folder]
+
+
+def _written(folder: Path) -> int:
     files = folder.iterdir() if folder.is_dir() else (folder,)
     return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
 

@@ -27,6 +27,7 @@ from app.cached import value
 from app.compare import compare_work
 from app.generate import generate_work
 from app.layers import ablation_work, contributions_work, depths_work, flow_work, stream_work, surprise_work
+from app.listing import look_once
 from app.packing import pack
 from app.photos import ROUTES
 from app.pictures import metrics_work, points_work, thumbs_work, view_work
@@ -69,6 +70,7 @@ class Desk:
             def job() -> bytes:
                 if visitor and self.superseded(visitor, number):
                     return pack({"superseded": True})
+                look_once()
                 return work(body)
 
             # With the request's context, which knows the visitor: without it nobody's uploads are found.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +151,19 @@ def test_a_listing_reads_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> No
     listing.cards(fresh=True)
     monkeypatch.setattr(listing, "facts", None)
     assert len(listing.cards(fresh=True)) >= 4
+
+
+def test_a_question_looks_at_a_folder_once_and_the_next_one_anew(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+
+    def question() -> tuple[int, int]:
+        listing.look_once()
+        before = listing.stamp(tmp_path)
+        os.utime(tmp_path / "config.json", ns=(0, before + 1_000))
+        return before, listing.stamp(tmp_path)
+
+    first, second = (copy_context().run(question) for _ in range(2))
+    assert first[0] == first[1] < second[0] == second[1] < listing.stamp(tmp_path)
 
 
 def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_path: Path) -> None:
