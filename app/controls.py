@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.components.workbench import mounted, reported
 from app.session import change, serial
-from app.state import AFRESH, TRAINED, State
+from app.state import AFRESH, TRAINED, State, own_parts
 from model.checkpoint import Entry
 from model.config import Config
 from model.kernels import KERNELS
@@ -68,7 +68,7 @@ def wiring(state: State, trained: Config) -> None:
 
     A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
     """
-    own = {"masks": "+".join(trained.masks) or "none", "position": trained.position, "kernel": trained.kernel}
+    own = own_parts(trained)
     data = {
         "parts": [
             {"field": field, "title": title, "options": _options(own[field], names)}

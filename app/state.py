@@ -27,6 +27,16 @@ SIZES = ("panel", "large")
 FLAGS = ("", "1")
 
 
+def own_parts(trained: Config) -> dict[str, str]:
+    """The parts that can be exchanged, as a model was trained with them, in the words of State."""
+    return {
+        "masks": "+".join(trained.masks) or "none",
+        "position": trained.position,
+        "kernel": trained.kernel,
+        "scale": "on" if trained.scale else "off",
+    }
+
+
 @dataclass(frozen=True)
 class Question:
     """The part of State that decides what the model computes; two equal ones have the same answer.
@@ -123,13 +133,7 @@ class State:
 
     def fitted(self, trained: Config) -> State:
         """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
-        own = {
-            "masks": "+".join(trained.masks) or "none",
-            "position": trained.position,
-            "kernel": trained.kernel,
-            "scale": "on" if trained.scale else "off",
-        }
-        chosen = {name: TRAINED for name, part in own.items() if getattr(self, name) == part}
+        chosen = {name: TRAINED for name, part in own_parts(trained).items() if getattr(self, name) == part}
         # The last patch of a picture says nothing more than any other; the class token sums it up.
         return self.change(**chosen, query=0 if trained.picture.channels and self.query < 0 else self.query)
 

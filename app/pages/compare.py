@@ -15,7 +15,7 @@ from app.examples import Example
 from app.links import beside_read, beside_told
 from app.openings import openings
 from app.session import serial, take
-from app.state import LONGEST_ADDRESS, Question, State
+from app.state import LONGEST_ADDRESS, Question, State, own_parts
 from model.checkpoint import Entry
 from model.config import Config
 
@@ -104,7 +104,11 @@ def _data(state: State, entry: Entry, question: Question, other: dict[str, Any])
         "settings": {name: asked[name] for name in SETTINGS},
         "presets": [{"title": each.title, "text": each.text, "other": _plain(each.other)} for each in offered],
         "models": [
-            {"name": each.name, "title": titles.get(each.name, each.name), "trained": _trained(each.config)}
+            {
+                "name": each.name,
+                "title": titles.get(each.name, each.name),
+                "trained": own_parts(each.config) | {"sourced": each.config.has_cross},
+            }
             for each in known
         ],
         "options": {
@@ -115,17 +119,6 @@ def _data(state: State, entry: Entry, question: Question, other: dict[str, Any])
         },
         "sourced": entry.config.has_cross,
         "serial": serial(),
-    }
-
-
-def _trained(config: Config) -> dict[str, Any]:
-    """How a model is wired of its own, in the words of State."""
-    return {
-        "masks": "+".join(config.masks) or "none",
-        "position": config.position,
-        "kernel": config.kernel,
-        "scale": "on" if config.scale else "off",
-        "sourced": config.has_cross,
     }
 
 
