@@ -38,6 +38,30 @@ function spoken(piece) {
   return visible(piece.replace(/^ (?=.)/, ""));
 }
 
+/** A token as a button; the space it carries in front stands apart. `first` says whether the tab key lands on it. */
+function chip(token, first) {
+  const button = make("button", "chip");
+  button.type = "button";
+  const piece = visible(token.piece);
+  const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
+  if (edge) button.append(make("i", "space", "·"));
+  button.append(make("bdi", "", piece.slice(edge)));
+  button.classList.toggle("special", token.special);
+  button.classList.toggle("masked", token.masked);
+  button.tabIndex = first ? 0 : -1;
+  return button;
+}
+
+/** The arrow keys go from chip to chip: whether the key meant one that is there. */
+function walkChips(button, event) {
+  const next = { ArrowRight: button.nextElementSibling, ArrowLeft: button.previousElementSibling }[event.key];
+  if (!next?.classList.contains("chip")) return false;
+  button.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+  return true;
+}
+
 /** A token in running text, kept apart from the direction of the words around it. */
 function quote(token) {
   return [make("bdi", "token", spoken(token.piece))];

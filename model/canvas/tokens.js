@@ -1,14 +1,8 @@
 // The tokens as chips: white space made visible, shaded by what the chosen query looks at.
 
-function chip(self, token, position) {
-  const button = make("button", "chip");
-  button.type = "button";
-  const piece = visible(token.piece);
-  const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
-  if (edge) button.append(make("i", "space", "·"));
-  button.append(make("bdi", "", piece.slice(edge)));
+function placed(token, position) {
+  const button = chip(token, position === 0);
   button.dataset.position = position;
-  button.tabIndex = position === 0 ? 0 : -1;
   return button;
 }
 
@@ -17,17 +11,15 @@ function drawTokens(self) {
   const { parts } = self;
   parts.tokens.hidden = Boolean(self.answer.patches); // the picture itself stands for them
   if (self.answer.patches) return parts.tokens.replaceChildren();
-  refill(parts.tokens, ...tokens.map((token, position) => chip(self, token, position)));
+  refill(parts.tokens, ...tokens.map(placed));
   parts.tokens.classList.toggle("many", tokens.length > 60);
   parts.sourceTokens.hidden = !sourceTokens;
-  refill(parts.sourceTokens, ...(sourceTokens || []).map((token, position) => chip(self, token, position)));
+  refill(parts.sourceTokens, ...(sourceTokens || []).map(placed));
   for (const strip of [parts.tokens, parts.sourceTokens]) {
     for (const button of strip.children) hookUp(self, button, strip === parts.tokens ? "text" : "source");
   }
   for (const button of parts.tokens.children) {
     const token = tokens[button.dataset.position];
-    button.classList.toggle("special", token.special);
-    button.classList.toggle("masked", token.masked);
     if (maskable) button.setAttribute("aria-pressed", String(token.masked));
     const click = token.masked ? "Masked. Click to show it again" : token.special ? "A special token" : "Click to mask this token";
     button.title = maskable ? `${click}; Shift+click locks its row` : "Click locks its row and asks what comes after it; Shift+click locks several";
@@ -57,13 +49,8 @@ function hoverOf(self, which, position) {
 
 /** Left and right walk, Escape lets go of what is locked; whether the key meant anything. */
 function walkTokens(self, button, event) {
-  const next = { ArrowRight: button.nextElementSibling, ArrowLeft: button.previousElementSibling }[event.key];
-  if (next) {
-    button.tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
-  } else if (event.key === "Escape") unlock(self);
-  return Boolean(next) || event.key === "Escape";
+  if (event.key === "Escape") unlock(self);
+  return walkChips(button, event) || event.key === "Escape";
 }
 
 function clickToken(self, which, position, more) {

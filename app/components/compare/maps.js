@@ -116,28 +116,15 @@ function drawStrips(self) {
 }
 
 function sideChip(self, side, token, place) {
-  const button = make("button", "chip");
-  button.type = "button";
-  const piece = visible(token.piece);
-  const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
-  if (edge) button.append(make("i", "space", "·"));
-  button.append(make("bdi", "", piece.slice(edge)));
-  button.classList.toggle("special", token.special);
-  button.classList.toggle("masked", token.masked);
+  const button = chip(token, place === questionedPlaces(self)[side]);
   const partner = across(self, side, "text", place);
   button.classList.toggle("alone", partner === null);
   button.title = partner === null ? "The other side has no such token" : "Click to ask what both sides make of this token";
-  button.tabIndex = place === questionedPlaces(self)[side] ? 0 : -1;
   button.onmouseenter = () => pointBoth(self, { side, query: place, key: null });
   button.onmouseleave = () => pointBoth(self, null);
   button.onclick = () => chooseQueryOf(self, side, place);
   button.onkeydown = (event) => {
-    const next = { ArrowRight: button.nextElementSibling, ArrowLeft: button.previousElementSibling }[event.key];
-    if (next?.tagName !== "BUTTON") return;
-    event.preventDefault();
-    button.tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
+    if (walkChips(button, event)) event.preventDefault();
   };
   return button;
 }
