@@ -15,7 +15,6 @@ from model.transformer import Transformer
 
 
 @runtime_checkable
-@runtime_checkable
 class Rates(Protocol):
     """The numbers an optimizer is made from."""
 
