@@ -15,7 +15,7 @@ from tests.bench.measure import Ratio, table
 
 
 def _tabled(ratios: Callable[[], Iterable[Ratio]]) -> Callable[[], Iterable[str]]:
-    return lambda: [table(list(ratios()))]
+    return lambda: table(ratios())
 
 
 SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {

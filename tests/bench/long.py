@@ -31,7 +31,7 @@ def lines() -> Iterator[str]:
     """The ratio of the forwards, the memory of each in a process of its own, and the seconds for a head."""
     model, ids = shaped()
     ours, theirs = partial(seeds, model, ids), partial(fused, model, ids)
-    yield table([compare("traced forward, 4,096 tokens", ours, "fused", theirs, TURNS)])
+    yield from table([compare("traced forward, 4,096 tokens", ours, "fused", theirs, TURNS)])
     traced, bare = (peak(work) / 1e9 for work in (seeds, fused))
     yield f"\nmost memory: {traced:.2f} GB traced, {bare:.2f} GB fused, {traced - bare:.2f} GB beyond it"
     yield f"one head after the forward, each weight made and the largest of each block kept: {head(model, ids):.2f} s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -49,13 +49,13 @@ def race(what: str, clock: Clock, yardstick: str, plain: Clock, turns: int = 15)
     return Ratio(what, yardstick, Times.of(ours), Times.of(theirs), median(one / other for one, other in pairs))
 
 
-def table(ratios: Sequence[Ratio]) -> str:
-    """One line each, as Markdown."""
-    lines = ["| what | ms | p95 | against | ms | p95 | ratio |", "|---|---:|---:|---|---:|---:|---:|"]
+def table(ratios: Iterable[Ratio]) -> Iterator[str]:
+    """As Markdown, a line each as soon as it is measured."""
+    yield "| what | ms | p95 | against | ms | p95 | ratio |"
+    yield "|---|---:|---:|---|---:|---:|---:|"
     for each in ratios:
         ours, theirs = (f"{times.middle:.1f} | {times.slow:.1f}" for times in (each.times, each.yardstick_times))
-        lines.append(f"| {each.what} | {ours} | {each.yardstick} | {theirs} | {each.ratio:.2f} |")
-    return "\n".join(lines)
+        yield f"| {each.what} | {ours} | {each.yardstick} | {theirs} | {each.ratio:.2f} |"
 
 
 def _seconds(work: Work) -> float:

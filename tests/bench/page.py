@@ -179,6 +179,7 @@ class Explore:
         heads, others = cycle([(4, 2), (1, 6), (3, 3)]), cycle([(5, 1), (0, 4), (2, 7)])
         letters = cycle(["s", "Backspace"])
         return {
+            "a token pointed at": partial(self.point, cycle([3, 5, 4])),
             "another picture of the head": partial(self.draw, cycle(["lines", "text", "map"])),
             "another head of another layer": lambda: self.choose(*next(heads)),
             "a head switched off or on": self.switch,
@@ -187,6 +188,16 @@ class Explore:
             "exact numbers of another head": lambda: self.exact(*next(others)),
             "the head's chart after a letter": lambda: self.chart(next(letters)),
         }
+
+    def point(self, tokens: Iterator[int]) -> float:
+        """The pointer over a token: what its row looks at is said and marked.
+
+        It comes from outside the component: what happens between two tokens, its shadow root keeps to itself.
+        """
+        token = self.page.get_by_test_id("tokens").locator("button").nth(next(tokens))
+        taken = self.quietly(self.page.get_by_test_id("reading"), CAPTION, "pointerover", token.hover)
+        self.page.mouse.move(0, 0)
+        return taken
 
     def draw(self, pictures: Iterator[str]) -> float:
         """The chosen head as map, lines or text."""
