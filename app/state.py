@@ -72,8 +72,9 @@ class Question:
 class State:
     """What is on the screen. `text` is None until somebody typed; `query` -1 means the last token.
 
-    `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `heads` are the collected ones
-    ("2.3" is head 3 of layer 2), empty where only the chosen one is looked at; `sort` is "layer" or a metric of heads.
+    `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
+    until somebody chose: pages begin with a head that is plain to see. `heads` are the collected ones ("2.3" is head 3
+    of layer 2), empty where only the chosen one is looked at; `sort` is "layer" or a metric of heads.
     `view` is what is shown: `versus` names the head and `other` the text of a difference, `target` the token (-1: the
     likeliest) of a gradient. `mass` is the share of each row, in percent, that its largest weights must make.
     `window` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
@@ -91,8 +92,8 @@ class State:
     device: str = "auto"
     room: str = "heads"
     attention: str = ""
-    layer: int = 0
-    head: int = 0
+    layer: int = -1
+    head: int = -1
     heads: tuple[str, ...] = ()
     sort: str = "layer"
     view: str = "weights"
@@ -166,7 +167,9 @@ class State:
 
 
 _DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(State) if field.default is not MISSING}
-_OF_ONE_MODEL = ("edits", "paused", "masked", "attention", "heads", "versus", "locked", "query", "target", "key")
+_OF_ONE_MODEL = (
+    *("edits", "paused", "masked", "attention", "layer", "head", "heads", "versus", "locked", "query", "target", "key"),
+)
 AFRESH: Mapping[str, Any] = {name: _DEFAULTS[name] for name in _OF_ONE_MODEL}  # what another model starts with
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "device": DEVICES,
@@ -183,7 +186,14 @@ _KNOWN: Mapping[str, tuple[str, ...]] = {
     "presenter": FLAGS,
     "bare": FLAGS,
 }
-_SMALLEST = {"query": -1, "target": -1, "key": -1, "mass": 1}  # of whole numbers; 0 for all others
+_SMALLEST = {
+    "query": -1,
+    "target": -1,
+    "key": -1,
+    "layer": -1,
+    "head": -1,
+    "mass": 1,
+}  # of whole numbers; 0 for all others
 _LARGEST = {"mass": 100}
 _PLACES = ("masked", "locked")  # tuples of positions in the text
 

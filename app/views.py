@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.answers import predictions
+from app.answers import predictions, whole
 from app.cached import loaded, trace
 from app.quantities import KINDS, Asked, Kind
 from app.state import Question, State
-from model.errors import EditError
+from model.errors import EditError, HeadlightError
 from model.grids import Grid, grids
 from model.groups import Groups, by_group, pieces, sentences, words
+from model.habits import plainest
+from model.lens import head_metrics
 from model.tokenizer import Encoded, Tokenizer
 from model.views import JointMap, joint_map, largest, renormalised
 
@@ -86,9 +88,23 @@ def view(question: Question, state: State) -> View:
 def points(question: Question, state: State) -> JointMap:
     """Queries and keys of the chosen head in one plane."""
     grid = chosen_grid(question, state)
-    path = f"{grid.stack}.{min(state.layer, grid.layers - 1)}.{grid.kind}"
+    layer, head = _chosen(state, grid)
+    path = f"{grid.stack}.{layer}.{grid.kind}"
     held = trace(question, (f"{path}.rotated_q", f"{path}.rotated_k"))
-    return joint_map(held, path, min(state.head, grid.heads - 1))
+    return joint_map(held, path, head)
+
+
+def pointed(state: State, question: Question) -> State:
+    """The same with a head to look at: where nobody has chosen one, the one that is plainest to see in this text."""
+    if max(state.layer, state.head) >= 0:
+        return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
+    try:
+        grid, traced = chosen_grid(question, state), trace(question)
+        held = head_metrics(traced, grid.stack, grid.kind) if whole(traced, grid) else {}
+    except HeadlightError:
+        held = {}  # whoever asks the model next says what is wrong
+    layer, head = plainest(held)
+    return state.change(layer=layer, head=head)
 
 
 def chosen_grid(question: Question, state: State) -> Grid:
@@ -126,7 +142,12 @@ def parse_head(name: str, grid: Grid) -> tuple[int, int] | None:
 def chosen_heads(state: State, grid: Grid) -> list[tuple[int, int]]:
     """The collected heads, or the chosen one where none are."""
     collected = [head for name in dict.fromkeys(state.heads) if (head := parse_head(name, grid))]
-    return collected or [(min(state.layer, grid.layers - 1), min(state.head, grid.heads - 1))]
+    return collected or [_chosen(state, grid)]
+
+
+def _chosen(state: State, grid: Grid) -> tuple[int, int]:
+    """The chosen head, or the nearest one that the grid has."""
+    return min(max(state.layer, 0), grid.layers - 1), min(max(state.head, 0), grid.heads - 1)
 
 
 def asked_of(question: Question, state: State, grid: Grid) -> tuple[Asked, str]:

@@ -7,7 +7,7 @@ average, and what is asked of it alone is 0.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,6 +205,19 @@ def measured(
     found = dict(zip(onto, np.moveaxis(shares, -1, 0), strict=True))
     rows = {metric: row.measure(weights, text) for metric, row in known.items() if row.measure}
     return {metric: (found | rows)[metric] for metric in known}
+
+
+def plainest(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
+    """The head whose pattern is the plainest to see: of all, the one that looks most at the token before, or after.
+
+    The first head, where nobody measured that or the text gives no occasion.
+    """
+    steps = [metrics[name] for name in ("previous", "next") if name in metrics]
+    most = np.fmax.reduce(steps) if steps else np.zeros((0, 0))
+    if not np.isfinite(most).any():
+        return 0, 0
+    layer, head = np.unravel_index(np.nanargmax(most), most.shape)
+    return int(layer), int(head)
 
 
 def may_look(

@@ -24,6 +24,7 @@ from model.codes import codes, pool
 from model.grids import Grid
 from model.habits import measured, metrics_of
 from model.pictures import Patched, numbers
+from model.shapes import Float
 from model.tokenizer import Encoded
 
 FOLDER = Path(__file__).parent / "canvas"
@@ -62,6 +63,11 @@ class Attended:
     allowed: np.ndarray
     queries: Encoded
     keys: Encoded
+
+    @property
+    def metrics(self) -> dict[str, Float[np.ndarray, "layer head"]]:
+        """What each head does (`model.habits.measured`)."""
+        return measured(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
 
 
 @dataclass(frozen=True)
@@ -183,8 +189,7 @@ def told_metrics(picture: bool = False) -> list[dict[str, str]]:
 
 def _shape(each: Attended, block: np.ndarray) -> dict[str, Any]:
     rows, columns = each.weights.shape[-2:]
-    found = measured(each.weights, each.allowed, each.queries if each.queries is each.keys else None)
-    told = {name: [_readable(number) for number in heads.ravel().tolist()] for name, heads in found.items()}
+    told = {name: [_readable(number) for number in heads.ravel().tolist()] for name, heads in each.metrics.items()}
     return {"rows": rows, "columns": columns, "cells": block.shape[-2:], "metrics": told, "pairs": False}
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from model.config import Config
 from model.errors import EditError, TextError
 from model.grids import Grid, grids
-from model.habits import may_look
+from model.habits import may_look, plainest
 from model.pictures import Patched
 from model.registry import Registry
 from model.shapes import Float, Shaped
@@ -175,19 +175,22 @@ class Trace:
         """The text that a stack reads."""
         return self.source if stack == "encoder" and self.source is not None else self.text
 
-    def show(self, layer: int = 0, head: int = 0) -> Shown:
+    def show(self, layer: int | None = None, head: int | None = None) -> Shown:
         """All heads in a notebook: thumbnails, the chosen head as map, lines, text and table; `save` makes a file.
 
+        It begins with the head that is named, or else with one that is plain to see (`model.habits.plainest`).
         Raises EditError where the trace holds no weights: of a long text `run` keeps them only if told to, by
         `keep=("*.weights", "*.mask")`. Without masks a head may look wherever any head does.
         """
         known = grids(self.config)
         if not known:
             raise EditError("This model has no layers, so there is no attention to show.")
-        choice: dict[str, Any] = {"layer": layer, "head": head}
+        attentions = [self._attended(grid) for grid in known]
+        first = plainest(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
+        choice: dict[str, Any] = {"layer": first[0], "head": first[1]}
         if isinstance(self.text, Patched):
             choice |= {"picture": "photo", "query": 0}
-        return show(map(self._attended, known), self.text, self.source, choice=choice)
+        return show(attentions, self.text, self.source, choice=choice)
 
     def _attended(self, grid: Grid) -> Attended:
         weights = self.attention(grid.kind, grid.stack)

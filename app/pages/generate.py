@@ -14,6 +14,7 @@ from app.links import rule_read, rule_told, written_read, written_told
 from app.openings import prompts
 from app.session import change, serial, take
 from app.state import Question, State
+from app.views import pointed
 from model.checkpoint import Entry
 from model.dice import Rule
 
@@ -37,7 +38,7 @@ def show(state: State, entry: Entry) -> None:
         return
     opening = prompts(entry, state.device)[0]
     question = state.question(opening.text, opening.source)
-    data = _data(state, entry, question, kind) | {"presenter": state.presenter}
+    data = _data(pointed(state, question), entry, question, kind) | {"presenter": state.presenter}
     mounted(NAME, data, partial(_listen, question, opening.text, opening.source))
 
 

@@ -88,7 +88,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         at.button[0].click().run()
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
-    assert address() == {"model": "next", "layer": "1"}, "what nobody touched stays unsaid"
+    assert address() == {"model": "next", "layer": "1", "head": "0"}, "what nobody touched stays unsaid"
     reported["other"] = {"position": "alibi", "masked": [3], "text": "the dog"}
     assert address()["beside"] == "t=the+dog&p=alibi&h=3"
 

@@ -65,7 +65,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
     at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
     mark = written_told(Question("next", "the opening"), ((2, 7),))
-    assert address == {"layer": "1", "draw": "t1,k3,s12", "written": mark}
+    assert address == {"layer": "1", "head": "0", "draw": "t1,k3,s12", "written": mark}
 
 
 @pytest.mark.parametrize("name", [*workbench.SCRIPTS, "instrument"])

@@ -1,5 +1,6 @@
 """The picture of the chosen heads says what it shows, and shows it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from app.packing import unpack
 from app.pictures import metrics_work, points_work, view_work
 from app.quantities import KINDS
 from app.state import VIEWS, Question, State
-from app.views import FORBIDDEN, LEFT_OUT, SHOWN, view
+from app.views import FORBIDDEN, LEFT_OUT, SHOWN, pointed, view
 from model.errors import EditError
+from model.lens import head_metrics
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
@@ -192,3 +194,14 @@ def test_points_and_metrics_reach_the_browser() -> None:
     assert found["metrics"]["next"] == [None] * 8  # which the mask forbids
     cross, _ = unpack(metrics_work({"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"}))
     assert set(cross["metrics"]) == {"entropy"}
+
+
+def test_where_nobody_chose_a_head_the_plainest_is_looked_at() -> None:
+    state = pointed(State(), QUESTION)
+    previous = head_metrics(trace(QUESTION))["previous"]
+    assert previous[state.layer, state.head] == previous.max()
+    assert pointed(State(layer=1, head=2), QUESTION) == State(layer=1, head=2)
+    assert pointed(State(layer=0, head=0), QUESTION) == State(layer=0, head=0), "the first head can be chosen too"
+    assert pointed(State(layer=1), QUESTION) == State(layer=1, head=0), "of a layer alone the first"
+    nonsense = pointed(State(), replace(QUESTION, edits=("nowhere=set:0",)))
+    assert (nonsense.layer, nonsense.head) == (0, 0), "what is wrong is said by whoever shows it"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model.habits import average, distance, entropy, looking, may_look
+from model.habits import average, distance, entropy, looking, may_look, plainest
 
 raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
 
@@ -47,3 +47,14 @@ def test_without_masks_a_head_may_look_where_any_head_does() -> None:
     weights[:, 0, 1, 0] = 1
     assert may_look(weights, []).tolist() == [[[[False, False], [True, False]]]] * 2
     assert may_look(weights, [np.ones((1, 2, 2), dtype=bool)] * 2).all()
+
+
+def test_the_plainest_head_looks_most_at_a_neighbour() -> None:
+    before, after = np.array([[0.1, 0.7], [0.2, np.nan]]), np.array([[np.nan, 0.2], [0.8, np.nan]])
+    assert plainest({"previous": before, "next": after, "first": np.ones((2, 2))}) == (1, 0)
+    assert plainest({"previous": before, "next": np.full((2, 2), np.nan)}) == (0, 1)
+
+
+def test_where_no_head_could_look_at_a_neighbour_the_first_is_as_good_as_any() -> None:
+    assert plainest({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
+    assert plainest({"entropy": np.ones((2, 2))}) == plainest({}) == (0, 0)

@@ -84,6 +84,15 @@ def test_every_weight_comes_along_with_all_its_digits() -> None:
     assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
 
 
+def test_without_a_choice_it_begins_with_a_plain_head() -> None:
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    meta, _ = told(trace.show())
+    previous = np.array(meta["grids"][0]["metrics"]["previous"]).reshape(2, 4)
+    choice = meta["choice"]
+    assert previous[choice["layer"], choice["head"]] == previous.max()
+    assert told(trace.show(layer=1))[0]["choice"] == {"layer": 1, "head": 0}
+
+
 def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
     trace = run(toys.both(), toys.masked(), "the dog", source=TEXT)
     meta, _ = told(trace.show())

@@ -65,8 +65,8 @@ function adopt(self, data) {
   if (!self.choice) self.serial = data.serial;
   const before = self.choice && JSON.stringify([questionA(self), questionB(self), wished(self)]);
   self.agreed = told;
-  self.choice = { ...data.choice };
-  self.follows = !data.other.chosen && !data.choice.layer && !data.choice.head;
+  self.follows = !data.other.chosen && data.choice.layer < 0;
+  self.choice = { ...data.choice, layer: Math.max(data.choice.layer, 0), head: Math.max(data.choice.head, 0) };
   self.other = { ...data.other };
   self.settings = data.settings;
   return before !== JSON.stringify([questionA(self), questionB(self), wished(self)]);
@@ -100,7 +100,7 @@ function change(self, patch) {
 }
 
 function report(self) {
-  const found = self.follows && !self.other.chosen ? { layer: 0, head: 0 } : {}; // nobody has chosen a head yet
+  const found = self.follows && !self.other.chosen ? { layer: -1, head: -1 } : {}; // nobody has chosen a head yet
   const choice = { ...self.choice, ...found };
   self.agreed = JSON.stringify([choice, self.other, self.settings]);
   self.tell("settled", { ...choice, ...self.settings, other: self.other, serial: self.serial });
