@@ -107,7 +107,11 @@ def _head(state: State, question: Question) -> None:
         made = picture(question, state)
     except HeadlightError:
         return  # as above
-    st.subheader(f"{_titled(state, question)} in numbers")
+    title = _titled(state, question)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.subheader(f"{title} in numbers")
+    with right:
+        saved = _format()
     queries, keys = (
         charts.numbered(axis.names, [tokens[0] for tokens in axis.tokens]) for axis in (made.rows, made.columns)
     )
@@ -120,9 +124,18 @@ def _head(state: State, question: Question) -> None:
         signed=made.kind.signed,
         rooted=made.kind.scale != "linear",
     )
-    st.plotly_chart(figure, key="head_chart", config=TOOLS)
+    named = re.sub(r"\W+", "-", title.lower())
+    st.plotly_chart(figure, key="head_chart", config=TOOLS | {"toImageButtonOptions": saved | {"filename": named}})
     if made.said[1:] or state.view != "weights":
         st.caption(MARKUP.sub(r"\\\g<0>", " · ".join(made.said)))
+
+
+def _format() -> dict[str, str]:
+    """What the camera above the chart saves."""
+    chosen = st.segmented_control(
+        "The camera saves", ("PNG", "SVG"), default="PNG", key="camera", label_visibility="collapsed", required=True
+    )
+    return {"format": chosen.lower()}
 
 
 def _titled(state: State, question: Question) -> str:

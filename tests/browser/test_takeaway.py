@@ -267,3 +267,16 @@ def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int
     page.get_by_test_id("picture-lines").click()
     expect(page.get_by_test_id("head-canvas")).to_be_visible()
     assert set(parse_qs(urlsplit(page.url).query)) >= {"presenter"}
+
+
+def test_the_chart_is_saved_as_a_picture_of_points_or_of_lines(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.open(asked(layer=1, head=2))
+    for kind, opening in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        page.get_by_test_id("stMain").get_by_role("radio", name=kind).click()
+        visitor.settle()
+        page.locator(".js-plotly-plot").first.hover()
+        with page.expect_download() as caught:
+            page.locator(".js-plotly-plot").first.locator('[data-title^="Download plot"]').click()
+        assert caught.value.suggested_filename == f"layer-1-head-2.{kind.lower()}"
+        caught.value.save_as(tmp_path / kind)
+        assert (tmp_path / kind).read_bytes().startswith(opening)
