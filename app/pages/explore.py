@@ -108,10 +108,7 @@ def _head(state: State, question: Question) -> None:
     except HeadlightError:
         return  # as above
     title = _titled(state, question)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.subheader(f"{title} in numbers")
-    with right:
-        saved = _format()
+    st.subheader(f"{title} in numbers")
     queries, keys = (
         charts.numbered(axis.names, [tokens[0] for tokens in axis.tokens]) for axis in (made.rows, made.columns)
     )
@@ -124,18 +121,18 @@ def _head(state: State, question: Question) -> None:
         signed=made.kind.signed,
         rooted=made.kind.scale != "linear",
     )
-    named = re.sub(r"\W+", "-", title.lower())
-    st.plotly_chart(figure, key="head_chart", config=TOOLS | {"toImageButtonOptions": saved | {"filename": named}})
+    chart = st.container()
+    saved = {"format": _format(), "filename": re.sub(r"\W+", "-", title.lower())}
+    chart.plotly_chart(figure, key="head_chart", config=TOOLS | {"toImageButtonOptions": saved})
     if made.said[1:] or state.view != "weights":
         st.caption(MARKUP.sub(r"\\\g<0>", " · ".join(made.said)))
 
 
-def _format() -> dict[str, str]:
+def _format() -> str:
     """What the camera above the chart saves."""
-    chosen = st.segmented_control(
-        "The camera saves", ("PNG", "SVG"), default="PNG", key="camera", label_visibility="collapsed", required=True
+    return st.segmented_control(
+        "The chart's camera saves", ("png", "svg"), default="png", key="camera", required=True, format_func=str.upper
     )
-    return {"format": chosen.lower()}
 
 
 def _titled(state: State, question: Question) -> str:
