@@ -186,7 +186,8 @@ def _place(traced: Trace, query: int) -> int:
 
 def _tokens(question: Question, place: int, title: str, preposition: str) -> Prediction:
     tokenizer, piece = loaded(question.model, question.device).tokenizer, trace(question).text.pieces[place]
-    before, after = chances(question.untouched if changed(question) else question, place), chances(question, place)
+    after = chances(question, place)
+    before = chances(question.untouched, place) if changed(question) else after
     chosen = (replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in _candidates(before, after))
     return Prediction(place, title, preposition, piece, tuple(chosen))
 

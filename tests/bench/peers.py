@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -134,12 +135,8 @@ def inspectus(example: Example) -> str:
     from IPython import display
 
     written: list[str] = []
-    shows = display.display
-    display.display = lambda shown: written.append(str(shown.data))
-    try:
+    with patch.object(display, "display", lambda shown: written.append(str(shown.data))):
         package.attention(example.weights, example.tokens, example.tokens)
-    finally:
-        display.display = shows
     return "\n".join(written)
 
 

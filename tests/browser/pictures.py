@@ -1,0 +1,78 @@
+"""The README's pictures, taken of the page as it is: `python -m tests.browser.pictures`"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlencode
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from model.assets import assets
+from tests.browser import chromium
+from tests.browser.conftest import ARGUMENTS
+from tests.browser.server import serve
+from tests.browser.visitor import Visitor
+
+WIDE, HIGH = 1440, 900
+COLOURS = 255  # of a picture; a page of few colours needs no more
+QUIET = 5_000  # milliseconds until everything is drawn
+STORY = "One day a little girl named Lily went to the park with her mother. She saw a big dog."
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A picture: its name, where it is taken, and what is done first."""
+
+    name: str
+    path: str
+    choices: dict[str, str]
+    dark: bool = False
+    act: Callable[[Page], object] = Page.title
+
+
+def write(page: Page) -> None:
+    """Twelve tokens."""
+    for _ in range(12):
+        page.get_by_test_id("step").click()
+        page.wait_for_timeout(400)
+
+
+PICTURES = (
+    Taken("explore", "/", {"model": "stories-causal", "text": STORY}),
+    Taken("layers", "/", {"model": "stories-causal", "text": STORY, "room": "layers"}, dark=True),
+    Taken("compare", "/compare", {"model": "stories-causal"}),
+    Taken("generate", "/generate", {"model": "stories-causal", "layer": "2", "head": "5"}, dark=True, act=write),
+)
+
+
+def taken(folder: Path) -> Iterator[Path]:
+    """Each picture as a file, as soon as it is there."""
+    path = chromium.find()
+    if path is None:
+        sys.exit(chromium.MISSING)
+    with TemporaryDirectory() as place, serve(Path(place)) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        for each in PICTURES:
+            size, scheme = {"width": WIDE, "height": HIGH}, "dark" if each.dark else "light"
+            page = browser.new_context(viewport=size, color_scheme=scheme).new_page()  # type: ignore[arg-type]
+            Visitor(page, server.url).open(urlencode(each.choices), each.path)
+            page.wait_for_timeout(QUIET)
+            each.act(page)
+            page.wait_for_timeout(QUIET)
+            shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            file = folder / f"{each.name}.png"
+            shot.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+            page.close()
+            yield file
+        browser.close()
+
+
+if __name__ == "__main__":
+    for picture in taken(assets() / "pictures"):
+        print(f"{picture} {picture.stat().st_size / 1e3:.0f} kB")
