@@ -103,6 +103,8 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SAFE).write_bytes(serialized(tensors, metadata={"format": "pt"}))
     marks = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
+    if kind == "eurobert" and tokenizer.mask_id is not None:  # unnamed, it is a number beyond a small vocabulary
+        marks["mask_token_id"] = tokenizer.mask_id
     labels = {str(number): label for number, label in enumerate(model.config.labels)}
     named = {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
     written = {"model_type": kind, "dtype": "float32", **marks, **named, **values}

@@ -18,6 +18,7 @@ from model.errors import CheckpointError
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
+from tests.model.toys import masked
 
 SIZES: dict[str, Any] = {"vocabulary": VOCABULARY, "context": 30, "width": 24, "layers": 2, "heads": 3, "inner": 38}
 ENCODER = SIZES | {
@@ -62,6 +63,13 @@ def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tm
         np.testing.assert_allclose(ours, answer.logits, atol=1e-4)
     again = load(tmp_path / "theirs").model
     assert again.config.change(dropout=0.0) == model.config.change(dropout=0.0)
+
+
+def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:
+    words = masked()
+    model = Transformer(Config(**ROOT | {"vocabulary": words.size}))
+    assert export(tmp_path, model, words) == "eurobert"
+    assert transformers.AutoConfig.from_pretrained(tmp_path).mask_token_id == words.mask_id
 
 
 def test_a_model_that_no_family_is_built_like_is_refused(tmp_path: Path) -> None:
