@@ -8,22 +8,27 @@ function make(tag, className, text) {
 }
 
 /**
- * Puts new children in the place of the old. A repaint takes nothing out of a person's hands: what had the focus of the
- * keyboard has it again, found by its test name or else by its place; the first of its kind has it where it is gone.
+ * Puts new children in the place of the old; those that lead and are the same stay untouched. A repaint takes nothing out
+ * of a person's hands: what had the focus of the keyboard has it again, found by its test name or else by its place; the
+ * first of its kind has it where it is gone.
  */
 function refill(parent, ...children) {
   const active = parent.getRootNode().activeElement;
   const held = active && active !== parent && parent.contains(active);
   const likes = held && (active.dataset.testid ? `[data-testid="${CSS.escape(active.dataset.testid)}"]` : active.localName);
   const place = held ? [...parent.querySelectorAll(likes)].indexOf(active) : -1;
-  parent.replaceChildren(...children);
+  let kept = 0;
+  while (kept < children.length && parent.childNodes[kept] === children[kept]) kept++;
+  while (parent.childNodes.length > kept) parent.lastChild.remove();
+  parent.append(...children.slice(kept));
   if (!held) return;
-  const same = parent.querySelectorAll(likes)[place] || parent.querySelector(active.localName);
-  if (same?.tabIndex < 0) {
-    for (const other of parent.querySelectorAll(`${same.localName}[tabindex="0"]`)) other.tabIndex = -1; // the tab key lands on one
-    same.tabIndex = 0;
+  if (parent.contains(active)) return active.focus({ preventScroll: true });
+  const again = parent.querySelectorAll(likes)[place] || parent.querySelector(active.localName);
+  if (again?.tabIndex < 0) {
+    for (const other of parent.querySelectorAll(`${again.localName}[tabindex="0"]`)) other.tabIndex = -1; // the tab key lands on one
+    again.tabIndex = 0;
   }
-  same?.focus({ preventScroll: true });
+  again?.focus({ preventScroll: true });
 }
 
 /** A piece of text with its white space made visible, as the reader should see it. */

@@ -1,29 +1,37 @@
 // The tokens as chips: white space made visible, shaded by what the chosen query looks at.
 
-function placed(token, position) {
-  const button = chip(token, position === 0);
-  button.dataset.position = position;
-  return button;
-}
-
 function drawTokens(self) {
-  const { tokens, sourceTokens, maskable } = self.answer;
+  const { tokens, sourceTokens, patches } = self.answer;
   const { parts } = self;
-  parts.tokens.hidden = Boolean(self.answer.patches); // the picture itself stands for them
-  if (self.answer.patches) return parts.tokens.replaceChildren();
-  refill(parts.tokens, ...tokens.map(placed));
+  parts.tokens.hidden = Boolean(patches); // the picture itself stands for them
+  fillStrip(self, parts.tokens, patches ? [] : tokens, "text");
   parts.tokens.classList.toggle("many", tokens.length > 60);
   parts.sourceTokens.hidden = !sourceTokens;
-  refill(parts.sourceTokens, ...(sourceTokens || []).map(placed));
-  for (const strip of [parts.tokens, parts.sourceTokens]) {
-    for (const button of strip.children) hookUp(self, button, strip === parts.tokens ? "text" : "source");
-  }
-  for (const button of parts.tokens.children) {
-    const token = tokens[button.dataset.position];
-    if (maskable) button.setAttribute("aria-pressed", String(token.masked));
-    const click = token.masked ? "Masked. Click to show it again" : token.special ? "A special token" : "Click to mask this token";
-    button.title = maskable ? `${click}; Shift+click locks its row` : "Click locks its row and asks what comes after it; Shift+click locks several";
-  }
+  fillStrip(self, parts.sourceTokens, sourceTokens || [], "source");
+}
+
+/** What reads as before keeps its chip: a letter typed at the end of a long text makes one or two anew. */
+function fillStrip(self, strip, tokens, which) {
+  const { maskable } = self.answer;
+  const chips = tokens.map((token, position) => {
+    const read = JSON.stringify([token.piece, token.special, token.masked, maskable]);
+    const there = strip.children[position];
+    return there?.read === read ? there : Object.assign(tokenChip(self, token, position, which), { read });
+  });
+  refill(strip, ...chips);
+  if (chips.length && !chips.some((one) => one.tabIndex === 0)) chips[0].tabIndex = 0;
+}
+
+function tokenChip(self, token, position, which) {
+  const button = chip(token, position === 0);
+  button.dataset.position = position;
+  hookUp(self, button, which);
+  if (which === "source") return button;
+  const { maskable } = self.answer;
+  if (maskable) button.setAttribute("aria-pressed", String(token.masked));
+  const click = token.masked ? "Masked. Click to show it again" : token.special ? "A special token" : "Click to mask this token";
+  button.title = maskable ? `${click}; Shift+click locks its row` : "Click locks its row and asks what comes after it; Shift+click locks several";
+  return button;
 }
 
 function hookUp(self, button, which) {

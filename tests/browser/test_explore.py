@@ -70,6 +70,23 @@ def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
     expect(chips(page).last).to_contain_text("because")
 
 
+def test_tokens_that_read_as_before_keep_their_chips(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "The dog ran away")
+    chips(page).evaluate_all("chips => chips.forEach((chip) => (chip.seen = true))")
+    say(page, "The dog sat away too")
+    expect(chips(page)).to_have_count(6)
+    assert chips(page).evaluate_all("chips => chips.map((chip) => chip.seen === true)") == [
+        *(True, True, True), False, True, False,
+    ]  # fmt: skip
+    chips(page).nth(5).focus()
+    page.keyboard.press("ArrowLeft")
+    say(page, "The dog")
+    expect(chips(page)).to_have_count(3)
+    page.get_by_test_id("tokens").locator('[tabindex="0"]').focus()
+    expect(chips(page).first).to_be_focused()
+
+
 def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog saw the cat")
