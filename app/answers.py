@@ -79,6 +79,11 @@ def whole(traced: Trace, grid: Grid) -> bool:
     return f"{grid.stack}.0.{grid.kind}.weights" in traced.values
 
 
+def soon(traced: Trace, grid: Grid) -> bool:
+    """Whether what all heads do is measured while nobody notices."""
+    return whole(traced, grid) and grid.layers * grid.heads * math.prod(lengths(traced, grid)) <= MEASURED
+
+
 def lengths(traced: Trace, grid: Grid) -> tuple[int, int]:
     """How many queries and keys a grid's heads have."""
     texts = {"text": traced.text, "source": traced.source or traced.text}
@@ -95,8 +100,7 @@ def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
     for grid in grids(traced.config):
         block = blocks(traced, grid)
         rows, columns = lengths(traced, grid)
-        few = whole(traced, grid) and grid.layers * grid.heads * rows * columns <= MEASURED
-        found = measured(traced, grid) if few else None
+        found = measured(traced, grid) if soon(traced, grid) else None
         text = traced.source if grid.queries == "source" and traced.source else traced.text
         shape = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset, "metrics": found,
                  "pending": not whole(traced, grid)}  # fmt: skip

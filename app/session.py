@@ -5,6 +5,7 @@ An address that nobody here wrote (a link, Back, reload) is read; a change by a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,7 @@ from app.components import settled
 from app.state import State
 
 STATE, WRITTEN, SERIAL, HEARD = "_state", "_address", "_serial", "_heard"
+POINTED = "_pointed"  # the head that was pointed at, of which model
 
 
 def current() -> State:
@@ -37,6 +39,17 @@ def change(**choices: Any) -> None:
         st.query_params.from_dict(query)
 
 
+def pointed(state: State, find: Callable[[], tuple[int, int]]) -> State:
+    """The same with a head to look at: where nobody has chosen one, the one that is found, once for each model."""
+    if max(state.layer, state.head) >= 0:
+        return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
+    if st.session_state.get(POINTED, {}).get("model") != state.model:
+        layer, head = find()
+        st.session_state[POINTED] = {"model": state.model, "layer": layer, "head": head}
+    found = st.session_state[POINTED]
+    return state.change(layer=found["layer"], head=found["head"])
+
+
 def serial() -> int:
     """The number of the instrument's last report that has been taken over."""
     number: int = st.session_state.get(SERIAL, 0)
@@ -55,11 +68,14 @@ def listen(opening: str, opening_source: str) -> None:
 
 
 def take(reported: dict[str, Any], opening: str, opening_source: str) -> None:
-    """Take over what a component reported; an opening sentence that nobody touched stays unsaid."""
+    """Take over what a component reported; an opening sentence or head that nobody touched stays unsaid."""
     reported = {name: tuple(value) if isinstance(value, list) else value for name, value in reported.items()}
     st.session_state[SERIAL] = int(reported.pop("serial", 0))
     last: State = st.session_state[STATE]
     for name, unsaid in (("text", opening), ("source", opening_source)):
         if getattr(last, name) is None and reported.get(name) == unsaid:
             reported.pop(name)
+    found = st.session_state.get(POINTED, {})
+    if max(last.layer, last.head) < 0 and all(reported.get(name) == found.get(name) for name in ("layer", "head")):
+        reported |= {"layer": -1, "head": -1}
     change(**reported)

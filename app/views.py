@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.answers import predictions, whole
+from app.answers import predictions, soon
 from app.cached import loaded, trace
 from app.quantities import KINDS, Asked, Kind
 from app.state import Question, State
@@ -94,17 +94,13 @@ def points(question: Question, state: State) -> JointMap:
     return joint_map(held, path, head)
 
 
-def pointed(state: State, question: Question) -> State:
-    """The same with a head to look at: where nobody has chosen one, the one that is plainest to see in this text."""
-    if max(state.layer, state.head) >= 0:
-        return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
+def plain(question: Question, state: State) -> tuple[int, int]:
+    """The head that is plainest to see in a text, to begin with; the first where that takes long or nothing answers."""
     try:
         grid, traced = chosen_grid(question, state), trace(question)
-        held = head_metrics(traced, grid.stack, grid.kind) if whole(traced, grid) else {}
-    except HeadlightError:
-        held = {}  # whoever asks the model next says what is wrong
-    layer, head = plainest(held)
-    return state.change(layer=layer, head=head)
+        return plainest(head_metrics(traced, grid.stack, grid.kind) if soon(traced, grid) else {})
+    except (HeadlightError, RuntimeError):  # as when a device is full; whoever asks the model next says what is wrong
+        return 0, 0
 
 
 def chosen_grid(question: Question, state: State) -> Grid:

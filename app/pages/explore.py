@@ -19,10 +19,10 @@ from app.gallery import names
 from app.openings import openings
 from app.quantities import KINDS
 from app.regions import picture
-from app.session import heard, listen, serial
+from app.session import heard, listen, pointed, serial
 from app.source import parts
 from app.state import LONGEST_ADDRESS, Question, State
-from app.views import SHOWN, chosen_grid, chosen_heads, pointed
+from app.views import SHOWN, chosen_grid, chosen_heads, plain
 from model.checkpoint import Entry
 from model.errors import HeadlightError
 from model.grids import grids
@@ -42,7 +42,7 @@ def show(state: State, entry: Entry) -> None:
     """The page."""
     opening = openings(entry, state.device)[0]
     question = state.question(opening.text, opening.source)
-    state = pointed(state, question)
+    state = pointed(state, lambda: plain(question, state))
     instrument(_data(state, entry, question), partial(listen, opening.text, opening.source))
     if state.bare:
         return

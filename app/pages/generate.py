@@ -12,9 +12,9 @@ from app.cached import models
 from app.components.workbench import mounted, reported
 from app.links import rule_read, rule_told, written_read, written_told
 from app.openings import prompts
-from app.session import change, serial, take
+from app.session import change, pointed, serial, take
 from app.state import Question, State
-from app.views import pointed
+from app.views import plain
 from model.checkpoint import Entry
 from model.dice import Rule
 
@@ -38,7 +38,8 @@ def show(state: State, entry: Entry) -> None:
         return
     opening = prompts(entry, state.device)[0]
     question = state.question(opening.text, opening.source)
-    data = _data(pointed(state, question), entry, question, kind) | {"presenter": state.presenter}
+    seen = pointed(state, lambda: plain(question, state))
+    data = _data(seen, entry, question, kind) | {"presenter": state.presenter}
     mounted(NAME, data, partial(_listen, question, opening.text, opening.source))
 
 

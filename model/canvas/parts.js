@@ -61,7 +61,7 @@ function chip(token, first) {
 function walkChips(button, event) {
   const next = { ArrowRight: button.nextElementSibling, ArrowLeft: button.previousElementSibling }[event.key];
   if (!next?.classList.contains("chip")) return false;
-  button.tabIndex = -1;
+  for (const other of button.parentElement.querySelectorAll('.chip[tabindex="0"]')) other.tabIndex = -1;
   next.tabIndex = 0;
   next.focus();
   return true;

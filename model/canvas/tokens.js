@@ -16,10 +16,20 @@ function fillStrip(self, strip, tokens, which) {
   const chips = tokens.map((token, position) => {
     const read = JSON.stringify([token.piece, token.special, token.masked, maskable]);
     const there = strip.children[position];
-    return there?.read === read ? there : Object.assign(tokenChip(self, token, position, which), { read });
+    return there?.read === read ? unmarked(there, maskable) : Object.assign(tokenChip(self, token, position, which), { read });
   });
   refill(strip, ...chips);
-  if (chips.length && !chips.some((one) => one.tabIndex === 0)) chips[0].tabIndex = 0;
+  const active = strip.getRootNode().activeElement;
+  const stop = chips.find((one) => one === active) ?? chips.find((one) => one.tabIndex === 0) ?? chips[0];
+  for (const one of chips) one.tabIndex = one === stop ? 0 : -1;
+}
+
+/** A chip without what the last answer made of it; in rooms other than that of the heads nothing marks it again. */
+function unmarked(button, maskable) {
+  button.removeAttribute("style");
+  button.classList.remove("key", "query", "locked");
+  if (!maskable) button.removeAttribute("aria-pressed");
+  return button;
 }
 
 function tokenChip(self, token, position, which) {

@@ -121,6 +121,37 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     assert address(at)["text"] == "the dog"
 
 
+def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.session import current, listen, pointed
+
+        shown = pointed(current().change(model="next"), lambda: (1, len(current().text or "")))
+        if st.button("report"):
+            listen("", "")
+        st.json([shown.layer, shown.head])
+
+    reported = {"text": "the dog", "layer": 1, "head": 0}
+    monkeypatch.setattr("app.session.settled", lambda: dict(reported))
+    at = scripted(page)
+    at.button[0].click().run()
+    assert address(at) == {"text": "the dog"}
+    assert json.loads(at.json[0].value) == [1, 0], "it was found for another text, and is kept"
+    reported["head"] = 2
+    at.button[0].click().run()
+    assert address(at) == {"text": "the dog", "layer": "1", "head": "2"}
+    reported["head"] = 0
+    at.button[0].click().run()
+    assert address(at)["head"] == "0", "what was chosen once is said"
+
+
+@pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
+def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int, int]) -> None:
+    choice = told(opened(model="next", text="the dog", **query).main)["choice"]
+    assert (choice["layer"], choice["head"]) == shown
+
+
 def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
     at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", position="alibi")
     at.selectbox(key="model").select("masked").run()

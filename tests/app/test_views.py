@@ -12,7 +12,7 @@ from app.packing import unpack
 from app.pictures import metrics_work, points_work, view_work
 from app.quantities import KINDS
 from app.state import VIEWS, Question, State
-from app.views import FORBIDDEN, LEFT_OUT, SHOWN, pointed, view
+from app.views import FORBIDDEN, LEFT_OUT, SHOWN, plain, view
 from model.errors import EditError
 from model.lens import head_metrics
 
@@ -196,12 +196,12 @@ def test_points_and_metrics_reach_the_browser() -> None:
     assert set(cross["metrics"]) == {"entropy"}
 
 
-def test_where_nobody_chose_a_head_the_plainest_is_looked_at() -> None:
-    state = pointed(State(), QUESTION)
+def test_the_plainest_head_is_the_one_to_begin_with() -> None:
     previous = head_metrics(trace(QUESTION))["previous"]
-    assert previous[state.layer, state.head] == previous.max()
-    assert pointed(State(layer=1, head=2), QUESTION) == State(layer=1, head=2)
-    assert pointed(State(layer=0, head=0), QUESTION) == State(layer=0, head=0), "the first head can be chosen too"
-    assert pointed(State(layer=1), QUESTION) == State(layer=1, head=0), "of a layer alone the first"
-    nonsense = pointed(State(), replace(QUESTION, edits=("nowhere=set:0",)))
-    assert (nonsense.layer, nonsense.head) == (0, 0), "what is wrong is said by whoever shows it"
+    assert previous[plain(QUESTION, State())] == previous.max()
+    assert plain(replace(QUESTION, edits=("nowhere=set:0",)), State()) == (0, 0), "whoever shows it says what is wrong"
+
+
+def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.answers.MEASURED", 8)
+    assert plain(QUESTION, State()) == (0, 0)

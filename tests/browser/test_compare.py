@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from app.examples import NEXT
 from tests.browser.conftest import Visit
+from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor
 
 TEXT = NEXT[3].text  # what Compare begins with: a word comes twice
@@ -151,3 +152,12 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> No
     for name in ("apart", "map-a", "map-d", "map-b"):
         box = page.get_by_test_id(name).bounding_box()
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
+def test_what_was_typed_elsewhere_chooses_no_head(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    say(page, "The dog sat")
+    page.wait_for_function("new URL(location).searchParams.get('text') === 'The dog sat'")
+    page.get_by_role("link", name="Compare").click()
+    first = page.get_by_test_id("ranked").get_by_role("button").first
+    expect(first).to_have_attribute("aria-pressed", "true")

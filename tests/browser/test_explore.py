@@ -87,6 +87,15 @@ def test_tokens_that_read_as_before_keep_their_chips(visitor: Visitor) -> None:
     expect(chips(page).first).to_be_focused()
 
 
+def test_in_other_rooms_no_token_stays_marked_that_is_no_longer_asked(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&text=The+dog")
+    expect(chips(page).last).to_have_class("chip query")
+    page.get_by_test_id("room-tab-layers").click()
+    say(page, "The dog ran")
+    expect(chips(page)).to_have_count(4)
+    assert chips(page).nth(2).get_attribute("class") == "chip"
+
+
 def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog saw the cat")

@@ -65,9 +65,10 @@ function adopt(self, data) {
   if (!self.choice) self.serial = data.serial;
   const before = self.choice && JSON.stringify([questionA(self), questionB(self), wished(self)]);
   self.agreed = told;
-  self.follows = !data.other.chosen && data.choice.layer < 0;
+  self.follows = Math.max(data.choice.layer, data.choice.head) < 0; // nobody has chosen a head of this model yet
   self.choice = { ...data.choice, layer: Math.max(data.choice.layer, 0), head: Math.max(data.choice.head, 0) };
   self.other = { ...data.other };
+  if (self.follows) delete self.other.chosen;
   self.settings = data.settings;
   return before !== JSON.stringify([questionA(self), questionB(self), wished(self)]);
 }
@@ -100,7 +101,7 @@ function change(self, patch) {
 }
 
 function report(self) {
-  const found = self.follows && !self.other.chosen ? { layer: -1, head: -1 } : {}; // nobody has chosen a head yet
+  const found = self.follows && linked(self) && !self.other.chosen ? { layer: -1, head: -1 } : {};
   const choice = { ...self.choice, ...found };
   self.agreed = JSON.stringify([choice, self.other, self.settings]);
   self.tell("settled", { ...choice, ...self.settings, other: self.other, serial: self.serial });
