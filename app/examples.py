@@ -50,18 +50,17 @@ MASKED = (
         look="Both sides count: the guess must fit what stands before it, and the full stop.",
     ),
     Example(
-        "She opened the door with a [MASK].", look="Point at [MASK]: which heads look at “opened”, which at “door”?"
+        "She cut the bread with a [MASK].",
+        look="Point at [MASK]: which heads look at “cut”, which at “bread”? Mask those words, too.",
     ),
     Example(
         "The boy lost his shoes and [MASK] was sad.",
         look="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
     ),
+    Example("The dogs [MASK] barking.", look="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(
-        "In winter the lake is covered with [MASK].", look="The word that decides stands far off: take away “winter”."
-    ),
-    Example(
-        "He drank a [MASK] of cold water.",
-        look="A word from what comes after it: only a model that looks ahead can know.",
+        "She [MASK] the bread with a knife.",
+        look="The same from the other end: what comes after decides, and only a model that looks ahead can know.",
     ),
 )
 TRANSLATED = (

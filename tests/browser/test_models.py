@@ -67,7 +67,7 @@ def card(page: Page, title: str) -> Locator:
 def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     page = models(visitor)
     told = card(page, "stories-masked")
-    for words in ("Fills masks", "6 layers × 8 heads", "RoPE", "WordPiece", "256 tokens", "apache-2.0", "once open"):
+    for words in ("Fills masks", "6 layers × 8 heads", "RoPE", "byte pairs", "256 tokens", "apache-2.0", "once open"):
         expect(told).to_contain_text(words)
     told.get_by_role("button", name="Open").focus()
     page.keyboard.press("Enter")
