@@ -9,6 +9,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
 from pathlib import Path
@@ -166,6 +167,9 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "logger.hideWelcomeMessage": True,
     }
     around = [Middleware(Visitors), Middleware(Gate)]
+    import_module(
+        "app.main"
+    )  # or each of the first visitors waits for it, a whole class that comes at once the longest
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=around, lifespan=lifespan, on_script_error=apologise)
         app.run(config=config)

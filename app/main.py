@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app import cached, controls
 from app.cached import devices, models, own_cards
+from app.listing import look_once
 from app.pages import compare, explore, generate, positions
 from app.pages import models as checkpoints
 from app.prose import lines, literal
@@ -32,6 +33,7 @@ HEALTH = "_health"
 
 def main() -> None:
     """One run of the page."""
+    look_once()
     state = current()
     icon = str(STATIC / "icon.png")
     st.set_page_config("Headlight", icon, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")

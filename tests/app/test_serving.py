@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_the_stores_are_there_before_the_first_visitors(register: Guests) -> Non
     cached.opened.cache_clear()
     with TestClient(Starlette(lifespan=serving.lifespan)):
         assert cached.opened.cache_info().currsize == 1
+
+
+def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: Guests) -> None:
+    with TestClient(Starlette(lifespan=serving.lifespan)):
+        until = time.monotonic() + 20
+        while not gc.get_freeze_count() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert gc.get_freeze_count() > 10_000
+    assert gc.get_freeze_count() == 0
 
 
 def test_a_guest_without_a_folder_of_its_own_is_only_forgotten(register: Guests, toys: Path) -> None:
