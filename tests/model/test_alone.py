@@ -27,6 +27,12 @@ with tempfile.TemporaryDirectory() as folder:
 trace = model.run(loaded.model, loaded.tokenizer, "the cat")
 print(trace.attention().shape)
 """
+OPENED = """
+import sys
+from model import find, load
+load(find("stories-causal"))
+print("torch._dynamo" in sys.modules)
+"""
 
 
 def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
@@ -35,3 +41,9 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
     )
     assert done.stderr == ""
     assert done.stdout == "(1, 2, 3, 3)\n"
+
+
+def test_a_model_is_opened_without_torchs_compiler() -> None:
+    """Loading that takes a second and more; setting out parameters without memory once did it."""
+    done = subprocess.run([sys.executable, "-c", OPENED], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("False\n", "")
