@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from model.attention import Attention
 from model.config import Config
@@ -18,6 +19,8 @@ from model.shapes import Bool, Float, Int
 from model.stack import Cache, Stack
 from model.tasks import TOPS, LanguageHead, MaskedLanguageHead
 from model.trace import Tap, under, untouched
+
+DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
 
 
 class Patches(nn.Module):
@@ -191,6 +194,25 @@ class Transformer(nn.Module):
         return logits if logits is None else tap("logits", logits)
 
 
+class _Undrawn(TorchFunctionMode):
+    """Leaves out what draws numbers: without memory there is nothing to draw into.
+
+    Torch would load its compiler for it, a second and more in every process that opens a model.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = kwargs or {}
+        if getattr(func, "__name__", "") in DRAWS:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
+
+
+def outline(config: Config) -> Transformer:
+    """A model of a shape, without memory behind its parameters. Raises RuntimeError for sizes that nobody can count."""
+    with torch.device("meta"), _Undrawn():
+        return Transformer(config)
+
+
 def variant(
     model: Transformer,
     *,
@@ -218,8 +240,7 @@ def variant(
     config = now.change(**new)
     if config == model.config:
         return model
-    with torch.device("meta"):
-        rewired = Transformer(config)
+    rewired = outline(config)
     theirs, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
     # Two schemes may call different tables alike: only one of the same shape is the same.
     weights = {name: theirs[name] for name, shape in shapes.items() if name in theirs and theirs[name].shape == shape}

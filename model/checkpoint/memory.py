@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch.overrides import TorchFunctionMode
 
 from model.config import Config
 from model.errors import CheckpointError, HeadlightError
-from model.transformer import Transformer
+from model.transformer import Transformer, outline
 
 SHARE = 0.9  # of the free memory may go to weights
 WHERE_UNKNOWN = 8 << 30
-
-
-DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
-
-
-class _Undrawn(TorchFunctionMode):
-    """Leaves out what draws numbers: without memory there is nothing to draw into.
-
-    Torch would load its compiler for it, a second and more in every process that opens a model.
-    """
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        named = kwargs or {}
-        if getattr(func, "__name__", "") in DRAWS:
-            return args[0] if args else named["tensor"]
-        return func(*args, **named)
 
 
 def unallocated(config: Config, name: str, limit: int | None = None) -> Transformer:
@@ -40,8 +20,7 @@ def unallocated(config: Config, name: str, limit: int | None = None) -> Transfor
     """
     allowed = free() * SHARE if limit is None else limit
     try:
-        with torch.device("meta"), _Undrawn():
-            model = Transformer(config)
+        model = outline(config)
     except HeadlightError as error:
         raise CheckpointError(f"{name}: {error}") from error
     except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count

@@ -29,8 +29,8 @@ print(trace.attention().shape)
 """
 OPENED = """
 import sys
-from model import find, load
-load(find("stories-causal"))
+from model import find, load, variant
+variant(load(find("stories-causal")).model, position="alibi")
 print("torch._dynamo" in sys.modules)
 """
 
@@ -43,7 +43,7 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
     assert done.stdout == "(1, 2, 3, 3)\n"
 
 
-def test_a_model_is_opened_without_torchs_compiler() -> None:
+def test_a_model_is_opened_and_wired_anew_without_torchs_compiler() -> None:
     """Loading that takes a second and more; setting out parameters without memory once did it."""
     done = subprocess.run([sys.executable, "-c", OPENED], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("False\n", "")
