@@ -75,10 +75,11 @@ def predict(arguments: list[str]) -> int:
     """Say which token comes next, or which stands behind each [MASK]."""
     parser = _parser("predict", predict)
     parser.add_argument("text", metavar="TEXT")
-    _add_model(parser)
+    _add_model(parser, usual=f" (default: {FILLS} for a text with {MASK}, else {CONTINUES})")
     parser.add_argument("--top", type=_positive, default=5, help="how many candidates (default 5)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
     options = parser.parse_args(arguments)
+    options.model = options.model or (FILLS if MASK in options.text else CONTINUES)
     loaded = _open(options)
     _require_language(loaded.model)
     encoded = encode(loaded.model, loaded.tokenizer, options.text)
@@ -154,6 +155,7 @@ VERBS: Registry[Callable[[list[str]], int]] = Registry(
     },
 )
 
+MASK, FILLS, CONTINUES = "[MASK]", "stories-masked", "stories-causal"  # the shipped models
 _KEPT = ("*.weights", "*.final", "logits", "pixels")
 _WORDS = ("language", "masked-language")  # tops whose logits are over the vocabulary
 
@@ -175,8 +177,9 @@ def _add_folders(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, metavar="NAME_OR_FOLDER", help="or an id of the Hugging Face Hub")
+def _add_model(parser: argparse.ArgumentParser, usual: str = "") -> None:
+    about = f"or an id of the Hugging Face Hub{usual}"
+    parser.add_argument("--model", required=not usual, metavar="NAME_OR_FOLDER", help=about)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
     _add_folders(parser)
 

@@ -139,3 +139,9 @@ def test_json_survives_a_terminal_without_unicode(models: Path) -> None:
     failed = process("é", "--model", "nöthing")
     assert (failed.returncode, failed.stdout) == (2, b"")
     assert b"Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(("text", "word"), [("She drank a glass of [MASK].", "water"), ("Once upon a", "time")])
+def test_without_a_model_a_shipped_one_answers(text: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", text]) == 0
+    assert word in capsys.readouterr().out
