@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.cached import loaded, trace, wired
-from app.state import Question
+from app.state import Question, own_parts
 from model.again import logits_at, overview
 from model.codes import LARGEST_SIDE, codes, pool
 from model.config import Config
@@ -26,6 +26,7 @@ SILENT = {
     True: "This model ends without a head, so it predicts nothing.",
     False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
 }
+PARTS = {"masks": "Mask", "position": "Positions", "kernel": "Kernel", "scale": "Scale 1/√d"}
 SHOWN = 10  # candidates of one prediction
 MEASURED = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
@@ -247,17 +248,9 @@ def rewiring(question: Question) -> list[str]:
 
 def exchanged(trained: Config, now: Config) -> list[tuple[str, str, str]]:
     """Each part that differs from training: its name, what it was, what it is."""
-
-    def words(config: Config) -> dict[str, str]:
-        return {
-            "Mask": " + ".join(config.masks) or "none",
-            "Positions": config.position,
-            "Kernel": config.kernel,
-            "Scale 1/√d": "on" if config.scale else "off",
-        }
-
-    was, is_now = words(trained), words(now)
-    return [(part, was[part], is_now[part]) for part in was if was[part] != is_now[part]]
+    was, is_now = own_parts(trained), own_parts(now)
+    changes = [(title, was[part], is_now[part]) for part, title in PARTS.items() if was[part] != is_now[part]]
+    return [(title, before.replace("+", " + "), after.replace("+", " + ")) for title, before, after in changes]
 
 
 def _rewired(part: str, was: str, now: str) -> str:

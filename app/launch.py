@@ -167,9 +167,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "logger.hideWelcomeMessage": True,
     }
     around = [Middleware(Visitors), Middleware(Gate)]
-    import_module(
-        "app.main"
-    )  # or each of the first visitors waits for it, a whole class that comes at once the longest
+    import_module("app.main")  # or the first visitors wait for it, a class that comes at once the longest
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=around, lifespan=lifespan, on_script_error=apologise)
         app.run(config=config)
