@@ -92,6 +92,19 @@ function drawChoices(self, group, field, options, chosen = self.choice[field]) {
   refill(group, ...buttons);
 }
 
+/** Reads what a pointer moves onto. What is drawn anew under a resting pointer stays unread: nobody has pointed at it. */
+function whenPointed(element, read, left = () => {}) {
+  let over = false;
+  element.onmousemove = () => {
+    if (!over) read();
+    over = true;
+  };
+  element.onmouseleave = () => {
+    over = false;
+    left();
+  };
+}
+
 /** Sizes the canvas for the screen's own pixels and hands out its context, cleared. */
 function sheet(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;

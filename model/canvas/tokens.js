@@ -47,8 +47,7 @@ function tokenChip(self, token, position, which) {
 function hookUp(self, button, which) {
   const position = Number(button.dataset.position);
   button.onclick = (event) => clickToken(self, which, position, isMore(event));
-  button.onmouseenter = () => hover(self, hoverOf(self, which, position));
-  button.onmouseleave = () => hover(self, null);
+  whenPointed(button, () => hover(self, hoverOf(self, which, position)), () => hover(self, null));
   button.onkeydown = (event) => {
     if (event.key === "Enter" && isMore(event)) clickToken(self, which, position, true);
     else if (!walkTokens(self, button, event)) return;

@@ -14,6 +14,12 @@ from tests.browser.visitor import Visitor
 SENTENCE = "The girl had a red ball. One day she lost her"
 TEXT = f"model=stories-causal&text={quote(SENTENCE)}"
 
+# Answers take a moment, as on a busy server: what is done meanwhile comes before they are drawn.
+LATE = """() => {
+  const ask = window.fetch;
+  window.fetch = (...asked) => new Promise((go) => setTimeout(go, 600)).then(() => ask(...asked));
+}"""
+
 
 def enter(visitor: Visitor, query: str) -> Page:
     page = visitor.open(f"{TEXT}&{query}")
@@ -97,6 +103,20 @@ def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(visitor: Vis
     expect(page.get_by_test_id("surprise-reading")).to_contain_text("nats")
     page.get_by_test_id("lens-3-2").press("ArrowDown")
     expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 3")
+
+
+def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from_the_keyboard(visitor: Visitor) -> None:
+    page = enter(visitor, "room=layers")
+    cell, reading = page.get_by_test_id("lens-3-2"), page.get_by_test_id("lens-reading")
+    expect(reading).to_contain_text("The answer")
+    page.evaluate(LATE)
+    cell.click()
+    cell.press("ArrowDown")
+    expect(reading).to_contain_text("After layer 3")
+    cell.evaluate("cell => { cell.dataset.before = true; }")
+    expect(page.locator('[data-testid="lens-3-2"][data-before]')).to_have_count(0)
+    page.wait_for_timeout(200)  # a resting mouse is told what it stands on after the next frames
+    expect(reading).to_contain_text("After layer 3")
 
 
 def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:

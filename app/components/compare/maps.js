@@ -120,8 +120,7 @@ function sideChip(self, side, token, place) {
   const partner = across(self, side, "text", place);
   button.classList.toggle("alone", partner === null);
   button.title = partner === null ? "The other side has no such token" : "Click to ask what both sides make of this token";
-  button.onmouseenter = () => pointBoth(self, { side, query: place, key: null });
-  button.onmouseleave = () => pointBoth(self, null);
+  whenPointed(button, () => pointBoth(self, { side, query: place, key: null }), () => pointBoth(self, null));
   button.onclick = () => chooseQueryOf(self, side, place);
   button.onkeydown = (event) => {
     if (walkChips(button, event)) event.preventDefault();

@@ -40,8 +40,7 @@ function pageToken(self, token, place) {
   const maskable = self.kind === "fill" && token.step === null && !token.special;
   if (token.step === null && !maskable) {
     const word = wordOf(token, "word");
-    word.onmouseenter = () => pointAt(self, place);
-    word.onmouseleave = () => pointAt(self, null);
+    whenPointed(word, () => pointAt(self, place), () => pointAt(self, null));
     return word;
   }
   const button = make("button", token.step === null ? "word" : "word written", flowing(token.piece));
@@ -59,8 +58,7 @@ function pageToken(self, token, place) {
   }
   button.tabIndex = token.step === (self.at ?? self.written.length - 1) || (token.step === null && place === 1) ? 0 : -1;
   button.onkeydown = (event) => walkPage(self, button, event);
-  button.onmouseenter = () => pointAt(self, place);
-  button.onmouseleave = () => pointAt(self, null);
+  whenPointed(button, () => pointAt(self, place), () => pointAt(self, null));
   return button;
 }
 

@@ -93,8 +93,8 @@ function oneCell(self, cell, { most, read, pick }) {
   button.style.background = cell.value === null ? "" : twoSided(cell.value / most);
   button.setAttribute("aria-label", `${cell.title}${cell.value === null ? "" : `: ${signed(cell.value)}`}`);
   if (cell.testid) button.dataset.testid = cell.testid;
-  button.onmouseenter = button.onfocus = () => read(cell);
-  button.onmouseleave = () => read(null);
+  button.onfocus = () => read(cell);
+  whenPointed(button, button.onfocus, () => read(null));
   if (cell.head >= 0) button.onclick = () => pick(cell);
   place.append(button);
   return place;

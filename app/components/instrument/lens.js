@@ -107,7 +107,8 @@ function lensButton(self, found, depth, column) {
   button.style.background = `rgb(${red} ${green} ${blue})`;
   button.style.color = 0.299 * red + 0.587 * green + 0.114 * blue > 125 ? "#10151f" : "#fff";
   button.append(make("bdi", "", spoken(tokens[0])), make("small", "", rank ? `#${rank}` : ""));
-  button.onmouseenter = button.onfocus = () => readLens(self, found, depth, column);
+  button.onfocus = () => readLens(self, found, depth, column);
+  whenPointed(button, button.onfocus);
   button.onclick = () => change(self, { query: meta.first + column === self.answer.tokens.length - 1 ? -1 : meta.first + column, target: -1 });
   place.append(button);
   return place;
@@ -147,7 +148,8 @@ function drawSurprise(self, surprise, ahead) {
     const share = Number.isNaN(nats) ? 0 : Math.min(nats / UNLIKELY, 1);
     span.style.setProperty("--shade", `${Math.round(share * 78)}%`);
     span.title = Number.isNaN(nats) ? "nothing to compare with" : percent(Math.exp(-nats));
-    span.onmouseenter = () => told.replaceChildren(...quote(token), Number.isNaN(nats) ? ": nothing says how likely it was" : `: ${percent(Math.exp(-nats))}, a surprise of ${digits(nats, 3)} nats`);
+    const said = Number.isNaN(nats) ? "nothing says how likely it was" : `${percent(Math.exp(-nats))}, a surprise of ${digits(nats, 3)} nats`;
+    whenPointed(span, () => told.replaceChildren(...quote(token), `: ${said}`));
     return span;
   });
   inLayers(self, "surprise").replaceChildren(...spans);
