@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from app.cached import loaded, trace, wired
+from app.cached import loaded, said, trace, wired
 from app.state import Question, own_parts
-from model.again import logits_at, overview
+from model.again import overview
 from model.codes import LARGEST_SIDE, codes, pool
 from model.config import Config
 from model.grids import Grid, grids
@@ -166,16 +166,15 @@ def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
     after = trace(question)
     if after.config.top == "none":
         return ()
-    said = _said(question, after, query)
-    shares = [share for one in said for item in one.candidates for share in (item.before, item.after)]
-    return said if np.isfinite(shares).all() else ()
+    found = _predicted(question, after, query)
+    shares = [share for one in found for item in one.candidates for share in (item.before, item.after)]
+    return found if np.isfinite(shares).all() else ()
 
 
-def _said(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
-    before = trace(question.untouched) if changed(question) else after
+def _predicted(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
     tokenizer = loaded(question.model, question.device).tokenizer
     if after.config.top in ("sequence-classifier", "token-classifier"):
-        return (_labels(before, after, _place(after, query)),)
+        return (_labels(question, _place(after, query)),)
     if after.config.top == "masked-language":
         hidden = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
         if hidden:
@@ -191,26 +190,28 @@ def _place(traced: Trace, query: int) -> int:
 
 def _tokens(question: Question, place: int, title: str, preposition: str) -> Prediction:
     tokenizer, piece = loaded(question.model, question.device).tokenizer, trace(question).text.pieces[place]
-    after = chances(question, place)
-    before = chances(question.untouched, place) if changed(question) else after
-    chosen = (replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in _candidates(before, after))
+    found = _candidates(*_beside(question, place))
+    chosen = (replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in found)
     return Prediction(place, title, preposition, piece, tuple(chosen))
 
 
+def _beside(question: Question, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of every answer at one place, before all changes and after."""
+    after = chances(question, place)
+    return (chances(question.untouched, place) if changed(question) else after), after
+
+
 def chances(question: Question, place: int) -> Float[np.ndarray, " token"]:
-    """The whole vocabulary's probabilities at one place of a text of any length."""
-    return shares(logits_at(wired(question), trace(question), place))
+    """The probability of every answer at one place of a text of any length."""
+    return shares(said(question, place))
 
 
-def _labels(before: Trace, after: Trace, place: int) -> Prediction:
+def _labels(question: Question, place: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
+    after = trace(question)
     of_text = after.config.top == "sequence-classifier"
-
-    def row(traced: Trace) -> np.ndarray:
-        return shares(traced["logits"] if of_text else traced["logits"][place])
-
     names = after.config.labels
-    chosen = _candidates(row(before), row(after))
+    chosen = _candidates(*_beside(question, place))
     told = tuple(replace(item, piece=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen)
     if of_text and isinstance(after.text, Patched):
         return Prediction(0, "Label", "of the picture, read at ", after.text.pieces[0], told)

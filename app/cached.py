@@ -21,17 +21,19 @@ from app.settings import settings
 from app.state import Question
 from app.uploads import guests
 from app.visitor import visitor
+from model.again import logits_at
 from model.checkpoint import Entry, Loaded, load, remark, scan
 from model.checkpoint.folder import choose_device
 from model.checkpoint.memory import SHARE, free
 from model.errors import CheckpointError
 from model.masks import parse
 from model.run import SEEDS, pairs, run
+from model.shapes import Float
 from model.trace import Trace
 from model.transformer import Transformer, variant
 from model.waves import Waves, waves
 
-KEPT = ("*.weights", "*.mask", "logits")
+PAIRS = ("*.weights", "*.mask")
 LONG = 192 << 20  # bytes that the weights of all heads may take; those of a longer text are made when somebody looks
 MODELS_SHARE = 0.6  # of the memory that is free at first may go to open models
 Key = tuple[Question, tuple[str, ...], Path, int]
@@ -154,17 +156,16 @@ def long(question: Question) -> bool:
     most = config.context if config.picture.channels else most
     if 4 * heads * most**2 <= LONG:  # no text has more tokens than bytes, but for those around it
         return False
-    traced = trace(question, SEEDS)
+    traced = trace(question, _kept(question, whole=False))
     return pairs(config, traced.text, traced.source, sites=1) > LONG
 
 
-def trace(question: Question, keep: tuple[str, ...] = KEPT) -> Trace:
+def trace(question: Question, keep: tuple[str, ...] = ()) -> Trace:
     """What the model does with a question; `keep` are the patterns of paths to hold.
 
-    Of a long text that is by itself what everything else can be made from.
+    By itself that is what the page shows first; of a long text what everything else can be made from.
     """
-    if keep == KEPT and long(question):
-        keep = SEEDS
+    keep = keep or _kept(question, whole=not long(question))
     model, tokenizer = wired(question), loaded(question.model, question.device).tokenizer
     source = question.source if model.config.has_cross else None
     reads = model.config.picture
@@ -178,10 +179,24 @@ def trace(question: Question, keep: tuple[str, ...] = KEPT) -> Trace:
     return shelf().get((question, keep, *place(question.model)), make)
 
 
+def _kept(question: Question, whole: bool) -> tuple[str, ...]:
+    """What is held of a text that is `whole` or long; logits for a vocabulary are made where one is looked at."""
+    words = wired(question).config.top in ("language", "masked-language")
+    return (*(PAIRS if whole else SEEDS), "*.final" if words else "logits")
+
+
 def value(question: Question, path: str) -> np.ndarray:
     """One value by its path: from the trace that is there, or made again to hold just this one."""
     kept = trace(question)
     return kept[path] if path in kept.values else trace(question, (path,))[path]
+
+
+def said(question: Question, place: int) -> Float[np.ndarray, " answer"]:
+    """The logits at one place of a text of any length; those of the whole text, where that is what is classified."""
+    traced = trace(question)
+    if traced.config.top == "sequence-classifier":
+        return np.asarray(traced["logits"])
+    return logits_at(wired(question), traced, place)
 
 
 def picture(question: Question, length: int, stack: str) -> Waves:

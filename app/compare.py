@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.answers import blocks, rewiring, tokens
-from app.cached import loaded, trace
+from app.cached import loaded, said, trace
 from app.packing import pack
 from app.questions import question_of, whole
 from app.state import Question
@@ -157,7 +157,7 @@ def _apart(left: Side, right: Side, partner: Partner, pairs: dict[str, Pairs]) -
 
 def _predictions(left: Side, right: Side, query: int, pairs: Pairs) -> list[dict[str, Any]]:
     """What both sides predict at corresponding places; `query` counts the left side's tokens."""
-    if left.traced.logits is None or right.traced.logits is None:
+    if "none" in (left.traced.config.top, right.traced.config.top):
         return []
     there = dict(pairs).get(query, -1) if query >= 0 else -1
     places = zip(left.places(query), right.places(there), strict=False)
@@ -193,8 +193,7 @@ def _prediction(left: Side, right: Side, ours: int, theirs: int) -> dict[str, An
 
 def _shares(side: Side, place: int) -> np.ndarray:
     """Each token's probability, or each label's."""
-    logits = side.traced["logits"]
-    row = (logits if side.traced.config.top == "sequence-classifier" else logits[place]).astype(np.float64)
+    row = said(side.question, place).astype(np.float64)
     powers = np.exp(row - row.max())
     return np.asarray(powers / powers.sum())
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from app.cached import loaded, trace, wired
+from app.cached import loaded, said, trace, wired
 from app.packing import pack
 from app.questions import question_of, whole
 from app.state import Question
 from model import ablation, contributions, depths, flow
-from model.again import logits_at
 from model.config import Config
 from model.errors import TextError
 from model.layers import PLACEMENTS
@@ -181,12 +180,9 @@ def _position(body: dict[str, Any], traced: Trace) -> int:
 
 def _asked(body: dict[str, Any], question: Question) -> tuple[int, int, np.ndarray]:
     """The position, the token (or label) whose logit is meant, and all logits there; token -1 is the likeliest."""
-    model, traced = wired(question), trace(question)
+    traced = trace(question)
     position, token = _position(body, traced), whole(body.get("token", -1))
-    if model.config.top == "sequence-classifier":
-        answers = trace(question, ("logits",))["logits"]
-    else:
-        answers = logits_at(model, traced, position)
+    answers = said(question, position)
     if token >= len(answers):
         raise TextError(f"There is no answer {token}; this model chooses among {len(answers):,}.")
     return position, token if token >= 0 else int(answers.argmax()), answers.astype(np.float64)

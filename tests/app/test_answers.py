@@ -6,7 +6,7 @@ from threading import Barrier
 from time import sleep
 
 from app.answers import exchanged
-from app.cached import KEPT, Shelf, trace, value, weight
+from app.cached import Shelf, trace, value, weight
 from app.source import parts
 from app.state import Question
 from model.config import Config
@@ -33,7 +33,7 @@ def test_the_shelf_gives_the_oldest_away() -> None:
     traces = [trace(question) for question in questions]
     shelf = Shelf(budget=weight(traces[2]) + weight(traces[3]))
     for question, made in zip(questions, traces, strict=True):
-        shelf.get((question, KEPT, Path(), 0), lambda made=made: made)  # type: ignore[misc]
+        shelf.get((question, (), Path(), 0), lambda made=made: made)  # type: ignore[misc]
     assert [key[0] for key in shelf.traces] == questions[2:]
     assert shelf.size == weight(traces[2]) + weight(traces[3])
 
@@ -50,7 +50,7 @@ def test_the_same_question_asked_twice_at_once_is_computed_once() -> None:
 
     def ask(_: int) -> Trace:
         arrived.wait()
-        return shelf.get((question, KEPT, Path(), 0), make)
+        return shelf.get((question, (), Path(), 0), make)
 
     with ThreadPoolExecutor(4) as pool:
         assert all(answer is made for answer in pool.map(ask, range(4)))

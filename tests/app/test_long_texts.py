@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app import cached, regions
-from app.answers import answer
+from app.answers import answer, predictions
 from app.packing import unpack
 from app.pictures import thumbs_work
 from app.regions import SITES, picture
@@ -36,6 +36,15 @@ def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pyte
     layers = [unpack(thumbs_work({"model": QUESTION.model, "text": TEXT, "layer": layer}))[1] for layer in range(2)]
     made, kept = (np.frombuffer(part, np.uint8).astype(int) for part in (b"".join(layers), codes))
     assert np.abs(made - kept).max() <= 1  # of 255: rounding
+
+
+def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = Question("mood", TEXT)
+    (usual,) = predictions(question)
+    _everything_is_long(monkeypatch)
+    (made,) = predictions(question)
+    assert [one.piece for one in made.candidates] == [one.piece for one in usual.candidates]
+    assert [one.after for one in made.candidates] == pytest.approx([one.after for one in usual.candidates], abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", SITES)

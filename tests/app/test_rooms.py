@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.cached import trace, wired
+from app.cached import said, trace, wired
 from app.layers import AT_ONCE
 from app.packing import unpack
 from app.routes import WORKS
@@ -87,7 +87,7 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
     meta, numbers = ask("depths")
     rows = numbers.reshape(meta["depths"], meta["count"], 2 * meta["shown"] + 2)
     last = rows[-1, -1]
-    probabilities = trace(Question("next", TEXT)).probabilities(-1)
+    probabilities = trace(Question("next", TEXT), ("logits",)).probabilities(-1)
     assert last[5:10] == pytest.approx(np.sort(probabilities)[::-1][:5], abs=1e-5)
     assert int(last[0]) == int(probabilities.argmax())
     assert meta["truth"][:-1] == list(trace(Question("next", TEXT)).text.ids[1:])
@@ -124,7 +124,7 @@ def test_the_stream_has_a_length_at_each_depth() -> None:
 
 def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
     meta, numbers = ask("surprise")
-    traced = trace(Question("next", TEXT))
+    traced = trace(Question("next", TEXT), ("logits",))
     assert (meta["first"], meta["count"], meta["ahead"]) == (0, len(traced.text.ids), True)
     shares = [traced.probabilities(place)[token] for place, token in enumerate(traced.text.ids[1:])]
     assert numbers[:-1] == pytest.approx(-np.log(shares), abs=1e-4)
@@ -196,8 +196,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     meta, numbers = ask("ablation", model, attention=f"{stack}.1.self", query=3)
     assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
     for head in range(4):
-        after = trace(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)))["logits"].astype(float)
-        row = after if after.ndim == 1 else after[3]
+        row = said(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)), 3).astype(float)
         share = row[meta["token"]] - np.log(np.exp(row).sum())
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 
