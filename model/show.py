@@ -39,6 +39,7 @@ HEADS = (
         "tokens",
         "marks",
         "grid",
+        "thumbs",
         "habits",
         "view",
         "reading",

@@ -15,7 +15,7 @@ async function openAlone(host, style, body, meta, numbers) {
   const named = (name) => root.querySelector(`[data-testid="${name}"]`);
   const parts = { root: root.querySelector(".instrument"), board: root.querySelector(".board"), notes: named("notes"), ...headParts(named) };
   const { kinds, metrics, views } = meta;
-  const self = { parts, rooms: { heads: named("room-heads") }, kinds, metrics, views, known: new Map(), hovered: null, serial: 0 };
+  const self = { parts, rooms: { heads: named("room-heads") }, kinds, metrics, views, measured: {}, known: new Map(), hovered: null, serial: 0 };
   self.choice = { ...AT_FIRST, ...meta.choice };
   self.answer = { ...meta, maskable: false, bytes: await inflated(numbers) };
   self.rooms.heads.hidden = false;
@@ -23,7 +23,10 @@ async function openAlone(host, style, body, meta, numbers) {
   listenToHeads(self);
   followTheme(self, host);
   drawAlone(self);
-  new ResizeObserver(() => drawRoom(self)).observe(parts.board);
+  new ResizeObserver(() => {
+    measureAnew(self);
+    drawRoom(self);
+  }).observe(parts.board);
 }
 
 function bytesOf(base64) {
@@ -43,6 +46,7 @@ function followTheme(self, host) {
   const dark = () => body.dataset.jpThemeLight === "false" || body.classList.contains("vscode-dark") || documentElement.getAttribute("theme") === "dark";
   const follow = () => {
     host.toggleAttribute("data-dark", own ? system.matches : dark());
+    measureAnew(self);
     if (self.style) drawAlone(self);
   };
   follow();

@@ -2,7 +2,6 @@
 
 const SMALLEST = 24; // pixels of a thumbnail; past that the grid scrolls
 const LARGEST = 92;
-const FINEST = 80; // cells a side
 const HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
 
 /** Every metric of every head, layer after layer; null while a long text's are on their way. */
@@ -23,7 +22,7 @@ function thumbnail() {
   const cell = make("div", "thumb");
   cell.setAttribute("role", "gridcell");
   const tile = make("div", "tile");
-  tile.append(make("canvas"), dot());
+  tile.append(dot());
   cell.append(tile, make("span", "rank"));
   return cell;
 }
@@ -62,49 +61,35 @@ function row(...children) {
 /** Lays the thumbnails out anew only when their number or order of kind changes; painting them is another matter. */
 function layGrid(self, grid, ranked) {
   const table = self.parts.grid;
-  const width = table.clientWidth || 380;
+  const width = widthOf(self, "grid") || 380;
   const gap = grid.heads > 16 ? 2 : 4;
   const room = Math.min((width - 40) / grid.heads - gap, HEIGHT / grid.layers - gap, LARGEST);
+  const cell = Math.max(Math.floor(room), SMALLEST);
   table.style.setProperty("--heads", grid.heads);
   table.style.setProperty("--gap", `${gap}px`);
-  table.style.setProperty("--cell", `${Math.max(Math.floor(room), SMALLEST)}px`);
+  table.style.setProperty("--cell", `${cell}px`);
+  if (self.cell !== cell) self.measured.tiles = null;
+  self.cell = cell;
   const shape = `${grid.name} ${grid.layers}x${grid.heads} ${ranked}`;
   if (self.shape === shape) return;
   self.shape = shape;
+  self.measured.tiles = null;
+  self.thumbs = make("canvas", "thumbs");
+  self.thumbs.setAttribute("aria-hidden", "true");
   self.cells = Array.from({ length: grid.layers * grid.heads }, thumbnail);
   table.classList.toggle("by-metric", ranked);
-  if (ranked) return table.replaceChildren(row(...self.cells));
+  if (ranked) return table.replaceChildren(self.thumbs, row(...self.cells));
   const top = make("div", "row top");
   top.setAttribute("aria-hidden", "true");
   top.append(make("span", "corner", "layer"), ...Array.from({ length: grid.heads }, (_, head) => make("span", "", head)));
   const layers = Array.from({ length: grid.layers }, (_, layer) =>
     row(layerLabel(layer), ...self.cells.slice(layer * grid.heads, (layer + 1) * grid.heads)),
   );
-  table.replaceChildren(top, ...layers);
+  table.replaceChildren(self.thumbs, top, ...layers);
 }
 
 function thumbAt(self, layer, head) {
   return self.cells.find((cell) => Number(cell.dataset.layer) === layer && Number(cell.dataset.head) === head);
-}
-
-/** The byte codes of one head, straight out of the answer. */
-function codesOf(self, grid, layer, head) {
-  const size = grid.cells[0] * grid.cells[1];
-  const from = grid.offset + (layer * grid.heads + head) * size;
-  return self.answer.bytes.subarray(from, from + size);
-}
-
-/** No more cells than a thumbnail has pixels: the largest of each block. */
-function pooled(codes, rows, columns) {
-  if (rows <= FINEST && columns <= FINEST) return [codes, rows, columns];
-  const [height, width] = [Math.min(rows, FINEST), Math.min(columns, FINEST)];
-  const small = new Uint8Array(height * width);
-  codes.forEach((code, cell) => {
-    const row = Math.floor((Math.floor(cell / columns) * height) / rows);
-    const place = row * width + Math.floor(((cell % columns) * width) / columns);
-    if (code > small[place]) small[place] = code;
-  });
-  return [small, height, width];
 }
 
 function paintGrid(self) {
@@ -117,11 +102,10 @@ function paintGrid(self) {
     cell.dataset.layer = layer;
     cell.dataset.head = head;
     cell.dataset.testid = `head-${layer}-${head}`;
-    const tile = cell.firstChild;
-    tile.lastChild.dataset.testid = `switch-${layer}-${head}`;
-    paintCodes(tile.firstChild, ...pooled(codesOf(self, grid, layer, head), ...grid.cells));
+    cell.firstChild.firstChild.dataset.testid = `switch-${layer}-${head}`;
     cell.lastChild.replaceChildren(...(values ? rankedValue(self, layer, head, values[layer * grid.heads + head]) : []));
   });
+  paintThumbs(self, grid);
   if (focused) thumbAt(self, ...focusedHead(self))?.focus();
 }
 
@@ -144,6 +128,7 @@ function focusedHead(self) {
 function markGrid(self) {
   const grid = currentGrid(self);
   const [focusLayer, focusHead] = focusedHead(self);
+  let faded = false;
   for (const cell of self.cells) {
     const [layer, head] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
     const chosen = layer === self.choice.layer && head === self.choice.head;
@@ -151,13 +136,15 @@ function markGrid(self) {
     const off = isOff(self, grid, layer, head);
     cell.classList.toggle("chosen", chosen);
     cell.classList.toggle("collected", collected);
+    faded ||= cell.classList.contains("off") !== off;
     cell.classList.toggle("off", off);
     cell.setAttribute("aria-selected", String(chosen || collected));
     cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${collected ? ", collected" : ""}${off ? ", off" : ""}`);
     cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
     cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
-    markDot(cell.firstChild.lastChild, off, `head ${head} of layer ${layer}`);
+    markDot(cell.firstChild.firstChild, off, `head ${head} of layer ${layer}`);
   }
+  if (faded) paintThumbs(self, grid);
   chosenHeads(self).forEach((one, place) => {
     thumbAt(self, ...one)?.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
   });

@@ -35,13 +35,13 @@ function drawHead(self) {
   parts.prose.hidden = open !== "text";
   parts.sheet.hidden = open !== "table";
   parts.stage.dataset.picture = open;
-  const width = parts.stage.clientWidth;
+  const width = widthOf(self, "stage");
   const drawn = `${open} ${width}`;
   // A picture that is about to be replaced stays as it is: its words may be about another text.
   if (self.trouble || (self.late && self.drawnHead === drawn)) return;
   self.drawnHead = drawn;
-  self.style = styleOf(parts.root);
-  if (width) PICTURES[open].draw(self, view, width);
+  self.style = styleNow(self);
+  if (width) paintPicture(self, PICTURES[open].draw, view, width);
   afterPicture(self, view);
 }
 
@@ -49,9 +49,17 @@ function drawHead(self) {
 function pointHead(self) {
   if (!self.shown || self.trouble) return;
   const { draw, mark } = PICTURES[openPicture(self)];
-  const width = self.parts.stage.clientWidth;
-  if (width) (mark || draw)(self, self.shown, width);
+  const width = widthOf(self, "stage");
+  if (width) paintPicture(self, mark || draw, self.shown, width);
   afterPicture(self, self.shown);
+}
+
+/** Painted aside, then put up: on the page itself each font that is set would first lay out all that has changed. */
+function paintPicture(self, draw, view, width) {
+  const { canvas } = self.parts;
+  self.paper ??= document.createElement("canvas");
+  draw(self, view, width);
+  if (!canvas.hidden) putUp(self.paper, canvas);
 }
 
 function afterPicture(self, view) {
@@ -118,7 +126,7 @@ function paintMap(self, view, width) {
   paintCodes(image, codesOfView(view), view.height, view.width, view.signed ? SIGNED_INK : INK);
   const rows = rowsAtHand(self, view);
   const column = hoveredColumn(self, view);
-  self.map = drawMap(self.parts.canvas, width, {
+  self.map = drawMap(self.paper, width, {
     queries: view.rows.names.map((piece) => ({ piece })),
     keys: view.columns.names.map((piece) => ({ piece })),
     image,

@@ -8,8 +8,11 @@ const ROOM_HEADS = {
     const grid = currentGrid(self);
     if (!grid) return;
     clampHead(self, grid);
-    self.rooms.heads.classList.toggle("large", self.choice.size === "large");
-    const laid = `${grid.name} ${self.choice.sort} ${Boolean(metricsOf(self, grid))} ${self.parts.grid.clientWidth}`;
+    const room = self.rooms.heads;
+    const large = self.choice.size === "large";
+    if (room.classList.contains("large") !== large) measureAnew(self);
+    room.classList.toggle("large", large);
+    const laid = `${grid.name} ${self.choice.sort} ${Boolean(metricsOf(self, grid))} ${widthOf(self, "grid")}`;
     if (fresh || self.laid !== laid) paintGrid(self);
     self.laid = laid;
     drawKinds(self);

@@ -16,8 +16,8 @@ function measureLines(context, self, view, width) {
 }
 
 function paintLines(self, view, width) {
-  const sizes = (self.lines = measureLines(self.parts.canvas.getContext("2d"), self, view, width));
-  const context = sheet(self.parts.canvas, width, sizes.top + sizes.rows * sizes.step + 6);
+  const sizes = (self.lines = measureLines(self.paper.getContext("2d"), self, view, width));
+  const context = sheet(self.paper, width, sizes.top + sizes.rows * sizes.step + 6);
   context.textBaseline = "middle";
   const rows = rowsAtHand(self, view);
   const column = hoveredColumn(self, view);

@@ -118,6 +118,33 @@ function sheet(canvas, width, height) {
   return context;
 }
 
+/** Shows on one canvas what another holds. */
+function putUp(paper, canvas) {
+  for (const side of ["width", "height"]) {
+    if (canvas[side] !== paper[side]) canvas[side] = paper[side];
+    if (canvas.style[side] !== paper.style[side]) canvas.style[side] = paper.style[side];
+  }
+  const context = canvas.getContext("2d");
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(paper, 0, 0);
+}
+
+/** How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it. */
+function widthOf(self, part) {
+  if (!self.measured[part]) self.measured[part] = self.parts[part].clientWidth;
+  return self.measured[part];
+}
+
+/** The colours and the font, measured once for the same reason. */
+function styleNow(self) {
+  return (self.measured.style ??= styleOf(self.parts.root));
+}
+
+/** The window, the theme or the arrangement is another one. */
+function measureAnew(self) {
+  self.measured = {};
+}
+
 /** The colours and the font in force, for a canvas. */
 function styleOf(root) {
   const style = getComputedStyle(root);

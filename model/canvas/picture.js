@@ -60,7 +60,7 @@ function drawPhoto(self, view, width) {
   const image = photoOf(self);
   if (!image) return;
   const laid = (self.framed = layPhoto(self, image, width));
-  const context = sheet(self.parts.canvas, width, Math.ceil(laid.top + laid.height + 2));
+  const context = sheet(self.paper, width, Math.ceil(laid.top + laid.height + 2));
   const [left, top, right, bottom] = self.answer.patches.region;
   const [across, down] = sizeOf(image);
   context.drawImage(

@@ -8,7 +8,7 @@ function paintPoints(self, view, width) {
   const found = wanted(self, "points", { attention: currentGrid(self).name, layer, head });
   if (found?.meta.error) return (self.trouble = found.meta.error);
   const height = Math.min(Math.max(width * 0.9, 260), heightOf(self));
-  const context = sheet(self.parts.canvas, width, height);
+  const context = sheet(self.paper, width, height);
   if (!found) return;
   self.points = placePoints(found, view, width, height);
   drawAxes(context, self, found.meta.shares, self.points, width, height);

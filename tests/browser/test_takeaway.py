@@ -271,12 +271,13 @@ def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int
 
 def test_the_chart_is_saved_as_a_picture_of_points_or_of_lines(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open(asked(layer=1, head=2))
-    for kind, opening in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+    for kind, opening, camera in (("PNG", b"\x89PNG", "Download plot as a PNG"), ("SVG", b"<svg", "Download plot")):
         page.get_by_test_id("stMain").get_by_role("radio", name=kind).click()
-        visitor.settle()
+        button = page.locator(".js-plotly-plot").first.locator(f'[data-title="{camera}"]')
+        expect(button).to_have_count(1)
         page.locator(".js-plotly-plot").first.hover()
         with page.expect_download() as caught:
-            page.locator(".js-plotly-plot").first.locator('[data-title^="Download plot"]').click()
+            button.click()
         assert caught.value.suggested_filename == f"layer-1-head-2.{kind.lower()}"
         caught.value.save_as(tmp_path / kind)
         assert (tmp_path / kind).read_bytes().startswith(opening)

@@ -15,6 +15,7 @@ export default function (component) {
   self.sites = data.sites;
   self.parts.sourceBox.hidden = !data.sourced;
   self.parts.caption.textContent = data.sourced ? "Target: what the decoder has written so far" : "Sentence";
+  measureAnew(self); // the theme may have changed
   const before = JSON.stringify(self.settings);
   self.settings = data.settings;
   const adopted = adopt(self, data);
@@ -22,7 +23,7 @@ export default function (component) {
   drawGallery(self);
   if (adopted || before !== JSON.stringify(self.settings)) ask(self);
   else if (self.problem) showProblem(self, self.problem); // the answer on the screen is an older one
-  else if (self.answer) showAnswer(self); // the theme may have changed
+  else if (self.answer) showAnswer(self);
   return () => unmount(self, parentElement);
 }
 
@@ -37,7 +38,7 @@ function mount(place, data) {
     gallery: named("gallery"), bring: named("bring"),
   };
   const rooms = Object.fromEntries(Object.keys(ROOMS).map((name) => [name, named(`room-${name}`)]));
-  const self = { parts, rooms, drawn: {}, choice: null, settings: null, answer: null, hovered: null, number: 0, serial: 0, own: [] };
+  const self = { parts, rooms, drawn: {}, measured: {}, choice: null, settings: null, answer: null, hovered: null, number: 0, serial: 0, own: [] };
   self.visitor = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join("");
   MOUNTED.set(place, self);
   listen(self);
@@ -53,6 +54,7 @@ function fitBoard(self) {
   const width = self.parts.board.clientWidth;
   if (width === self.width) return;
   self.width = width;
+  measureAnew(self);
   drawRoom(self);
 }
 
@@ -129,14 +131,14 @@ function listen(self) {
   const { parts } = self;
   parts.text.readOnly = parts.source.readOnly = false; // what is typed before somebody listens would be lost
   parts.text.oninput = () => {
-    fitBoxes(self);
     const kept = (places) => keepPlaces(self, parts.text.value, places);
     const { masked, locked } = self.choice;
     change(self, { text: parts.text.value, masked: kept(masked), locked: kept(locked), query: -1, target: -1 });
+    fitBoxes(self); // last: while the backend works there is time for it
   };
   parts.source.oninput = () => {
-    fitBoxes(self);
     change(self, { source: parts.source.value, target: -1 });
+    fitBoxes(self);
   };
   listenToHeads(self);
   listenToGallery(self);

@@ -19,5 +19,7 @@ function drawPresenter(self) {
   const before = root.className;
   root.classList.toggle("presenter", self.choice.presenter === "1");
   root.classList.toggle("bare", self.choice.bare === "1");
-  if (root.className !== before) self.laid = self.shape = ""; // thumbnails are laid out anew
+  if (root.className === before) return;
+  self.laid = self.shape = ""; // thumbnails are laid out anew
+  measureAnew(self);
 }
