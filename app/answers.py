@@ -64,8 +64,9 @@ def blocks(traced: Trace, grid: Grid) -> np.ndarray:
     for layer in range(grid.layers):
         path = f"{grid.stack}.{layer}.{grid.kind}"
         weights = traced[f"{path}.weights"]
-        allowed = np.broadcast_to(traced[f"{path}.mask"] > 0, weights.shape)
-        layers.append(codes(pool(weights), pool(allowed)))
+        allowed = traced[f"{path}.mask"]
+        allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
+        layers.append(codes(pool(weights), pool(allowed > 0)))
     return np.stack(layers)
 
 

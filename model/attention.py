@@ -192,9 +192,11 @@ class Attention(nn.Module):
         several, scale = repeat(k, self.shared), scale[:, :, None, None]
         allowed = look.allowed.expand(-1, self.heads, -1, -1)[:, heads]
         allowed = tap("mask", allowed)  # first: an edit of scores may ask for it
-        related = look.scheme.relate(q, several, self.places, -look.pair.distance) * scale
+        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # one for all heads is looked at once
         bias = look.scheme.bias(look.pair.queries, look.pair.keys)[None]
-        bias = tap("bias", (bias[:, heads] + related.expand(-1, self.heads, -1, -1)[:, heads]).to(q.dtype))
+        if look.scheme.relates:
+            bias = bias + look.scheme.relate(q, several, self.places, -look.pair.distance) * scale
+        bias = tap("bias", bias[:, heads].to(q.dtype))
         scores = self.kernel.score(q[:, heads], several[:, heads], scale[:, heads], bias)
         masked = tap("masked", self.kernel.mask(tap("scores", soft_cap(scores, self.cap)), allowed))
         weights = tap("weights", self.kernel.weigh(masked, allowed))

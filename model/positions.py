@@ -69,10 +69,14 @@ class Position(nn.Module):
         return -FURTHEST, FURTHEST
 
     @property
+    def relates(self) -> bool:
+        """Whether the door `relate` is open."""
+        return type(self).relate is not Position.relate
+
+    @property
     def touches_scores(self) -> bool:
         """Whether one of the doors `bias` and `relate` is open."""
-        kind = type(self)
-        return kind.bias is not Position.bias or kind.relate is not Position.relate
+        return type(self).bias is not Position.bias or self.relates
 
     @classmethod
     def reader(cls, config: Config) -> nn.Module:

@@ -6,6 +6,7 @@
 const FORBIDDEN = 0;
 const SHOWN = 1;
 const LEFT_OUT = 2;
+const PASSING = 40; // milliseconds; a head that somebody walks past is not asked about
 const MOST_EACH = 16; // heads whose lines can still be told apart
 
 /** The question of the view that is chosen; only what matters to it, so that equal ones are asked once. */
@@ -41,7 +42,7 @@ function isPlain(self, asked) {
 function currentView(self) {
   const asked = viewQuestion(self);
   const plain = isPlain(self, asked);
-  const found = wanted(self, "view", asked, plain ? 120 : 0);
+  const found = wanted(self, "view", asked, plain ? PASSING : 0);
   self.trouble = found?.meta.error || "";
   self.late = !found && !plain && Boolean(self.shown);
   if (found && !found.meta.error) return (self.shown = found.view ??= exactView(self, found));

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from re import findall
 from tempfile import TemporaryDirectory
@@ -176,7 +176,7 @@ class Explore:
 
     def clocks(self) -> dict[str, Callable[[], float]]:
         """Everything but typing, by what is changed and what follows; each call changes it to and fro."""
-        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), cycle([(5, 1), (0, 4), (2, 7)])
+        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # exact numbers are asked for once
         letters = cycle(["s", "Backspace"])
         return {
             "a token pointed at": partial(self.point, cycle([3, 5, 4])),

@@ -41,6 +41,26 @@ def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
     assert pixels(page, 0, 0) == before
 
 
+# Answers take longer than the page waits before it reports, and what comes first is noted.
+ORDER = """() => {
+  const [ask, push, order] = [window.fetch, history.pushState, (window.order = [])];
+  window.fetch = (...asked) => new Promise((go) => setTimeout(go, 900)).then(() => ask(...asked));
+  history.pushState = (...state) => { order.push("address"); return push.apply(history, state); };
+}"""
+PAINTED = """root => new MutationObserver(() => window.order.push("painted"))
+  .observe(root, { attributes: true, attributeFilter: ["data-painted"] })"""
+
+
+def test_the_rest_of_the_page_follows_once_the_answer_is_there(visitor: Visitor) -> None:
+    page = opened(visitor)
+    visitor.settle()
+    page.evaluate(ORDER)
+    page.get_by_test_id("instrument").evaluate(PAINTED)
+    part(page, "masks").select_option("none")
+    wait_for_address(page, "masks", "none")
+    assert page.evaluate("window.order")[:2] == ["painted", "address"]
+
+
 def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     page = opened(visitor)
     part(page, "masks").select_option("causal+window")

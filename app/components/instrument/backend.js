@@ -20,6 +20,8 @@ function question(self) {
   return { ...self.settings, ...Object.fromEntries(ASKED.map((name) => [name, self.choice[name]])) };
 }
 
+const SOON = 50; // milliseconds in which an answer that came late is on the screen
+
 /** Asks for everything that depends on the model; the newest question wins. */
 async function ask(self) {
   self.asking?.abort();
@@ -40,7 +42,10 @@ async function ask(self) {
     const lost = error instanceof TypeError;
     showProblem(self, lost ? "The server does not answer. Is Headlight still running?" : error.message);
   } finally {
-    if (number === self.number) self.parts.root.classList.remove("waiting");
+    if (number === self.number) {
+      self.parts.root.classList.remove("waiting");
+      if (self.unreported) reportIn(self, SOON);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 const MOUNTED = new WeakMap(); // one instrument for each place it is mounted in
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
+const PATIENCE = 2000; // milliseconds that it waits for an answer
 
 export default function (component) {
   const { parentElement, data, setStateValue } = component;
@@ -59,6 +60,7 @@ function fitBoard(self) {
 }
 
 function unmount(self, place) {
+  self.unreported = false;
   self.asking?.abort();
   clearTimeout(self.settling);
   self.observer.disconnect();
@@ -109,11 +111,19 @@ function change(self, patch) {
   const asks = ASKED.some((name) => name in patch);
   if (asks) ask(self);
   if (self.answer && !("text" in patch) && !("source" in patch)) showChoice(self);
-  clearTimeout(self.settling);
-  self.settling = setTimeout(() => report(self), SETTLE);
+  reportIn(self, SETTLE);
 }
 
-function report(self) {
+function reportIn(self, wait) {
+  self.unreported = false;
+  clearTimeout(self.settling);
+  self.settling = setTimeout(() => report(self), wait);
+}
+
+/** Tells Streamlit; where an answer is on its way only after it: a run and its charts would make that one slower. */
+function report(self, regardless = false) {
+  self.unreported = !regardless && self.parts.root.classList.contains("waiting");
+  if (self.unreported) return (self.settling = setTimeout(() => report(self, true), PATIENCE));
   self.agreed = { ...self.choice };
   self.tell("settled", { ...self.choice, serial: self.serial });
 }
