@@ -130,11 +130,8 @@ def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
 def measured(traced: Trace, grid: Grid) -> dict[str, list[float | None]]:
     """Every metric of every head of a grid, layer after layer; None where the text gives a head no occasion."""
     found = head_metrics(traced, grid.stack, grid.kind)
-    return {name: [_readable(number) for number in heads.ravel().tolist()] for name, heads in found.items()}
-
-
-def _readable(number: float) -> float | None:
-    return None if math.isnan(number) else round(number, 4)
+    rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in found.items()}
+    return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
 
 
 def tokens(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:

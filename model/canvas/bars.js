@@ -144,8 +144,13 @@ function fillSelect(select, options, chosen, choose) {
     );
     select.dataset.options = known;
   }
-  select.value = String(chosen);
+  choosing(select, chosen);
   select.onchange = () => choose(select.value);
+}
+
+/** Gives a control its value where it has another: even the same one, given again, would lay out the page. */
+function choosing(control, value) {
+  if (control.value !== String(value)) control.value = value;
 }
 
 /** Numbered tokens for a select: the number keeps equal ones apart. */

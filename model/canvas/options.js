@@ -42,9 +42,7 @@ function drawOptions(self) {
   fill("view", self.kinds.map(({ name, title }) => [name, title]), kind.name);
   fill("sort", [["layer", "by layer"], ...sortable(self, grid)], choice.sort);
   fill("versus", headOptions(grid), versusOf(self, grid));
-  for (const field of ["unit", "pair", "rule"]) control(field).value = choice[field];
-  if (control("other").value !== choice.other) control("other").value = choice.other;
-  control("mass").value = choice.mass;
+  for (const field of ["unit", "pair", "rule", "other", "mass"]) choosing(control(field), choice[field]);
   parts.options.querySelector("output").textContent = choice.mass === 100 ? "all weights" : `the largest that make ${choice.mass} %`;
   for (const box of parts.options.querySelectorAll("[data-hide]")) box.checked = choice.hide.split("+").includes(box.dataset.hide);
   const rest = parts.options.querySelector("[data-rest]");

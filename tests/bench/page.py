@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle, product
+from itertools import count, cycle, product
 from pathlib import Path
 from re import findall
 from tempfile import TemporaryDirectory
@@ -177,14 +177,14 @@ class Explore:
     def clocks(self) -> dict[str, Callable[[], float]]:
         """Everything but typing, by what is changed and what follows; each call changes it to and fro."""
         heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # exact numbers are asked for once
-        letters = cycle(["s", "Backspace"])
+        letters, texts = cycle(["s", "Backspace"]), (f"{SENTENCE} {number}" for number in count(11))
         return {
             "a token pointed at": partial(self.point, cycle([3, 5, 4])),
             "another picture of the head": partial(self.draw, cycle(["lines", "text", "map"])),
             "another head of another layer": lambda: self.choose(*next(heads)),
-            "a head switched off or on": self.switch,
-            "another mask": partial(self.select, "masks", cycle(["none", ""])),
-            "other positions": partial(self.select, "position", cycle(["alibi", ""])),
+            "a head switched off": lambda: self.switch(next(texts)),
+            "another mask": lambda: self.select(next(texts), "masks", "none"),
+            "other positions": lambda: self.select(next(texts), "position", "alibi"),
             "exact numbers of another head": lambda: self.exact(*next(others)),
             "the head's chart after a letter": lambda: self.chart(next(letters)),
         }
@@ -219,14 +219,26 @@ class Explore:
         title, thumbnail = self.page.get_by_test_id("head-title"), self.page.get_by_test_id(f"head-{layer}-{head}")
         return self.quietly(title, TITLE, "click", thumbnail.click)
 
-    def switch(self) -> float:
-        """The chosen head off, or on again."""
-        return self.quietly(self.root, ANSWER, "click", self.page.get_by_test_id("head-switch").click)
+    def switch(self, text: str) -> float:
+        """The chosen head off, with a text that no memory holds; after it on again."""
+        self.say(text)
+        switch = self.page.get_by_test_id("head-switch")
+        taken = self.quietly(self.root, ANSWER, "click", switch.click)
+        switch.click()
+        return taken
 
-    def select(self, part: str, options: Iterator[str]) -> float:
-        """Another choice in the sidebar."""
+    def select(self, text: str, part: str, option: str) -> float:
+        """Another choice in the sidebar, with a text that no memory holds; after it the model as trained."""
+        self.say(text)
         chosen = self.page.get_by_test_id(f"wiring-{part}")
-        return self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, next(options)))
+        taken = self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, option))
+        chosen.select_option("")
+        return taken
+
+    def say(self, text: str) -> None:
+        """Another text, and all that follows it."""
+        self.box.fill(text)
+        self.rest()
 
     def chart(self, key: str) -> float:
         """A keystroke, until the Plotly chart of the chosen head shows other numbers."""
