@@ -191,12 +191,12 @@ def value(question: Question, path: str) -> np.ndarray:
     return kept[path] if path in kept.values else trace(question, (path,))[path]
 
 
-def said(question: Question, place: int) -> Float[np.ndarray, " answer"]:
-    """The logits at one place of a text of any length; those of the whole text, where that is what is classified."""
-    traced = trace(question)
+def said(question: Question, position: int) -> Float[np.ndarray, " answer"]:
+    """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
+    traced = trace(question)  # for whoever asks, each time, as above
     if traced.config.top == "sequence-classifier":
         return np.asarray(traced["logits"])
-    return logits_at(wired(question), traced, place)
+    return _said(question, position, *place(question.model))
 
 
 def picture(question: Question, length: int, stack: str) -> Waves:
@@ -260,6 +260,13 @@ def _opened(found: tuple[Path, str], device: str, store: Models) -> Opened:
 @lru_cache(maxsize=256)
 def _health(model: str, device: str, folder: Path, stamp: int) -> str:
     return remark(scan(loaded(model, device)))
+
+
+@lru_cache(maxsize=16)  # a row for each letter typed, and those that changes are compared with
+def _said(question: Question, position: int, folder: Path, stamp: int) -> np.ndarray:
+    logits = logits_at(wired(question), trace(question), position)
+    logits.flags.writeable = False
+    return logits
 
 
 @lru_cache(maxsize=32)

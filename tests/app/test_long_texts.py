@@ -93,3 +93,4 @@ def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached, "LONG", 0)
     cached.shelf.cache_clear()
+    cached._said.cache_clear()
