@@ -18,7 +18,7 @@ from model.groups import sentences
 from model.lens import head_metrics
 from model.pictures import Patched
 from model.shapes import Float
-from model.show import patches
+from model.show import ends, patches
 from model.tokenizer import Encoded, Tokenizer
 from model.trace import Trace, shares
 
@@ -135,17 +135,14 @@ def measured(traced: Trace, grid: Grid) -> dict[str, list[float | None]]:
 
 
 def tokens(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """Each token for the browser; `end` counts as JavaScript does, in units of UTF-16."""
-
-    def end(place: int) -> int:
-        return len(encoded.text[: encoded.spans[place][1]].encode("utf-16-le", "surrogatepass")) // 2
-
+    """Each token for the browser."""
+    last = ends(encoded)
     return [
         {
             "piece": encoded.pieces[place],
             "special": encoded.special[place],
             "masked": encoded.ids[place] == tokenizer.mask_id,
-            "end": end(place),
+            "end": last[place],
         }
         for place in range(len(encoded.ids))
     ]

@@ -27,7 +27,7 @@ from model.checkpoint.folder import choose_device
 from model.checkpoint.memory import SHARE, free
 from model.errors import CheckpointError
 from model.masks import parse
-from model.run import SEEDS, pairs, run
+from model.run import SEEDS, pairs, parsed, run
 from model.shapes import Float
 from model.trace import Trace
 from model.transformer import Transformer, variant
@@ -180,9 +180,13 @@ def trace(question: Question, keep: tuple[str, ...] = ()) -> Trace:
 
 
 def _kept(question: Question, whole: bool) -> tuple[str, ...]:
-    """What is held of a text that is `whole` or long; logits for a vocabulary are made where one is looked at."""
+    """What is held of a text that is `whole` or long.
+
+    Logits for a vocabulary are made where one is looked at, unless an edit of them needs all tokens at once.
+    """
     words = wired(question).config.top in ("language", "masked-language")
-    return (*(PAIRS if whole else SEEDS), "*.final" if words else "logits")
+    apart = all(edit.one_row or not edit.matches("logits") for edit in parsed(question.edits))
+    return (*(PAIRS if whole else SEEDS), "*.final" if words and apart else "logits")
 
 
 def value(question: Question, path: str) -> np.ndarray:

@@ -119,6 +119,7 @@ def show(attentions: Iterable[Attended], text: Encoded, source: Encoded | None, 
     meta: dict[str, Any] = {
         "tokens": _tokens(text),
         "sourceTokens": _tokens(source) if source else None,
+        "question": {"text": text.text, "source": source.text if source else ""},
         "grids": grids,
         "kinds": [WEIGHTS],
         "metrics": told_metrics(isinstance(text, Patched)),
@@ -200,9 +201,14 @@ def _readable(number: float) -> float | None:
 
 def _tokens(text: Encoded) -> list[dict[str, Any]]:
     return [
-        {"piece": piece, "special": special, "masked": False, "end": 0}
-        for piece, special in zip(text.pieces, text.special, strict=True)
+        {"piece": piece, "special": special, "masked": False, "end": end}
+        for piece, special, end in zip(text.pieces, text.special, ends(text), strict=True)
     ]
+
+
+def ends(text: Encoded) -> list[int]:
+    """Where each token ends in its text as a browser counts, in units of UTF-16."""
+    return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.spans]
 
 
 def literal(value: Any) -> str:

@@ -12,7 +12,7 @@ const ROOM_HEADS = {
     const large = self.choice.size === "large";
     if (room.classList.contains("large") !== large) measureAnew(self);
     room.classList.toggle("large", large);
-    const laid = `${grid.name} ${self.choice.sort} ${Boolean(metricsOf(self, grid))} ${widthOf(self, "grid")}`;
+    const laid = `${grid.name} ${self.choice.sort} ${Boolean(metricsOf(self, grid))} ${widthOf(self, "grid")} ${styleNow(self).raised} ${devicePixelRatio}`;
     if (fresh || self.laid !== laid) paintGrid(self);
     self.laid = laid;
     drawKinds(self);

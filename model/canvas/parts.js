@@ -131,8 +131,17 @@ function putUp(paper, canvas) {
 
 /** How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it. */
 function widthOf(self, part) {
-  if (!self.measured[part]) self.measured[part] = self.parts[part].clientWidth;
+  if (!self.measured[part]) self.measured[part] = withoutThumbs(self, () => self.parts[part].clientWidth);
   return self.measured[part];
+}
+
+/** Measures without the thumbnails' canvas: still as large as before, it could hold a scroll bar in its place. */
+function withoutThumbs(self, measure) {
+  if (!self.thumbs) return measure();
+  self.thumbs.hidden = true;
+  const measured = measure();
+  self.thumbs.hidden = false;
+  return measured;
 }
 
 /** The colours and the font, measured once for the same reason. */

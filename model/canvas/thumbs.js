@@ -30,16 +30,20 @@ function pooled(codes, rows, columns) {
 /** Where each tile lies in the grid, in whole pixels of the screen; measured once for each arrangement. */
 function tilesOf(self) {
   if (self.measured.tiles) return self.measured.tiles;
+  const tiles = withoutThumbs(self, () => measureTiles(self));
+  if (tiles[0].side) self.measured.tiles = tiles; // a closed room has no size yet
+  return tiles;
+}
+
+function measureTiles(self) {
   const table = self.parts.grid;
   const ratio = window.devicePixelRatio || 1;
   const whole = (length) => Math.round(length * ratio) / ratio;
   const { left, top } = table.getBoundingClientRect();
-  const tiles = self.cells.map((cell) => {
+  return self.cells.map((cell) => {
     const box = cell.firstChild.getBoundingClientRect();
     return { x: whole(box.left - left + table.scrollLeft), y: whole(box.top - top + table.scrollTop), side: whole(box.width) };
   });
-  if (tiles[0].side) self.measured.tiles = tiles; // a closed room has no size yet
-  return tiles;
 }
 
 function paintThumbs(self, grid) {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.answers import answer
+from app.cached import said, value
 from app.questions import question_of
 from app.state import Question, State
 from model.errors import HeadlightError
@@ -15,6 +17,13 @@ from model.errors import HeadlightError
 TEXT = "the cat sat on the mat"
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 TOLD = re.findall(r"^\| `((?:decoder|encoder)\.[^`]+)` \|", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("edit", ["logits=mean", "logits[2]=mean", "logits[:,3]=mean", "logits[2]=scale:2"])
+def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
+    question = Question("next", TEXT, edits=(edit,))
+    for position, row in enumerate(value(question, "logits")):
+        np.testing.assert_allclose(said(question, position), row, atol=1e-5)
 
 
 def test_readme_tells_edits_of_every_kind() -> None:

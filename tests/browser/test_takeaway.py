@@ -18,6 +18,7 @@ from pypdf import PdfReader
 from model import find, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, pixels, say, wait_for_address
+from tests.browser.test_rooms import LATE
 from tests.browser.visitor import Visitor
 
 MODEL = "model=stories-causal"
@@ -90,6 +91,13 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     theirs.get_by_test_id("takeaway").click()
     theirs.get_by_test_id("open-state").set_input_files(tmp_path / "other.json")
     expect(theirs.get_by_test_id("takeaway-told")).to_contain_text("holds no state")
+    theirs.evaluate(LATE)
+    theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
+    theirs.wait_for_timeout(400)  # its answer is awaited, and what was typed not yet told
+    theirs.get_by_test_id("open-state").set_input_files(file)
+    expect(theirs.get_by_test_id("sentence")).to_have_value(long)
+    theirs.wait_for_timeout(1_000)
+    expect(theirs.get_by_test_id("sentence")).to_have_value(long)
 
 
 def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_path: Path) -> None:
@@ -199,6 +207,8 @@ def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) ->
     first.get_by_test_id("picture-table").click()
     weight = traces[0].attention()[3, 2, 3, 1]
     expect(first.locator("tr[data-row='3'] td[data-col='1']")).to_have_text(f"{weight:.3f}".removeprefix("0"))
+    first.get_by_test_id("picture-text").click()
+    expect(first.get_by_test_id("prose")).to_contain_text(SENTENCE)
     first.get_by_test_id("picture-lines").click()
     first.get_by_test_id("head-1-1").click(modifiers=["Shift"])
     expect(first.get_by_test_id("head-title")).to_have_text("2 heads")

@@ -2,7 +2,7 @@
 
 const MOUNTED = new WeakMap(); // one instrument for each place it is mounted in
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
-const PATIENCE = 2000; // milliseconds that it waits for an answer
+const PATIENCE = 1500; // milliseconds that it waits for an answer
 
 export default function (component) {
   const { parentElement, data, setStateValue } = component;
@@ -44,7 +44,7 @@ function mount(place, data) {
   MOUNTED.set(place, self);
   listen(self);
   listenToEdits(self);
-  self.endings = [self.leave, listenToTakeaway(self, named), listenToPresenter(self, named), listenToWiring(self)];
+  self.endings = [self.leave, listenToLeaving(self), listenToTakeaway(self, named), listenToPresenter(self, named), listenToWiring(self)];
   self.observer = new ResizeObserver(() => fitBoard(self));
   self.observer.observe(parts.board);
   return self;
@@ -60,9 +60,8 @@ function fitBoard(self) {
 }
 
 function unmount(self, place) {
-  self.unreported = false;
+  forgetReport(self);
   self.asking?.abort();
-  clearTimeout(self.settling);
   self.observer.disconnect();
   for (const end of self.endings) end();
   MOUNTED.delete(place);
@@ -114,18 +113,37 @@ function change(self, patch) {
   reportIn(self, SETTLE);
 }
 
-function reportIn(self, wait) {
-  self.unreported = false;
+function forgetReport(self) {
+  self.untold = "";
   clearTimeout(self.settling);
+}
+
+function reportIn(self, wait) {
+  forgetReport(self);
+  self.untold = "settling";
   self.settling = setTimeout(() => report(self), wait);
 }
 
 /** Tells Streamlit; where an answer is on its way only after it: a run and its charts would make that one slower. */
-function report(self, regardless = false) {
-  self.unreported = !regardless && self.parts.root.classList.contains("waiting");
-  if (self.unreported) return (self.settling = setTimeout(() => report(self, true), PATIENCE));
+function report(self) {
+  if (!self.parts.root.classList.contains("waiting")) return tellNow(self);
+  self.untold = "held";
+  self.settling = setTimeout(() => tellNow(self), PATIENCE);
+}
+
+function tellNow(self) {
+  forgetReport(self);
   self.agreed = { ...self.choice };
   self.tell("settled", { ...self.choice, serial: self.serial });
+}
+
+/** Whoever turns to something else on the page may be about to leave it: what is not told yet is told first. */
+function listenToLeaving(self) {
+  const turned = (event) => {
+    if (self.untold && !event.composedPath().includes(self.parts.root)) tellNow(self);
+  };
+  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, turned, { capture: true });
+  return () => ["pointerdown", "keydown"].forEach((kind) => document.removeEventListener(kind, turned, { capture: true }));
 }
 
 /** Marked tokens before the edited place stay; behind it the tokens are other ones now. */

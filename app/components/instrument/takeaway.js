@@ -117,7 +117,8 @@ async function openState(self, input) {
   if (file.size > LARGEST_STATE) throw new Error("This file is too large for a saved state.");
   const state = readState(await file.text());
   if (!state) throw new Error("This file holds no state of Headlight. Save one here first.");
-  clearTimeout(self.settling);
+  forgetReport(self);
+  self.agreed = null; // whatever is handed back is taken over, even what Streamlit knew all along
   self.serial++;
   openTakeaway(self, false);
   self.tell("settled", { ...state, serial: self.serial }); // the page checks every choice, and hands back what fits
