@@ -2,7 +2,7 @@
 
 const MOUNTED = new WeakMap(); // one instrument for each place it is mounted in
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
-const PATIENCE = 1500; // milliseconds that it waits for an answer
+const PATIENCE = 750; // milliseconds that it waits for an answer; who leaves the page by then leaves the change behind
 
 export default function (component) {
   const { parentElement, data, setStateValue } = component;
@@ -44,7 +44,7 @@ function mount(place, data) {
   MOUNTED.set(place, self);
   listen(self);
   listenToEdits(self);
-  self.endings = [self.leave, listenToLeaving(self), listenToTakeaway(self, named), listenToPresenter(self, named), listenToWiring(self)];
+  self.endings = [self.leave, listenToTakeaway(self, named), listenToPresenter(self, named), listenToWiring(self)];
   self.observer = new ResizeObserver(() => fitBoard(self));
   self.observer.observe(parts.board);
   return self;
@@ -135,15 +135,6 @@ function tellNow(self) {
   forgetReport(self);
   self.agreed = { ...self.choice };
   self.tell("settled", { ...self.choice, serial: self.serial });
-}
-
-/** Whoever turns to something else on the page may be about to leave it: what is not told yet is told first. */
-function listenToLeaving(self) {
-  const turned = (event) => {
-    if (self.untold && !event.composedPath().includes(self.parts.root)) tellNow(self);
-  };
-  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, turned, { capture: true });
-  return () => ["pointerdown", "keydown"].forEach((kind) => document.removeEventListener(kind, turned, { capture: true }));
 }
 
 /** Marked tokens before the edited place stay; behind it the tokens are other ones now. */
