@@ -18,7 +18,7 @@ from model.groups import sentences
 from model.lens import head_metrics
 from model.pictures import Patched
 from model.shapes import Float
-from model.show import ends, patches
+from model.show import ends, patches, told_numbers
 from model.tokenizer import Encoded, Tokenizer
 from model.trace import Trace, shares
 
@@ -129,9 +129,7 @@ def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
 
 def measured(traced: Trace, grid: Grid) -> dict[str, list[float | None]]:
     """Every metric of every head of a grid, layer after layer; None where the text gives a head no occasion."""
-    found = head_metrics(traced, grid.stack, grid.kind)
-    rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in found.items()}
-    return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
+    return told_numbers(head_metrics(traced, grid.stack, grid.kind))
 
 
 def tokens(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:

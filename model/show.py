@@ -191,12 +191,14 @@ def told_metrics(picture: bool = False) -> list[dict[str, str]]:
 
 def _shape(each: Attended, block: np.ndarray) -> dict[str, Any]:
     rows, columns = each.weights.shape[-2:]
-    told = {name: [_readable(number) for number in heads.ravel().tolist()] for name, heads in each.metrics.items()}
+    told = told_numbers(each.metrics)
     return {"rows": rows, "columns": columns, "cells": block.shape[-2:], "metrics": told, "pairs": False}
 
 
-def _readable(number: float) -> float | None:
-    return None if math.isnan(number) else round(number, 4)
+def told_numbers(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
+    """Metrics of all heads as the browser has them, layer after layer; None where a text gives a head no occasion."""
+    rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in metrics.items()}
+    return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
 
 
 def _tokens(text: Encoded) -> list[dict[str, Any]]:

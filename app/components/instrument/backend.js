@@ -44,7 +44,7 @@ async function ask(self) {
   } finally {
     if (number === self.number) {
       self.parts.root.classList.remove("waiting");
-      if (self.untold === "held") reportIn(self, SOON);
+      if (self.held) reportIn(self, SOON);
     }
   }
 }

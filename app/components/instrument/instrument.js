@@ -114,20 +114,19 @@ function change(self, patch) {
 }
 
 function forgetReport(self) {
-  self.untold = "";
+  self.held = false;
   clearTimeout(self.settling);
 }
 
 function reportIn(self, wait) {
   forgetReport(self);
-  self.untold = "settling";
   self.settling = setTimeout(() => report(self), wait);
 }
 
 /** Tells Streamlit; where an answer is on its way only after it: a run and its charts would make that one slower. */
 function report(self) {
   if (!self.parts.root.classList.contains("waiting")) return tellNow(self);
-  self.untold = "held";
+  self.held = true;
   self.settling = setTimeout(() => tellNow(self), PATIENCE);
 }
 
