@@ -88,11 +88,15 @@ class Run:
         return self.done(step, seconds) >= 1 - self.training.decay
 
     @property
+    def height(self) -> float:
+        """Where the schedule stands for the step to come, from 1 down to the floor; warm-up left out."""
+        began = self.done(*self.place.decay_began) if self.place.decay_began else 1.0
+        return self.schedule(self.done(self.place.step, self.place.seconds), began, self.training.floor)
+
+    @property
     def rate(self) -> float:
         """The share of the full learning rate for the step to come."""
-        began = self.done(*self.place.decay_began) if self.place.decay_began else 1.0
-        share = self.schedule(self.done(self.place.step, self.place.seconds), began, self.training.floor)
-        return share * min(1.0, (self.place.step + 1) / max(1, self.training.warmup))
+        return self.height * min(1.0, (self.place.step + 1) / max(1, self.training.warmup))
 
     @property
     def context(self) -> int:
@@ -133,7 +137,8 @@ class Run:
             self.save(saves.STABLE)
             place.decay_began = (place.step, place.seconds)
         rows = max(1, training.batch * self.learner.model.config.context // self.context)
-        batch = self.objective.batch(np.random.default_rng((training.seed, place.step)), rows, self.context)
+        generator = np.random.default_rng((training.seed, place.step))
+        batch = self.objective.batch(generator, rows, self.context, self.height)
         loss = self.learner.step(batch, self.rate, training.seed * 1_000_003 + place.step)
         if not math.isfinite(loss):
             raise DataError(f"The loss is {loss} at step {place.step}; try a smaller --learning-rate.")

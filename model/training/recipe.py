@@ -57,6 +57,9 @@ class TrainingPart:
     short_context: int = about(0, "rows of so few tokens at first (0: the model's context all the time)")
     long_from: float = about(0.8, "the share of the run after which rows have the model's whole context")
     mask_rate: float = about(0.15, "masked: the share of tokens asked for")
+    last_mask_rate: float = about(
+        0.0, "masked: that share at the run's end; it falls with the learning rate (0: mask_rate)"
+    )
     line_starts: float = about(0.2, "causal: the share of rows that begin as a typed text, at a line")
     evaluate_every: int = about(500, "steps between measurements on the held-out texts")
     evaluate_rows: int = about(64, "rows of each held-out text to measure on")
@@ -92,8 +95,10 @@ class Recipe:
         for name in ("batch", "evaluate_rows", "evaluate_every"):
             if getattr(training, name) < 1:
                 raise DataError(f"{name} is {getattr(training, name)}; it must be at least 1.")
-        if not 0 < training.mask_rate < 1:
-            raise DataError(f"mask_rate is {training.mask_rate}; it must lie between 0 and 1.")
+        rates = {"mask_rate": training.mask_rate, "last_mask_rate": training.last_mask_rate or training.mask_rate}
+        for name, rate in rates.items():
+            if not 0 < rate < 1:
+                raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
         return self
 
     def config(self, vocabulary: int) -> Config:

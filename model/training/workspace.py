@@ -68,7 +68,8 @@ class Workspace:
     def objective(self) -> Objective:
         """The objective, over the texts to learn from."""
         training = self.recipe.training
-        choices = {"mask_rate": training.mask_rate, "line_starts": training.line_starts}
+        names = ("mask_rate", "last_mask_rate", "line_starts")
+        choices = {name: getattr(training, name) for name in names}
         texts = [self._tokens(source) for source in self.recipe.texts]
         return OBJECTIVES[self.recipe.objective](self.tokenizer, texts, choices)
 

@@ -17,6 +17,7 @@ from model.errors import DataError
 from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
 from model.training.command import add_arguments, main, recipe_of
 from model.training.loop import Run
+from model.training.objectives import Batch
 from model.training.recipe import Recipe
 from model.training.workspace import Workspace, branch
 from tests.training.conftest import story
@@ -88,6 +89,21 @@ def test_a_stopped_run_goes_on_exactly_as_if_it_had_not_stopped(choice: str, fla
     assert second.train()
     assert torch.equal(weights(whole), weights(second))
     assert whole.place.best == second.place.best and whole.place.tokens == second.place.tokens
+
+
+def test_a_run_ends_with_fewer_masks_where_its_recipe_says_so(flags: list[str], tmp_path: Path) -> None:
+    wsd = ["--objective", "masked", "--schedule", "wsd", "--decay", "0.5", "--warmup", "5"]
+    run = begin(flags, tmp_path / "out", *wsd, "--mask-rate", "0.4", "--last-mask-rate", "0.1")
+    asked, learn = [], run.learner.step
+
+    def noted(batch: Batch, rate: float, seed: int) -> float:
+        asked.append(batch.asked / batch.ids.numel())
+        return learn(batch, rate, seed)
+
+    run.learner.step = noted  # type: ignore[method-assign]
+    run.train()
+    assert min(asked[:10]) > 0.3 and asked[-1] < 0.15  # warm-up asks for as many as the rest of the top
+    assert asked[10:] == sorted(asked[10:], reverse=True)
 
 
 def test_a_batch_in_parts_learns_the_same(flags: list[str], tmp_path: Path) -> None:

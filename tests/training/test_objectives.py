@@ -100,6 +100,19 @@ def test_fifteen_in_a_hundred_are_asked_for_and_no_special_token(masked: tuple[M
     assert not set(shown[shown != made.mask_id].tolist()) & made.specials
 
 
+def test_fewer_are_asked_for_as_the_rate_comes_down(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+    _, made, text = masked
+    objective = Masked(made, [text], {"mask_rate": 0.4, "last_mask_rate": 0.1})
+
+    def asked(height: float) -> float:
+        batch = objective.batch(generator(), 64, 64, height)
+        able = batch.ids.ne(made.start_id or 0) & batch.ids.ne(made.end_id or 0)
+        return batch.asked / int(able.sum())
+
+    assert [asked(height) for height in (1.0, 0.5, 0.0)] == pytest.approx([0.4, 0.25, 0.1], abs=0.02)
+    assert objective.held_out(text, 8, 32).asked == Masked(made, [text], {"mask_rate": 0.4}).held_out(text, 8, 32).asked
+
+
 def test_measuring_masks_all_that_it_asks_for(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
     objective, made, text = masked
     batch = objective.held_out(text, 8, 64)

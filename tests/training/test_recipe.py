@@ -92,6 +92,7 @@ def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
         (["--text", "a.txt"], "When should training end"),
         (["--text", "a.txt", "--steps", "3", "--batch", "0"], "batch is 0"),
         (["--text", "a.txt", "--steps", "3", "--mask-rate", "1.5"], "mask_rate is 1.5"),
+        (["--text", "a.txt", "--steps", "3", "--last-mask-rate", "-0.1"], "last_mask_rate is -0.1"),
         (["absent.toml"], "cannot be read"),
     ],
 )
