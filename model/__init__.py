@@ -26,9 +26,10 @@ from model.masks import MASKS
 from model.pictures import Patched, View, read_picture, view
 from model.positions import POSITIONS
 from model.run import Candidate, asked, candidates, run
-from model.tokenizer import TOKENIZERS, Encoded, Tokenizer, train_tokenizer
+from model.tokenizer import Encoded, Tokenizer
 from model.trace import SITES, Site, Trace
 from model.transformer import Transformer, variant
+from model.vocabulary import TOKENIZERS, train_tokenizer
 
 __all__ = [
     "EDITS",

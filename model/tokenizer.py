@@ -1,30 +1,23 @@
-"""Tokenizers: text to numbers and back, on the `tokenizers` library; trained here or read from a tokenizer.json."""
+"""Tokenizers: text to numbers and back, on the `tokenizers` library."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from model.errors import CheckpointError, TextError, told
 from model.growth import Growth, check_spelling
-from model.registry import Registry
 
 FILE = "tokenizer.json"
 DOCUMENT = "<|endoftext|>"  # stands in front of every text: it ends one and begins the next
-DOCUMENT_SPECIAL = (DOCUMENT,)
-MASKED_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-UNKNOWN = "[UNK]"
 LOST = "\N{REPLACEMENT CHARACTER}"
-# What phones and word processors put in the place of keys, and the keys.
-TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
 
 
 @dataclass(frozen=True)
@@ -195,106 +188,3 @@ _SPELLINGS: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "BPEDecoder": lambda token, step: token.replace(step["suffix"], " "),
     "Replace": _replaced,
 }
-
-
-# Training. Every kind keeps case, and splits at line ends, so that a text may be encoded line by line.
-
-
-def _with_space(name: str) -> AddedToken:
-    """Where words carry the space before them, [MASK] stands for a word with its space."""
-    return AddedToken(name, special=True, lstrip=name == "[MASK]")
-
-
-def _bpe(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
-    marks = [_with_space(name) for name in special]
-    backend = tokenizers.Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    return backend, trainers.BpeTrainer(
-        vocab_size=size, special_tokens=marks, initial_alphabet=alphabet, show_progress=False
-    )
-
-
-def _wordpiece(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
-    backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece()
-    return backend, trainers.WordPieceTrainer(
-        vocab_size=size,
-        special_tokens=list(special),
-        limit_alphabet=max(100, size // 40),  # each letter takes two entries, at a word's start and inside
-        show_progress=False,
-    )
-
-
-def _unigram(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
-    marks = [_with_space(name) for name in special]
-    backend = tokenizers.Tokenizer(models.Unigram())
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split("\n", "isolated"), pre_tokenizers.Metaspace(prepend_scheme="never")]
-    )
-    backend.decoder = decoders.Metaspace(prepend_scheme="never")
-    return backend, trainers.UnigramTrainer(
-        vocab_size=size, special_tokens=marks, unk_token=UNKNOWN, show_progress=False
-    )
-
-
-def _word(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
-    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return backend, trainers.WordLevelTrainer(vocab_size=size, special_tokens=list(special), show_progress=False)
-
-
-def _character(size: int, special: Sequence[str]) -> tuple[tokenizers.Tokenizer, Any]:
-    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-    backend.decoder = decoders.Fuse()
-    return backend, trainers.WordLevelTrainer(vocab_size=size, special_tokens=list(special), show_progress=False)
-
-
-TOKENIZERS: Registry[Callable[[int, Sequence[str]], tuple[tokenizers.Tokenizer, Any]]] = Registry(
-    "tokenizer",
-    {"bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram, "word": _word, "character": _character},
-)
-
-
-def train_tokenizer(
-    kind: str,
-    texts: Iterable[str],
-    size: int,
-    special: Sequence[str] = DOCUMENT_SPECIAL,
-    plain_typography: bool = False,
-) -> Tokenizer:
-    """A tokenizer of at most `size` entries made from texts.
-
-    Special tokens [CLS] and [SEP] are put around a text, or else <|endoftext|> in front of it, where they are among
-    `special`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
-    ellipsis are read as the keys they stand for. Raises UnknownName for an unknown kind.
-    """
-    if kind != "bpe" and UNKNOWN not in special:
-        special = (*special, UNKNOWN)
-    backend, trainer = TOKENIZERS[kind](size, special)
-    if plain_typography:
-        replacements = [normalizers.Replace(curly, key) for curly, key in TYPOGRAPHY.items()]
-        backend.normalizer = normalizers.Sequence(replacements)
-    backend.train_from_iterator(_lines(texts), trainer)
-    backend.post_processor = _template(backend, special)
-    return Tokenizer(backend)
-
-
-def _lines(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from whole(text).splitlines(keepends=True)
-
-
-def _template(backend: tokenizers.Tokenizer, special: Sequence[str]) -> Any:
-    """What stands around a text, or around two."""
-    if "[CLS]" in special and "[SEP]" in special:
-        single, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
-    elif DOCUMENT in special:
-        single, pair = f"{DOCUMENT} $A", f"{DOCUMENT} $A {DOCUMENT} $B:1"
-    else:
-        return None
-    numbers = [(name, backend.token_to_id(name)) for name in special if name in single]
-    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=numbers)

@@ -13,8 +13,9 @@ from torch import Tensor
 from model.errors import DataError
 from model.registry import Registry
 from model.shapes import Bool, Float, Int, Shaped
-from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, Tokenizer
+from model.tokenizer import Tokenizer
 from model.training.data import Tokens
+from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL
 
 UNASKED = -100  # a target that nobody is asked for
 

@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from model.errors import DataError
-from model.tokenizer import FILE, Tokenizer, train_tokenizer
+from model.tokenizer import FILE, Tokenizer
 from model.training import saves
 from model.training.data import Say, Source, Tokens, kept, mixed
 from model.training.objectives import OBJECTIVES, Objective
 from model.training.recipe import Recipe
+from model.vocabulary import train_tokenizer
 
 INSIDE = "run"  # what only training needs lies in this folder inside the checkpoint's
 

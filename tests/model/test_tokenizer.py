@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import CheckpointError, TextError, UnknownName
-from model.tokenizer import DOCUMENT, DOCUMENT_SPECIAL, MASKED_SPECIAL, TOKENIZERS, Tokenizer, train_tokenizer
+from model.tokenizer import DOCUMENT, Tokenizer
+from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL, TOKENIZERS, train_tokenizer
 
 TEXTS = [
     "The cat sat on the mat, and the dog looked at it.\nIt isn't a bird; it is 3 cats!\n",
@@ -165,3 +166,19 @@ def test_numbers_outside_the_vocabulary() -> None:
 def test_an_unknown_kind_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match=r"no tokenizer 'syllable'.*bpe, character, unigram, word, wordpiece"):
         train_tokenizer("syllable", TEXTS, 100)
+
+
+@pytest.mark.parametrize("kind", sorted(set(TOKENIZERS) - {"unigram"}))  # whose equal letters change places by chance
+def test_the_same_texts_make_the_same_vocabulary(kind: str) -> None:
+    again = train_tokenizer(kind, iter(TEXTS), 400, MASKED_SPECIAL).backend.get_vocab()
+    assert again == MADE[kind, MASKED_SPECIAL].backend.get_vocab()
+
+
+def test_every_word_of_known_letters_has_pieces() -> None:
+    assert wordpiece.unknown_id not in wordpiece.encode("tac god dribllams").ids
+    assert set(wordpiece.specials) == {wordpiece.backend.token_to_id(name) for name in MASKED_SPECIAL}
+
+
+def test_typography_is_read_as_keys_while_learning_too() -> None:
+    curly = train_tokenizer("word", ["“Yes—no…”"], 50, plain_typography=True)
+    assert set(curly.backend.get_vocab()) - {DOCUMENT, "[UNK]"} == {'"', "Yes", "--", "no", '..."'}

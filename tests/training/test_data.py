@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from model.errors import DataError
-from model.tokenizer import Tokenizer, train_tokenizer
+from model.tokenizer import Tokenizer
 from model.training.data import Source, documents, encode, expand, kept, mixed
+from model.vocabulary import train_tokenizer
 
 TEXT = "One cat.\nTwo dogs.\n<|endoftext|>\nThree birds.\n<|endoftext|>\n"
 

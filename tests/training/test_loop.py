@@ -14,12 +14,12 @@ import torch
 
 from model.checkpoint import load
 from model.errors import DataError
-from model.tokenizer import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
 from model.training.command import add_arguments, main, recipe_of
 from model.training.loop import Run
 from model.training.objectives import Batch
 from model.training.recipe import Recipe
 from model.training.workspace import Workspace, branch
+from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
 from tests.training.conftest import story
 
 

@@ -8,10 +8,11 @@ import torch
 from torch.nn import functional
 
 from model.errors import DataError
-from model.tokenizer import MASKED_SPECIAL, Tokenizer, train_tokenizer
+from model.tokenizer import Tokenizer
 from model.training.data import Source, Tokens, encode
 from model.training.loss import cross_entropy
 from model.training.objectives import OBJECTIVES, UNASKED, Causal, Masked, shares
+from model.vocabulary import MASKED_SPECIAL, train_tokenizer
 from tests.training.conftest import story
 
 
