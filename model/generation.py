@@ -144,7 +144,8 @@ class Writer:
         if not written:
             return self.text
         pieces = _pieces(self.model, self.tokenizer, written)
-        return self.tokenizer.describe((*self.text.ids, *written), self.text.text + pieces)
+        whole = self.tokenizer.describe((*self.text.ids, *written), self.text.text + pieces)
+        return replace(whole, pieces=self.text.pieces + whole.pieces[len(self.text.pieces) :])
 
     @torch.inference_mode()
     def step(self, written: Sequence[int] = (), past: Past | None = None) -> tuple[Step, Past]:
@@ -224,8 +225,7 @@ def gaps(
         raise TextError(f"Token {min(set(filled) - set(hidden))} is not masked, so nothing can be filled in there.")
     _pieces(model, tokenizer, tuple(filled.values()))
     ids = [filled.get(place, token) for place, token in enumerate(encoded.ids)]
-    read = replace(tokenizer.describe(ids, encoded.text), spans=encoded.spans)
-    return read, tuple(place for place in hidden if place not in filled)
+    return tokenizer.describe(ids, encoded.text, encoded.spans), tuple(place for place in hidden if place not in filled)
 
 
 def fill(

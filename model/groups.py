@@ -6,6 +6,8 @@ A group is the positions of its tokens, in order; groups lie side by side and ho
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,8 +59,15 @@ def sentences(text: Encoded, separator: int | None) -> tuple[int, ...]:
 
 
 def pieces(text: Encoded, groups: Groups) -> tuple[str, ...]:
-    """What each group reads."""
-    return tuple("".join(text.pieces[place] for place in group) for group in groups)
+    """What each group reads; where tokens share a character, the text has it once."""
+    return tuple(_read(text, group) for group in groups)
+
+
+def _read(text: Encoded, group: Sequence[int]) -> str:
+    spans = [text.spans[place] for place in group]
+    if any(later[0] < earlier[1] for earlier, later in pairwise(spans)):
+        return text.text[spans[0][0] : spans[-1][1]]
+    return "".join(text.pieces[place] for place in group)
 
 
 def by_group(

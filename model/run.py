@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
@@ -189,8 +189,7 @@ def hide(encoded: Encoded, masked: Sequence[int], tokenizer: Tokenizer) -> Encod
         if not 0 <= place < len(ids):
             raise EditError(f"There is no token {place} to mask: the text has {len(ids)}, counted from 0.")
         ids[place] = tokenizer.mask_id
-    hidden = tokenizer.describe(ids, encoded.text)
-    return replace(hidden, spans=encoded.spans)
+    return tokenizer.describe(ids, encoded.text, encoded.spans)
 
 
 def _but_last(encoded: Encoded) -> Encoded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -24,8 +25,9 @@ LOST = "\N{REPLACEMENT CHARACTER}"
 class Encoded:
     """A text as tokens; every field but `text` has one entry per token.
 
-    `tokens` are the vocabulary's entries ("Ġcat"), `pieces` what they stand for (" cat"), `spans` the characters of
-    `text` they come from ((0, 0) for what the tokenizer adds by itself, which `special` marks).
+    `tokens` are the vocabulary's entries ("Ġcat"), `pieces` what they stand for (" cat", and of a character that takes
+    several tokens "é₁", "é₂"), `spans` the characters of `text` they come from ((0, 0) for what the tokenizer adds by
+    itself, which `special` marks).
     """
 
     text: str
@@ -82,23 +84,25 @@ class Tokenizer:
             self._growth.check(text)
             encoding = self.backend.encode(text, add_special_tokens=special)
         added = tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        spans = tuple((0, 0) if new else span for new, span in zip(added, encoding.offsets, strict=True))
         return Encoded(
             text=text,
             ids=tuple(encoding.ids),
             tokens=tuple(encoding.tokens),
-            pieces=tuple(self.piece(number) for number in encoding.ids),
-            spans=tuple((0, 0) if new else span for new, span in zip(added, encoding.offsets, strict=True)),
+            pieces=_told(tuple(self.piece(number) for number in encoding.ids), spans, text),
+            spans=spans,
             special=added,
         )
 
-    def describe(self, ids: Sequence[int], text: str) -> Encoded:
-        """Token numbers that no text was cut into (generated, masked) as an Encoded without spans."""
+    def describe(self, ids: Sequence[int], text: str, spans: Sequence[tuple[int, int]] = ()) -> Encoded:
+        """Token numbers that no text was cut into (generated, masked) as an Encoded; without spans, unless given."""
+        spans = tuple(spans) or ((0, 0),) * len(ids)
         return Encoded(
             text=text,
             ids=tuple(ids),
             tokens=tuple(self.backend.id_to_token(number) or f"[{number}]" for number in ids),
-            pieces=tuple(self.piece(number) for number in ids),
-            spans=((0, 0),) * len(ids),
+            pieces=_told(tuple(self.piece(number) for number in ids), spans, text),
+            spans=spans,
             special=tuple(number in self.specials for number in ids),
         )
 
@@ -137,6 +141,27 @@ class Tokenizer:
 def whole(text: str) -> str:
     """The text, with U+FFFD for half characters."""
     return re.sub("[\ud800-\udfff]", LOST, text)
+
+
+def _told(pieces: tuple[str, ...], spans: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
+    """The pieces; one that holds only some bytes of a character reads that character, numbered."""
+    if not any(LOST in piece for piece in pieces):
+        return pieces
+    told, number, before = [], 0, 0
+    for piece, (start, end) in zip(pieces, spans, strict=True):
+        number = number + 1 if start < before else 1
+        before = end
+        part = LOST in piece and end > start
+        told.append(_drawn(text[start:end]) + str(number).translate(_SUBSCRIPTS) if part else piece)
+    return tuple(told)
+
+
+def _drawn(character: str) -> str:
+    """The character; what joins or changes its neighbours stands on a dotted circle."""
+    return f"◌{character}" if unicodedata.category(character[-1]) in ("Mn", "Me", "Cf") else character
+
+
+_SUBSCRIPTS = {ord("0") + digit: 0x2080 + digit for digit in range(10)}
 
 
 # How each kind of decoder step spells one token; what it does between tokens (gluing, stripping) does not matter here.

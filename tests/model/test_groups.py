@@ -44,6 +44,9 @@ def test_the_bytes_of_one_sign_are_one_group() -> None:
         "a😀b", (0, 1, 2, 3), ("a", "x", "y", "b"), ("a", "�", "�", "b"), ((0, 1), (1, 2), (1, 2), (2, 3)), (False,) * 4
     )
     assert words(text) == ((0,), (1, 2), (3,))
+    assert pieces(text, words(text)) == ("a", "😀", "b")
+    accents = toys.causal().encode("café", special=False)
+    assert pieces(accents, words(accents)) == ("café",)
 
 
 @given(st.text(max_size=60))

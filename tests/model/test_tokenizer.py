@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import CheckpointError, TextError, UnknownName
+from model.run import hide
 from model.tokenizer import DOCUMENT, Tokenizer
 from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL, TOKENIZERS, train_tokenizer
 
@@ -72,12 +73,24 @@ def test_plain_words_come_back(kind: str) -> None:
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<[")))
 def test_pieces_of_a_byte_level_text_join_to_the_text_where_no_character_is_cut(text: str) -> None:
     encoded = bpe.encode(text, special=False)
-    if "\N{REPLACEMENT CHARACTER}" not in (joined := "".join(encoded.pieces)):
-        assert joined == text
+    if not any("\N{REPLACEMENT CHARACTER}" in bpe.piece(number) for number in encoded.ids):
+        assert "".join(encoded.pieces) == text
 
 
-def test_half_a_character_shows_as_lost() -> None:
-    assert set(bpe.encode("🐈", special=False).pieces) == {"\N{REPLACEMENT CHARACTER}"}
+def test_the_bytes_of_a_character_are_told_apart() -> None:
+    assert bpe.encode("a é 🐈", special=False).pieces == ("a", " ", "é₁", "é₂", " ", "🐈₁", "🐈₂", "🐈₃", "🐈₄")
+    assert bpe.encode("\u0301", special=False).pieces == ("◌\u0301₁", "◌\u0301₂")  # an accent without its letter
+
+
+def test_a_masked_byte_leaves_the_others_their_numbers() -> None:
+    made = MADE["bpe", MASKED_SPECIAL]
+    hidden = hide(made.encode("é🐈", special=False), (0, 3), made)
+    assert hidden.pieces == ("[MASK]", "é₂", "🐈₁", "[MASK]", "🐈₃", "🐈₄")
+
+
+def test_a_byte_without_its_text_shows_as_lost() -> None:
+    encoded = bpe.encode("🐈", special=False)
+    assert set(bpe.describe(encoded.ids, "").pieces) == {"\N{REPLACEMENT CHARACTER}"}
 
 
 def test_pieces_keep_their_space_and_readers_see_none() -> None:
