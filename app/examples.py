@@ -35,8 +35,8 @@ NEXT = (
         look="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
     ),
     Example(
-        "Mr. Brown had a shop. One day Mr.",
-        look="Induction: at the second “Mr.” the first of these heads look at what followed the first one.",
+        "Anna and Ben had a red ball. One day Anna and",
+        look="Induction: at the second “and” the first of these heads look at Ben, who followed the first one.",
         sort="repeated",
     ),
     Example(

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from model import checkpoint
+from model.arguments import Parser
 from model.checkpoint import Entry, Loaded, catalogue, find, load
 from model.errors import HeadlightError, TextError
 from model.evaluation import command as evaluation
@@ -82,6 +82,8 @@ def predict(arguments: list[str]) -> int:
     options.model = options.model or (FILLS if MASK in options.text else CONTINUES)
     loaded = _open(options)
     _require_language(loaded.model)
+    if MASK in options.text and loaded.model.config.top == "language":
+        raise TextError(f"{options.model} continues texts and fills no {MASK}; {FILLS} does, among others.")
     encoded = encode(loaded.model, loaded.tokenizer, options.text)
     places = asked(loaded.model, loaded.tokenizer, encoded)
     if not places:
@@ -90,6 +92,7 @@ def predict(arguments: list[str]) -> int:
     answers = [
         {
             "position": place,
+            "piece": encoded.pieces[place],
             "candidates": [_plain(each) for each in candidates(traced, loaded.tokenizer, place, options.top)],
         }
         for place in places
@@ -160,15 +163,8 @@ _KEPT = ("*.weights", "*.final", "logits", "pixels")
 _WORDS = ("language", "masked-language")  # tops whose logits are over the vocabulary
 
 
-class _Parser(argparse.ArgumentParser):
-    """Its complaint is one sentence, as every other is."""
-
-    def error(self, message: str) -> NoReturn:
-        raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
-
-
 def _parser(verb: str, action: Callable[[list[str]], int]) -> argparse.ArgumentParser:
-    return _Parser(
+    return Parser(
         prog=f"headlight {verb}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
     )
 
@@ -248,12 +244,13 @@ def _plain(candidate: Candidate) -> dict[str, object]:
 def _told(answers: Sequence[dict[str, object]]) -> str:
     lines = []
     for answer in answers:
-        lines.append(f"token {answer['position']}")
+        piece = str(answer["piece"]).strip()
+        lines.append(f"token {answer['position']}: {piece if piece == MASK else f'after {piece}'}")
         each = answer["candidates"]
         assert isinstance(each, list)
         for candidate in each:
             share = "   NaN" if candidate["probability"] is None else f"{candidate['probability']:6.1%}"
-            lines.append(f"  {share}  {candidate['token']}")
+            lines.append(f"  {share}  {candidate['token'] or '(white space)'}")
     return "\n".join(lines)
 
 

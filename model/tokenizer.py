@@ -111,6 +111,11 @@ class Tokenizer:
         encodings = self.backend.encode_batch_fast([whole(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
+    def normalized(self, text: str) -> str:
+        """The text as it is before it is cut into tokens."""
+        text = whole(text)
+        return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text that the tokens stand for, without special tokens."""
         numbers = [int(number) for number in ids]

@@ -67,7 +67,8 @@ class Shelf:
         return place
 
     def _stamp(self) -> list[object]:
-        files = [[str(each.path.resolve()), each.path.stat().st_size, each.weight] for each in self.sources]
+        about = [(each, each.path.stat()) for each in self.sources]
+        files = [[str(each.path.resolve()), of.st_size, of.st_mtime_ns, each.weight] for each, of in about]
         return [VERSION, ORDER, *files]
 
     def _finish(self, place: Path) -> None:

@@ -34,7 +34,7 @@ def card(loaded: Loaded, report: Report) -> str:
     parts = ["## Measured"] if report.texts or report.fill_in else []
     parts += [markdown(report)] if report.texts else []
     for result in report.fill_in:
-        parts += [hits(result), *_missed(result.misses)]
+        parts += [hits(result), *(_missed(result.misses) if not result.by else ())]
     parts += ["## What the heads do", _heads(findings(loaded))]
     parts += _continued(loaded) if loaded.model.config.top == "language" else _filled(loaded)
     return "\n\n".join(parts) + "\n"
@@ -47,17 +47,19 @@ def _missed(misses: Sequence[Answer]) -> list[str]:
 
 def _heads(found: Sequence[Finding]) -> str:
     lines = [
-        f"Layer.head, counted from 0, with the mean over {len(SENTENCES)} sentences (`model/lens.py` says what each "
-        "metric is). The example is the sentence that shows the first of them best, with its value there.",
+        f"Layer.head, counted from 0, with the mean over {len(SENTENCES)} sentences (`model/habits.py` says what each "
+        "metric is), next to a head that looks at everything alike. The example is the sentence that shows the first "
+        "of them best, with its value there.",
         "",
-        "| looks at | heads | example | value |",
-        "|---|---|---|---:|",
+        "| looks at | heads | all alike | example | value |",
+        "|---|---|---:|---|---:|",
     ]
     for finding in found:
         metric = METRICS[finding.metric]
         heads = ", ".join(f"{layer}.{head} ({_value(finding.metric, mean)})" for layer, head, mean in finding.best)
         which = {"entropy": "least spread", "distance": "farthest away"}.get(finding.metric, metric.title)
-        lines.append(f"| {which} | {heads} | {finding.example} | {_value(finding.metric, finding.shown)} |")
+        even, shown = (_value(finding.metric, value) for value in (finding.even, finding.shown))
+        lines.append(f"| {which} | {heads} | {even} | {finding.example} | {shown} |")
     return "\n".join(lines)
 
 

@@ -1,8 +1,9 @@
 """How well a next-token model expects a text: nats per token, bits per byte.
 
 What is counted: every token of the text but its very first, so also the `<|endoftext|>` between two documents, which
-says that one has ended. Bytes are those of the documents as UTF-8, with the line ends inside a document and without
-the separators. Separators thus cost bits and give no bytes: no way of counting flatters the model.
+says that one has ended. Bytes are those of the documents as UTF-8, with the line ends inside a document, without the
+separators and without what the tokenizer drops: separators cost bits and give no bytes. Between tokenizers the bits
+compare as far as these lose nothing; one that folds capitals, or does not know every word, has less to expect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Fluency:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per UTF-8 byte of the text: comparable between tokenizers."""
+        """Bits per UTF-8 byte of the text: comparable between tokenizers that lose nothing of it."""
         return self.nats / math.log(2) / max(1, self.bytes)
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from model.arguments import Parser, require_files
 from model.checkpoint import Loaded, find, load
 from model.evaluation.baselines import Shelf
 from model.evaluation.card import card as written
@@ -15,6 +16,10 @@ from model.training.command import say
 from model.training.data import Source, expand
 
 CACHE = Path("runs") / "baselines"
+FILES = (
+    "Texts are UTF-8, with a line <|endoftext|> between documents. A line of a fill-in test is SENTENCE | word word "
+    "..., the sentence with one [MASK], or stopping before the word for a model that continues texts."
+)
 
 
 def evaluate(arguments: Sequence[str]) -> int:
@@ -38,15 +43,16 @@ def card(arguments: Sequence[str]) -> int:
 
 
 def _parser(verb: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"headlight {verb}", description=description, allow_abbrev=False)
+    parser = Parser(prog=f"headlight {verb}", description=description, epilog=FILES, allow_abbrev=False)
     parser.add_argument(
         "model", metavar="MODEL", help="a name of `headlight models`, a folder, or an id of the Hugging Face Hub"
     )
-    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="a held-out text (.xz too)")
-    parser.add_argument("--fill-in", action="append", default=[], metavar="FILE", help="sentences with accepted words")
+    for flag, about in (("--text", "a held-out text (.xz too)"), ("--fill-in", "sentences with accepted words")):
+        parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
     parser.add_argument(
         "--baselines", nargs="+", default=[], metavar="FILE[=PASSES]",
-        help="texts that the model was trained on: counting models of them are measured beside it",
+        help="texts that the model was trained on, and how often each counts: "
+        "counting models of them are measured beside it",
     )  # fmt: skip
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="FOLDER", help=f"keeps the counts ({CACHE})")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
@@ -55,8 +61,12 @@ def _parser(verb: str, description: str) -> argparse.ArgumentParser:
 
 
 def _measured(options: argparse.Namespace) -> tuple[Loaded, Report]:
-    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device=options.device)
     sources = [Source.parse(text) for text in options.baselines]
-    shelf = Shelf(options.cache, loaded.tokenizer, sources, say) if sources else None
     texts, tests = ([expand(name) for name in names] for names in (options.text, options.fill_in))
+    require_files([*texts, *tests, *(source.path for source in sources)])
+    for source in sources:
+        if source.path.resolve() in [text.resolve() for text in texts]:
+            say(f"{source.name} is measured on and counted, too: the counting models have seen its answers.")
+    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device=options.device)
+    shelf = Shelf(options.cache, loaded.tokenizer, sources, say) if sources else None
     return loaded, measure(loaded, options.model, texts, tests, shelf, say)

@@ -25,15 +25,20 @@ SENTENCES = (
 )
 
 
+Values = Float[np.ndarray, "sentence layer head"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
 
+    `even` is the same for a head that looks at all it may see alike; heads that do no more than that are left out.
     `example` is the sentence that shows the first of them best, `shown` its value there.
     """
 
     metric: str
     best: tuple[tuple[int, int, float], ...]
+    even: float
     example: str
     shown: float
 
@@ -41,30 +46,43 @@ class Finding:
 def findings(loaded: Loaded, sentences: Sequence[str] = SENTENCES, top: int = 3) -> tuple[Finding, ...]:
     """One finding for each metric that these sentences give occasion to; of `entropy` the narrowest heads.
 
-    A sentence longer than the model's context is left out.
+    A sentence longer than the model's context is left out, and so is a metric that says what one before it said.
     """
     room = loaded.model.config.context
     sentences = [sentence for sentence in sentences if len(loaded.tokenizer.encode(sentence).ids) <= room]
-    measured = [head_metrics(run(loaded.model, loaded.tokenizer, sentence)) for sentence in sentences]
-    found = []
+    alike = [f"{stack}.*.self.weights=uniform" for stack in loaded.model.config.stacks]
+    values, even = _measured(loaded, sentences, ()), _measured(loaded, sentences, alike)
+    found: list[Finding] = []
+    told: list[Values] = []
     for metric in METRICS if sentences else ():
-        values = np.stack([each[metric] for each in measured])
-        if not np.isnan(values).all():
-            found.append(_finding(metric, values, sentences, top))
+        again = any(np.array_equal(values[metric], other, equal_nan=True) for other in told)
+        told.append(values[metric])
+        best = None if again else _finding(metric, values[metric], _mean(even[metric])[0, 0], sentences, top)
+        found += [best] if best else []
     return tuple(found)
 
 
-def _finding(
-    metric: str, values: Float[np.ndarray, "sentence layer head"], sentences: Sequence[str], top: int
-) -> Finding:
-    sign = -1.0 if metric == "entropy" else 1.0
+def _measured(loaded: Loaded, sentences: Sequence[str], edits: Sequence[str]) -> dict[str, Values]:
+    """Every metric of every head for each sentence."""
+    each = [head_metrics(run(loaded.model, loaded.tokenizer, sentence, edits)) for sentence in sentences]
+    return {metric: np.stack([one[metric] for one in each]) for metric in METRICS} if each else {}
+
+
+def _mean(values: Values) -> Float[np.ndarray, "layer head"]:
+    """Over the sentences that give occasion; NaN where none does."""
     known = ~np.isnan(values)
-    mean = np.where(known, values, 0).sum(0) / np.maximum(known.sum(0), 1)
-    order = np.argsort(np.where(known.any(0), -sign * mean, np.inf), axis=None, kind="stable")[:top]
-    ranked = []
-    for place in order:
-        layer, head = divmod(int(place), mean.shape[1])
-        ranked.append((layer, head, float(mean[layer, head])))
+    mean: np.ndarray = np.where(known, values, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
+    return mean
+
+
+def _finding(metric: str, values: Values, even: float, sentences: Sequence[str], top: int) -> Finding | None:
+    sign = -1.0 if metric == "entropy" else 1.0
+    mean = _mean(values)
+    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")[:top]
+    places = [divmod(int(place), mean.shape[1]) for place in order]
+    ranked = [(*place, float(mean[place])) for place in places if sign * mean[place] > sign * even]
+    if not ranked:
+        return None
     layer, head, _ = ranked[0]
     example = int(np.nanargmax(sign * values[:, layer, head]))
-    return Finding(metric, tuple(ranked), sentences[example], float(values[example, layer, head]))
+    return Finding(metric, tuple(ranked), float(even), sentences[example], float(values[example, layer, head]))

@@ -82,13 +82,14 @@ def sequences(text: Tokens, generator: np.random.Generator) -> Iterator[Int[np.n
 def questions(text: Tokens, tokenizer: Tokenizer, context: int) -> list[Questions]:
     """All sequences of a text in batches, similar lengths together; 15 % of each one's tokens, at least one, hidden.
 
-    A hidden token shows [MASK] always. Special tokens and unknown words are never asked for.
+    A hidden token shows [MASK] always. Special tokens, unknown words and line ends are never asked for.
     """
     around = _around(tokenizer)
     if around is None:
         raise DataError("Masked accuracy needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
     generator = np.random.default_rng(SEED)
-    special = np.fromiter(tokenizer.specials, np.int64)
+    blank = [number for number in range(tokenizer.size) if not tokenizer.readable(number)]
+    special = np.array([*tokenizer.specials, *blank], np.int64)
     room = min(context, LONGEST) - 2
     asked = []
     for tokens in sequences(text, generator):

@@ -12,7 +12,7 @@ import numpy as np
 from model.checkpoint import Loaded
 from model.evaluation import causal, masked
 from model.evaluation.baselines import Shelf
-from model.evaluation.fill_in import Result, fill_in
+from model.evaluation.fill_in import Result, count_in, fill_in
 from model.evaluation.kneser_ney import KneserNey
 from model.evaluation.masked import Encoder, Guesses
 from model.evaluation.sides import TwoSided
@@ -40,19 +40,36 @@ def measure(
 ) -> Report:
     """Measures a model on held-out texts and fill-in tests, next to the counting models of a shelf, if given."""
     require_top(loaded.model, "language", "masked-language")
-    sources = [Source(path) for path in texts]
+    sources = _named([Source(path) for path in texts])
+    counted: KneserNey | TwoSided | None
     if loaded.model.config.top == "language":
         counted = shelf.kneser_ney() if shelf else None
-        rows = {source.name: _causal(loaded, source, counted, say) for source in sources}
+        rows = {name: _causal(loaded, source, counted, say) for name, source in sources.items()}
     else:
-        around = shelf.two_sided() if shelf else None
-        rows = {source.name: _masked(loaded, source, around, say) for source in sources}
-    return Report(name, rows, tuple(fill_in(loaded.model, loaded.tokenizer, path) for path in tests))
+        counted = shelf.two_sided() if shelf else None
+        rows = {name: _masked(loaded, source, counted, say) for name, source in sources.items()}
+    answers = []
+    for path in tests:
+        answers.append(fill_in(loaded.model, loaded.tokenizer, path))
+        answers += [count_in(counted, loaded.tokenizer, path)] if counted else []
+    return Report(name, rows, tuple(answers))
+
+
+def _named(sources: Sequence[Source]) -> dict[str, Source]:
+    """Texts by name, and by their folder's too where two have the same."""
+    names = [source.name for source in sources]
+    return {
+        source.name if names.count(source.name) == 1 else f"{source.path.parent}/{source.name}": source
+        for source in sources
+    }
 
 
 def _causal(loaded: Loaded, source: Source, counted: KneserNey | None, say: Say) -> Numbers:
     text = encode(source, loaded.tokenizer, loaded.tokenizer.start_id)
     say(f"Reading {source.name} ...")
+    number = loaded.tokenizer.unknown_id
+    if unknown := 0 if number is None else int((text.ids == number).sum()):
+        say(f"{unknown:,} of its tokens are unknown words, cheap to expect: its bits compare with no other model's.")
     own = causal.fluency(loaded.model, text)
     numbers = {"bits per byte": own.bits_per_byte, "nats per token": own.per_token}
     if counted:
@@ -79,7 +96,7 @@ def _shares(who: str, guesses: Guesses) -> Numbers:
 def _told(result: Result) -> dict[str, Any]:
     misses = [asdict(answer.sentence) | {"said": answer.said} for answer in result.misses]
     rates = {"top-1": result.rate(1), "top-5": result.rate(5)}
-    return {"test": result.name, "asked": len(result.answers), **rates, "misses": misses}
+    return {"test": result.name, "by": result.by, "asked": len(result.answers), **rates, "misses": misses}
 
 
 def plain(report: Report) -> str:
@@ -90,13 +107,17 @@ def plain(report: Report) -> str:
         lines.append(f"{name:20} {told}")
     for result in report.fill_in:
         lines.append(f"{hits(result)}")
-        lines += [f"  missed: {answer.sentence.text}  said: {', '.join(answer.said)}" for answer in result.misses]
+        if not result.by:
+            lines += [f"  missed: {answer.sentence.text}  said: {', '.join(answer.said)}" for answer in result.misses]
     return "\n".join(lines)
 
 
 def hits(result: Result) -> str:
     """One sentence on a fill-in test."""
     asked = len(result.answers)
+    if result.by:
+        first, five = (f"{result.hits(top)} ({result.rate(top):.1%})" for top in (1, 5))
+        return f"A {result.by} on the same sentences: first in {first}, among the first five in {five}."
     return (
         f"Fill-in test {result.name}: an accepted word is the first guess in {result.hits(1)} of {asked} sentences "
         f"({result.rate(1):.1%}), among the first five in {result.hits(5)} ({result.rate(5):.1%})."

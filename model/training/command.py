@@ -5,22 +5,33 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from model.arguments import Parser
+from model.attention import QUERY_NORMS
 from model.config import Config
+from model.kernels import KERNELS
+from model.layers import FEEDFORWARDS, NORMS, PLACEMENTS
+from model.positions import POSITIONS
 from model.training.data import Source, expand
 from model.training.loop import Run
 from model.training.objectives import OBJECTIVES
-from model.training.recipe import DECIDED, Recipe, TokenizerPart, TrainingPart, changed, load, model_of
+from model.training.recipe import DECIDED, MODEL, Recipe, TokenizerPart, TrainingPart, changed, load, model_of
 from model.training.workspace import Workspace, branch
 
 SHARED = (
     "On a processor that others use too, start with OMP_WAIT_POLICY=passive in the environment: threads then sleep "
     "instead of spinning while they wait for each other, which is up to ten times as fast."
 )
+PARTS: dict[str, Iterable[str]] = {
+    "position": POSITIONS, "kernel": KERNELS, "norm": NORMS, "placement": PLACEMENTS, "feedforward": FEEDFORWARDS,
+    "query_norm": QUERY_NORMS,
+}  # fmt: skip
+OF_OTHERS = ("encoder_layers", "encoder_heads", "encoder_inner", "start_token")  # of no use with these objectives
+TEXTS = "Texts are UTF-8, with a line <|endoftext|> between documents."
 TYPES = {"int": int, "float": float, "str": str}
 RENAMED = {
     "folder": "tokenizer",
@@ -44,14 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--text", action="append", metavar="FILE[=PASSES]", help="a text to learn from (.xz too); repeat for more"
     )
     parser.add_argument("--valid", action="append", metavar="FILE", help="a text to measure on; repeat for more")
-    parser.add_argument("--objective", choices=sorted(OBJECTIVES))
+    parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="what the model learns (default causal)")
     group = parser.add_argument_group("tokenizer")
     for part in fields(TokenizerPart):
         _add(group, part.name, str(part.type), part.metadata["help"], part.default)
     group = parser.add_argument_group("model")
     for part in fields(Config):
-        if part.name not in DECIDED and str(part.type) in (*TYPES, "bool"):  # what has parts is for a recipe
-            _add(group, part.name, str(part.type), "", None)
+        if part.name not in (*DECIDED, *OF_OTHERS) and str(part.type) in (*TYPES, "bool"):  # the rest is for a recipe
+            names = ", ".join(sorted(PARTS.get(part.name, ())))
+            _add(group, part.name, str(part.type), names, MODEL.get(part.name, part.default))
     group = parser.add_argument_group("training")
     for part in fields(TrainingPart):
         _add(group, part.name, str(part.type), part.metadata["help"], part.default)
@@ -60,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add(group: Any, name: str, kind: str, text: str, default: Any) -> None:
     flag = "--" + RENAMED.get(name, name).replace("_", "-")
     if default not in (None, "", 0, 0.0, False):
-        text = f"{text} (default {default})"
+        text = f"{text} (default {default})".strip()
     if kind == "bool":
         group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=text)
     else:
@@ -120,7 +132,7 @@ def say(text: str) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Trains; 0 at the end of the recipe, 128 + the signal's number if stopped before."""
-    parser = argparse.ArgumentParser(prog="headlight train", description=__doc__, epilog=SHARED)
+    parser = Parser(prog="headlight train", description=__doc__, epilog=f"{SHARED} {TEXTS}", allow_abbrev=False)
     add_arguments(parser)
     options = parser.parse_args(list(arguments))
     recipe = recipe_of(options)

@@ -101,7 +101,8 @@ class Tokens:
     """One text as token numbers.
 
     `lines` and `documents` say at which token each line and document begins (a separator counts to the document
-    it stands before, but not to its first line); `characters` is the text's length in UTF-8 bytes.
+    it stands before, but not to its first line); `characters` is the text's length in UTF-8 bytes, before or
+    after the tokenizer has normalized it, whichever is less.
     """
 
     name: str
@@ -132,7 +133,7 @@ def encode(source: Source, tokenizer: Tokenizer, separator: int | None) -> Token
         parts.append(np.fromiter(chain.from_iterable(rows), kind, int(sizes.sum())))
         lengths.append(sizes)
         flags.extend(first for _, first in batch)
-        characters += sum(len(line.encode("utf-8", "replace")) for line, _ in batch)
+        characters += sum(_bytes(line, tokenizer) for line, _ in batch)
     sizes, begins = np.concatenate([np.zeros(0, np.int64), *lengths]), np.array(flags, dtype=bool)
     at = np.cumsum(sizes) - sizes
     lines = at + (begins if separator is not None else 0)
@@ -140,6 +141,11 @@ def encode(source: Source, tokenizer: Tokenizer, separator: int | None) -> Token
     if not used.any():
         raise DataError(f"The text {source.path} is empty.")
     return Tokens(source.name, source.weight, np.concatenate(parts), lines[used], at[begins], characters)
+
+
+def _bytes(line: str, tokenizer: Tokenizer) -> int:
+    """What a tokenizer takes away (a curly quote's bytes) nobody has to expect; what it adds nobody has written."""
+    return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalized(line)))
 
 
 def _marked(document: Document) -> Iterator[tuple[str, bool, bool]]:
@@ -152,9 +158,8 @@ def kept(source: Source, tokenizer: Tokenizer, separator: int | None, folder: Pa
     """The same as `encode`, kept in `folder` and read from there when the file has not changed since."""
     stem = folder / f"{source.name}-{zlib.crc32(str(source.path.resolve()).encode()):08x}"
     note = stem.with_name(stem.name + ".json")
-    if not source.path.is_file():
-        raise DataError(f"There is no text {source.path}.")
-    stamp = {"bytes": source.path.stat().st_size, "vocabulary": tokenizer.size, "separator": separator}
+    about = source.path.stat()
+    stamp = {"bytes": about.st_size, "changed": about.st_mtime_ns, "vocabulary": tokenizer.size, "separator": separator}
     if note.is_file():
         known = json.loads(note.read_text())
         if known["stamp"] == stamp:
@@ -162,6 +167,7 @@ def kept(source: Source, tokenizer: Tokenizer, separator: int | None, folder: Pa
     say(f"Encoding {source.path.name} ...")
     tokens = encode(source, tokenizer, separator)
     folder.mkdir(parents=True, exist_ok=True)
+    note.unlink(missing_ok=True)  # until all parts are new
     for part in ("ids", "lines", "documents"):
         np.save(stem.with_name(f"{stem.name}.{part}.npy"), getattr(tokens, part))
     note.write_text(json.dumps({"stamp": stamp, "characters": tokens.characters}))

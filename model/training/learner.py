@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from model.training.loss import answers, cross_entropy
-from model.training.machine import choose_precision
+from model.training.machine import PRECISIONS, choose_precision
 from model.training.objectives import Batch
 from model.training.optimizers import OPTIMIZERS
 from model.training.recipe import TrainingPart
@@ -98,13 +98,16 @@ class Learner:
     def state(self) -> dict[str, Any]:
         """All that `restore` needs."""
         return {
+            "precision": next(name for name, kind in PRECISIONS.items() if kind == self.precision),
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "averages": self.averages,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a `state`; the learning rates stay those asked for now."""
+        """Goes on from a `state`; the learning rates stay those asked for now, and a precision that was asked for."""
+        if self.training.precision == "auto":  # decided by a stopwatch, which might decide otherwise this time
+            self.precision = PRECISIONS[state.get("precision", "float32")]
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             now = [{k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups]

@@ -154,6 +154,8 @@ class Run:
             for text in self.workspace.held_out:
                 scores[text.name] = self.learner.measure(self.objective.held_out(text, rows, self.context))
             mean = sum(score.loss for score in scores.values()) / max(1, len(scores))
+            if self.context != self.place.best_context:  # losses in rows of another length say nothing about these
+                self.place.best, self.place.best_context = None, self.context
             if not scores or self.place.best is None or mean < self.place.best:
                 self.place.best = mean if scores else None
                 words = card(self.recipe, self.learner.model, self.place, self._table(scores))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
 from model.config import Config
 from model.errors import DataError
 from model.training.data import Source, expand
 from model.training.objectives import OBJECTIVES
+from model.training.optimizers import OPTIMIZERS, SCHEDULES
+from model.transformer import Transformer
+from model.vocabulary import TOKENIZERS
 
 DECIDED = ("architecture", "vocabulary", "masks", "top", "labels", "pooling")  # by objective and tokenizer
 MODEL: dict[str, Any] = {"context": 128, "width": 256, "layers": 6, "heads": 8}
@@ -99,6 +105,13 @@ class Recipe:
         for name, rate in rates.items():
             if not 0 < rate < 1:
                 raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
+        for part in fields(training):
+            value = getattr(training, part.name)
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise DataError(f"{part.name} is {value}; it must be a number from 0 on.")
+        OPTIMIZERS[training.optimizer], SCHEDULES[training.schedule], TOKENIZERS[self.tokenizer.kind or "bpe"]
+        with torch.device("meta"):  # all names and sizes of its parts, without a weight
+            Transformer(self.config(max(1, self.tokenizer.size)))
         return self
 
     def config(self, vocabulary: int) -> Config:
@@ -129,10 +142,13 @@ def from_table(table: Mapping[str, Any]) -> Recipe:
     known = [part.name for part in fields(Recipe)]
     _refuse(set(table) - set(known), "recipe", known)
     objective = table.get("objective", "causal")
-    OBJECTIVES[objective]
+    OBJECTIVES[str(objective)]
     texts, valid = table.get("texts", {}), table.get("valid", [])
-    if not isinstance(texts, dict) or not isinstance(valid, list):
+    if not isinstance(texts, dict) or not isinstance(valid, list) or not all(map(_is_number, texts.values())):
         raise DataError('A recipe lists [texts] as "path" = passes, and valid = ["path", ...].')
+    for name in ("tokenizer", "model", "training"):
+        if not isinstance(table.get(name, {}), dict):
+            raise DataError(f"{name} = {table[name]!r} in the recipe; wanted a table, [{name}], with lines below it.")
     return Recipe(
         objective,
         tuple(Source.parse(f"{name}={weight}") for name, weight in texts.items()),
@@ -162,6 +178,10 @@ def changed(part: Part, choices: Mapping[str, Any], where: str) -> Part:
             raise DataError(f"{name} in {where} is {value!r}; wanted {kinds[name]}.")
         values[name] = value
     return replace(part, **values)  # type: ignore[type-var]
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
 
 
 def _refuse(unknown: set[str], where: str, known: list[str]) -> None:

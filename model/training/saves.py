@@ -17,12 +17,16 @@ NEWEST, STABLE = "newest.pt", "stable.pt"
 
 @dataclass
 class Place:
-    """Where a run stands. `decay_began` is the (step, seconds) at which a wsd schedule began to fall."""
+    """Where a run stands. `decay_began` is the (step, seconds) at which a wsd schedule began to fall.
+
+    `best` is the least loss on the held-out texts so far, in rows of `best_context` tokens.
+    """
 
     step: int = 0
     seconds: float = 0.0
     tokens: int = 0
     best: float | None = None
+    best_context: int = 0
     decay_began: tuple[int, float] | None = None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from model.arguments import require_files
 from model.errors import DataError
 from model.tokenizer import FILE, Tokenizer
 from model.training import saves
@@ -29,12 +30,15 @@ class Workspace:
 
     def __post_init__(self) -> None:
         path, mine = self.inside / "recipe.json", self.recipe.essence()
+        require_files([*(source.path for source in self.recipe.texts), *self.recipe.valid])
+        if self.folder.exists() and not self.folder.is_dir():
+            raise DataError(f"{self.folder} is a file; give --out a folder, which may be new.")
         if path.is_file():
             theirs = json.loads(path.read_text(encoding="utf-8"))
             different = [name for name in mine if mine[name] != theirs.get(name)]
             if different:
                 raise DataError(
-                    f"{self.folder} holds a run with another {' and '.join(different)}; "
+                    f"{self.folder} holds a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to begin anew."
                 )
         self.inside.mkdir(parents=True, exist_ok=True)

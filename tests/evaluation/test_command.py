@@ -75,9 +75,36 @@ def test_lines_to_read_name_the_misses(causal: str, tmp_path: Path, capsys: pyte
 
 
 def test_nothing_to_measure_is_told(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["evaluate", causal])
+    assert main(["evaluate", causal]) == 2
     assert "--text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--text", "--fill-in", "--baselines"])
+def test_a_missing_file_is_told_before_anything_is_read(
+    causal: str, text: str, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", causal, "--text", text, flag, "nowhere.txt"]) == 2
+    told = capsys.readouterr()
+    assert told.err == "headlight: There is no file nowhere.txt.\n" and not told.out
+
+
+def test_texts_of_the_same_name_are_told_apart(
+    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other" / "tales.valid.txt"
+    other.parent.mkdir()
+    other.write_text("the cat saw the dog\n" * 3, encoding="utf-8")
+    assert main(["evaluate", causal, "--text", text, "--text", str(other), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["texts"]
+    assert sorted(told) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
+    assert len({numbers["tokens"] for numbers in told.values()}) == 2
+
+
+def test_a_text_that_was_counted_is_told(
+    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["evaluate", causal, "--text", text, "--baselines", text, "--cache", str(tmp_path / "kept")])
+    assert "tales.valid is measured on and counted, too" in capsys.readouterr().err
 
 
 def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,11 +143,17 @@ def test_the_same_seeds_say_the_same(causal: str, capsys: pytest.CaptureFixture[
 def test_the_best_heads_come_first() -> None:
     loaded = Loaded(toys.decoder(context=64), toys.causal(), "")
     found = {finding.metric: finding for finding in findings(loaded, ["the cat saw the cat", "the dog ran"], top=8)}
-    assert set(found) == {"previous", "itself", "first", "same-word", "repeated", "special", "entropy", "distance"}
+    # What marks a text's ends is its first token here, and told once. Everything alike: rows of 1 to 6 tokens.
+    assert set(found) == {"previous", "itself", "first", "same-word", "repeated", "entropy", "distance"}
+    assert found["itself"].even == pytest.approx(
+        np.mean([np.mean([1 / row for row in range(1, len(loaded.tokenizer.encode(text).ids) + 1)])
+                 for text in ("the cat saw the cat", "the dog ran")])
+    )  # fmt: skip
     for metric, finding in found.items():
         means = [mean for _, _, mean in finding.best]
         assert means == sorted(means, reverse=metric != "entropy")
-        assert len({head[:2] for head in finding.best}) == 8
+        assert all(mean < finding.even if metric == "entropy" else mean > finding.even for mean in means)
+        assert len({head[:2] for head in finding.best}) == len(means)
         assert np.isfinite(finding.shown)
 
 

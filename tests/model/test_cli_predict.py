@@ -73,7 +73,7 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
     assert main(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
-    assert lines[0] == "token 6"
+    assert lines[0] == "token 6: after the"
     assert "%" in lines[1]
 
 
@@ -81,6 +81,7 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
     ("arguments", "told"),
     [
         ([TEXT, "--model", "encoder"], "holds no [MASK]"),
+        (["the [MASK]", "--model", "decoder"], "decoder continues texts and fills no [MASK]"),
         (["", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
         ([TEXT, "--model", "bare"], "'none'"),

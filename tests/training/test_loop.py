@@ -143,8 +143,17 @@ def test_a_decay_branches_off_and_leaves_the_trunk_alone(flags: list[str], tmp_p
 
 def test_a_folder_holds_one_kind_of_run(flags: list[str], tmp_path: Path) -> None:
     begin(flags, tmp_path / "out")
-    with pytest.raises(DataError, match="another model; give another --out"):
+    with pytest.raises(DataError, match=r"another recipe \(model\); give another --out"):
         begin(flags, tmp_path / "out", "--layers", "2")
+
+
+@pytest.mark.parametrize("flag", ["--text", "--valid"])
+def test_a_missing_text_is_told_at_once_and_leaves_no_trace(flag: str, flags: list[str], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no file nowhere"):
+        begin(flags, tmp_path / "out", flag, "nowhere.txt")
+    begin(flags, tmp_path / "out")  # the corrected command finds nothing in its way
+    with pytest.raises(DataError, match="is a file; give --out a folder"):
+        begin(flags, tmp_path / "learn.txt")
 
 
 def test_time_counts_across_stops(flags: list[str], tmp_path: Path) -> None:
@@ -172,6 +181,25 @@ def test_rows_grow_to_the_whole_context_at_the_end(flags: list[str], tmp_path: P
     assert run.place.tokens == 8 * 32  # as many tokens as in rows of 32
     run.place.step = 10
     assert run.context == 32
+
+
+def test_a_resumed_run_keeps_the_precision_that_was_chosen(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auto = [flag if flag != "float32" else "auto" for flag in flags]
+    for chosen in (torch.bfloat16, torch.float32):  # the stopwatch decides otherwise the second time
+        monkeypatch.setattr("model.training.learner.choose_precision", lambda name, device, chosen=chosen: chosen)
+        run = after(begin(auto, tmp_path / "out"), 1)
+        assert run.learner.precision == torch.bfloat16
+
+
+def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp_path: Path) -> None:
+    run = begin(flags, tmp_path / "out", "--short-context", "8", "--long-from", "0.5")
+    run.evaluate()
+    run.place.best = 0.0  # of short rows
+    run.place.step = 10
+    run.evaluate()
+    assert run.place.best and run.place.best_context == 32
 
 
 def test_a_broken_save_gets_a_sentence(flags: list[str], tmp_path: Path) -> None:

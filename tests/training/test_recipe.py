@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model.assets import assets
-from model.errors import ConfigError, DataError, UnknownName
+from model.errors import ConfigError, DataError, HeadlightError, UnknownName
 from model.training.command import add_arguments, recipe_of
 from model.training.recipe import Recipe, from_table, load
 
@@ -78,6 +78,26 @@ def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence
         from_table(table)
 
 
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"objective": ["causal"]}, "no objective"),
+        ({"tokenizer": "bpe"}, r"wanted a table, \[tokenizer\]"),
+        ({"texts": {"t.txt": "many"}}, "lists \\[texts\\] as"),
+    ],
+)
+def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sentence: str) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
+        from_table(table)
+
+
+def test_unknown_names_are_told_before_any_text_is_read() -> None:
+    wrong = {"--optimizer": "sgd", "--schedule": "zigzag", "--tokenizer-kind": "syllable", "--kernel": "sieve"}
+    for flag, name in wrong.items():
+        with pytest.raises(UnknownName, match=name):
+            parsed("--text", "nowhere.txt", "--steps", "3", flag, name)
+
+
 def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
     with pytest.raises(UnknownName, match=r"no objective 'guess'.*causal, masked"):
         from_table({"objective": "guess"})
@@ -93,6 +113,8 @@ def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
         (["--text", "a.txt", "--steps", "3", "--batch", "0"], "batch is 0"),
         (["--text", "a.txt", "--steps", "3", "--mask-rate", "1.5"], "mask_rate is 1.5"),
         (["--text", "a.txt", "--steps", "3", "--last-mask-rate", "-0.1"], "last_mask_rate is -0.1"),
+        (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
+        (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
         (["absent.toml"], "cannot be read"),
     ],
 )
