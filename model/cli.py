@@ -92,12 +92,13 @@ def predict(arguments: list[str]) -> int:
     answers = [
         {
             "position": place,
-            "piece": encoded.pieces[place],
             "candidates": [_plain(each) for each in candidates(traced, loaded.tokenizer, place, options.top)],
         }
         for place in places
     ]
-    print(json.dumps(answers) if options.json else _told(answers))  # ASCII, so that no terminal's encoding matters
+    print(
+        json.dumps(answers) if options.json else _told(answers, encoded.pieces)
+    )  # ASCII, so that no terminal's encoding matters
     return 0
 
 
@@ -241,10 +242,11 @@ def _plain(candidate: Candidate) -> dict[str, object]:
     return asdict(candidate) | {"probability": candidate.probability if known else None}
 
 
-def _told(answers: Sequence[dict[str, object]]) -> str:
+def _told(answers: Sequence[dict[str, object]], pieces: Sequence[str]) -> str:
     lines = []
     for answer in answers:
-        piece = str(answer["piece"]).strip()
+        assert isinstance(answer["position"], int)
+        piece = pieces[answer["position"]].strip()
         lines.append(f"token {answer['position']}: {piece if piece == MASK else f'after {piece}'}")
         each = answer["candidates"]
         assert isinstance(each, list)

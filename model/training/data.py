@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from model.arguments import require_files
 from model.errors import DataError
 from model.shapes import Int, Shaped
 from model.tokenizer import DOCUMENT, Tokenizer
@@ -158,6 +159,7 @@ def kept(source: Source, tokenizer: Tokenizer, separator: int | None, folder: Pa
     """The same as `encode`, kept in `folder` and read from there when the file has not changed since."""
     stem = folder / f"{source.name}-{zlib.crc32(str(source.path.resolve()).encode()):08x}"
     note = stem.with_name(stem.name + ".json")
+    require_files([source.path])
     about = source.path.stat()
     stamp = {"bytes": about.st_size, "changed": about.st_mtime_ns, "vocabulary": tokenizer.size, "separator": separator}
     if note.is_file():

@@ -73,7 +73,7 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
     assert main(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
-    assert lines[0] == "token 6: after the"
+    assert lines[0] == "token 6: after mat"
     assert "%" in lines[1]
 
 

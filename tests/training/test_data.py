@@ -105,7 +105,7 @@ def test_the_mix_repeats_and_thins_by_weight(file: Path) -> None:
 
 
 def test_texts_that_cannot_be_used_get_a_sentence(tmp_path: Path, made: Tokenizer) -> None:
-    with pytest.raises(DataError, match="There is no text"):
+    with pytest.raises(DataError, match="There is no file"):
         kept(Source(tmp_path / "absent.txt"), made, None, tmp_path, print)
     empty, latin, broken = (tmp_path / name for name in ("empty.txt", "latin.txt", "broken.txt.xz"))
     empty.write_text("<|endoftext|>\n")
