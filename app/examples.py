@@ -54,10 +54,10 @@ MASKED = (
         look="Point at [MASK]: which heads look at “cut”, which at “bread”? Mask those words, too.",
     ),
     Example(
-        "The boy lost his shoes and [MASK] was sad.",
+        "The boy was tired, so [MASK] went to bed.",
         look="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
     ),
-    Example("The dogs [MASK] barking.", look="Subject and verb: make it one dog, and “were” gives way to “was”."),
+    Example("The dogs [MASK] very hungry.", look="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(
         "She [MASK] the bread with a knife.",
         look="The same from the other end: what comes after decides, and only a model that looks ahead can know.",

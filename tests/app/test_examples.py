@@ -37,3 +37,16 @@ def test_the_causal_examples_end_as_their_lines_say() -> None:
     birds = guesses("stories-causal", "The birds in the tall tree")
     assert "were" in birds and "was" not in birds[: birds.index("were")]
     assert guesses("stories-causal", '"I want to go home')[0].endswith('"')
+
+
+def test_the_masked_examples_are_filled_as_their_lines_say() -> None:
+    first = {
+        "She cut the bread with a [MASK].": "knife",
+        "The boy was tired, so [MASK] went to bed.": "he",
+        "The girl was tired, so [MASK] went to bed.": "she",
+        "The dogs [MASK] very hungry.": "were",
+        "The dog [MASK] very hungry.": "was",
+        "She [MASK] the bread with a knife.": "cut",
+    }
+    assert {text: guesses("stories-masked", text, 1)[0] for text in first} == first
+    assert {example.text for example in MASKED} - set(first) == {"The cat sat on the [MASK]."}
