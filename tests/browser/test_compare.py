@@ -132,7 +132,7 @@ def test_by_keyboard_alone(visitor: Visitor) -> None:
     page.get_by_test_id("map-a").focus()
     page.keyboard.press("ArrowUp")
     painted(page)
-    expect(page.get_by_test_id("predictions")).to_contain_text("after Mr (position 10)")
+    expect(page.get_by_test_id("predictions")).to_contain_text("after Anna (position 11)")
 
 
 def test_what_one_side_cannot_be_asked_is_said_with_its_name(visitor: Visitor) -> None:
