@@ -96,9 +96,10 @@ def predict(arguments: list[str]) -> int:
         }
         for place in places
     ]
-    print(
-        json.dumps(answers) if options.json else _told(answers, encoded.pieces)
-    )  # ASCII, so that no terminal's encoding matters
+    fills = loaded.model.config.top == "masked-language"
+    told = [encoded.pieces[place].strip() for place in places]
+    headings = [piece if fills else f"after {piece}" for piece in told]
+    print(json.dumps(answers) if options.json else _told(answers, headings))  # JSON in ASCII: for any terminal
     return 0
 
 
@@ -242,12 +243,10 @@ def _plain(candidate: Candidate) -> dict[str, object]:
     return asdict(candidate) | {"probability": candidate.probability if known else None}
 
 
-def _told(answers: Sequence[dict[str, object]], pieces: Sequence[str]) -> str:
+def _told(answers: Sequence[dict[str, object]], headings: Sequence[str]) -> str:
     lines = []
-    for answer in answers:
-        assert isinstance(answer["position"], int)
-        piece = pieces[answer["position"]].strip()
-        lines.append(f"token {answer['position']}: {piece if piece == MASK else f'after {piece}'}")
+    for answer, heading in zip(answers, headings, strict=True):
+        lines.append(f"token {answer['position']}: {heading}")
         each = answer["candidates"]
         assert isinstance(each, list)
         for candidate in each:
