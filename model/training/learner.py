@@ -106,8 +106,8 @@ class Learner:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Goes on from a `state`; the learning rates stay those asked for now, and a precision that was asked for."""
-        if self.training.precision == "auto":  # decided by a stopwatch, which might decide otherwise this time
-            self.precision = PRECISIONS[state.get("precision", "float32")]
+        if self.training.precision == "auto" and "precision" in state:  # a stopwatch might decide otherwise this time
+            self.precision = PRECISIONS[state["precision"]]
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             now = [{k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups]
