@@ -6,9 +6,8 @@ trace = run(loaded.model, loaded.tokenizer, "The cat sat on the mat.")
 trace.attention()            # layer head query key
 """
 
-from model.checkpoint import Entry, Loaded, catalogue, find, load, save
+from model.checkpoints import Entry, Loaded, catalogue, find, load, save
 from model.config import Config
-from model.dice import Rule
 from model.errors import (
     CheckpointError,
     ConfigError,
@@ -19,17 +18,22 @@ from model.errors import (
     TextError,
     UnknownName,
 )
-from model.generation import Step, Writer, fill, generate
-from model.intervention import EDITS, Intervention
-from model.kernels import KERNELS
-from model.masks import MASKS
-from model.pictures import Patched, View, read_picture, view
-from model.positions import POSITIONS
-from model.run import Candidate, asked, candidates, run
-from model.tokenizer import Encoded, Tokenizer
-from model.trace import SITES, Site, Trace
-from model.transformer import Transformer, variant
-from model.vocabulary import TOKENIZERS, train_tokenizer
+from model.generation.fill_mask import fill
+from model.generation.generate import Step, Writer, generate
+from model.generation.sampling import Rule
+from model.nn.attention_functions import KERNELS
+from model.nn.masks import MASKS
+from model.nn.positional_encodings import POSITIONS
+from model.nn.sites import SITES, Site
+from model.nn.transformer import Transformer
+from model.nn.variants import variant
+from model.text.tokenizer import Encoded, Tokenizer
+from model.text.tokenizer_training import TOKENIZERS, train_tokenizer
+from model.tracing.interventions import EDITS, Intervention
+from model.tracing.run import Candidate, asked, candidates, run
+from model.tracing.trace import Trace
+from model.vision.image import View, read_picture, view
+from model.vision.patches import Patched
 
 __all__ = [
     "EDITS",

@@ -7,7 +7,7 @@ from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.choices import Answer, ByLayer, Distances, Embed, Picture, Rotation, Slopes
+from model.config_groups import Answer, ByLayer, Distances, Embed, Picture, Rotation, Slopes
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.show import HEADS, LOOKS, PANELS, panel, read
+from model.rendering.html import HEADS, LOOKS, PANELS, panel, read
 
 FOLDER = Path(__file__).parent / "instrument"
 # Each with an HTML file of its name; the table of the same name in rooms.js draws them.

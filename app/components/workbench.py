@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.show import read
+from model.rendering.html import read
 
 FOLDER = Path(__file__).parent
 # Plain scripts that share one module's scope; the last one exports the component, and has its name.

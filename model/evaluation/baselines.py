@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from model.data.corpus import Say, Source, Tokens, kept
 from model.evaluation import kneser_ney, sides
 from model.evaluation.kneser_ney import KneserNey
 from model.evaluation.sides import TwoSided
-from model.tokenizer import Tokenizer
-from model.training.data import Say, Source, Tokens, kept
+from model.text.tokenizer import Tokenizer
 
 ORDER = 5
 VERSION = 1  # of how the tables are made; another one is another folder

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from model.array_types import Float, Int
 from model.evaluation.tables import Numbers, Table, table
-from model.shapes import Float, Int
 
 
 @dataclass(frozen=True)

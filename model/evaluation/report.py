@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from model.checkpoint import Loaded
-from model.evaluation import causal, masked
+from model.checkpoints import Loaded
+from model.data.corpus import Say, Source, encode
+from model.evaluation import masked_accuracy, perplexity
 from model.evaluation.baselines import Shelf
-from model.evaluation.fill_in import Result, count_in, fill_in
+from model.evaluation.cloze import Result, count_in, fill_in
 from model.evaluation.kneser_ney import KneserNey
-from model.evaluation.masked import Encoder, Guesses
+from model.evaluation.masked_accuracy import Encoder, Guesses
 from model.evaluation.sides import TwoSided
-from model.training.data import Say, Source, encode
-from model.transformer import require_top
+from model.nn.transformer import require_top
 
 Numbers = dict[str, float | int]
 
@@ -70,10 +70,10 @@ def _causal(loaded: Loaded, source: Source, counted: KneserNey | None, say: Say)
     number = loaded.tokenizer.unknown_id
     if unknown := 0 if number is None else int((text.ids == number).sum()):
         say(f"{unknown:,} of its tokens are unknown words, cheap to expect: its bits compare with no other model's.")
-    own = causal.fluency(loaded.model, text)
+    own = perplexity.fluency(loaded.model, text)
     numbers = {"bits per byte": own.bits_per_byte, "nats per token": own.per_token}
     if counted:
-        other = causal.surprise(counted.probabilities(text.ids.astype(np.int64)), text)
+        other = perplexity.surprise(counted.probabilities(text.ids.astype(np.int64)), text)
         numbers |= {"Kneser-Ney bits per byte": other.bits_per_byte, "less by": 1 - own.nats / other.nats}
     return {**numbers, "tokens": own.tokens, "bytes": own.bytes}
 
@@ -81,11 +81,11 @@ def _causal(loaded: Loaded, source: Source, counted: KneserNey | None, say: Say)
 def _masked(loaded: Loaded, source: Source, counted: TwoSided | None, say: Say) -> Numbers:
     text = encode(source, loaded.tokenizer, None)
     say(f"Reading {source.name} ...")
-    asked = masked.questions(text, loaded.tokenizer, loaded.model.config.context)
-    numbers = _shares("", masked.guesses(Encoder(loaded.model), asked))
+    asked = masked_accuracy.questions(text, loaded.tokenizer, loaded.model.config.context)
+    numbers = _shares("", masked_accuracy.guesses(Encoder(loaded.model), asked))
     if counted:
-        numbers |= _shares("two-sided 5-gram ", masked.guesses(counted, asked))
-        numbers |= _shares("unigram ", masked.guesses(counted.unigram, asked))
+        numbers |= _shares("two-sided 5-gram ", masked_accuracy.guesses(counted, asked))
+        numbers |= _shares("unigram ", masked_accuracy.guesses(counted.unigram, asked))
     return {**numbers, "asked": sum(batch.asked for batch in asked)}
 
 

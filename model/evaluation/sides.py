@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from model.array_types import Float, Int
+from model.data.corpus import Tokens
 from model.errors import DataError
-from model.evaluation.masked import SEED, Questions, sequences
+from model.evaluation.masked_accuracy import SEED, Questions, sequences
 from model.evaluation.tables import Numbers, Table, table
-from model.shapes import Float, Int
-from model.training.data import Tokens
 
 # What is looked at, as distances from the hidden token, shortest first. What a context leaves over goes to the mean of
 # those that stand behind it.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.shapes import Float, Int
+from model.array_types import Float, Int
 
 Numbers = Int[np.ndarray, " n"]
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.shapes import Float, Int
+from model.array_types import Float, Int
+from model.nn.transformer import Transformer
 from model.training.objectives import UNASKED, Batch
-from model.transformer import Transformer
 
 ROWS = 256  # of logits at once: 256 x 8,000 float32 numbers are 8 MB, which a processor's cache holds
 

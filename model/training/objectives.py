@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.array_types import Bool, Float, Int, Shaped
+from model.data.corpus import Tokens
 from model.errors import DataError
 from model.registry import Registry
-from model.shapes import Bool, Float, Int, Shaped
-from model.tokenizer import Tokenizer
-from model.training.data import Tokens
-from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL
+from model.text.tokenizer import Tokenizer
+from model.text.tokenizer_training import DOCUMENT_SPECIAL, MASKED_SPECIAL
 
 UNASKED = -100  # a target that nobody is asked for
 

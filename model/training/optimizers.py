@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from model.errors import ConfigError
+from model.nn.transformer import Transformer
 from model.registry import Registry
-from model.transformer import Transformer
 
 
 @runtime_checkable

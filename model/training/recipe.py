@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import torch
 
 from model.config import Config
+from model.data.corpus import Source, expand
 from model.errors import DataError
-from model.training.data import Source, expand
+from model.nn.transformer import Transformer
+from model.text.tokenizer_training import TOKENIZERS
 from model.training.objectives import OBJECTIVES
 from model.training.optimizers import OPTIMIZERS, SCHEDULES
-from model.transformer import Transformer
-from model.vocabulary import TOKENIZERS
 
 DECIDED = ("architecture", "vocabulary", "masks", "top", "labels", "pooling")  # by objective and tokenizer
 MODEL: dict[str, Any] = {"context": 128, "width": 256, "layers": 6, "heads": 8}

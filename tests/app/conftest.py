@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import save
+from model.checkpoints import save
 from model.config import Config
-from model.transformer import Transformer
-from model.vocabulary import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
+from model.nn.transformer import Transformer
+from model.text.tokenizer_training import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
 
 TEXTS = ["the cat sat on the mat and the dog lay on the rug", "she gave the ball to the boy because he asked"] * 5
 CONTEXT = 48

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from app.launch import SCRIPT
+from app.server.launch import SCRIPT
 
 PATIENCE = 60  # seconds; the first run imports everything
 
@@ -22,8 +22,8 @@ def alone(name: str, **query: str) -> AppTest:
     def page(name: str) -> None:
         from importlib import import_module
 
-        from app.cached import models
-        from app.session import current
+        from app.services.traces import models
+        from app.state.session import current
 
         state = current()
         entry = next(entry for entry in models() if entry.name == state.model)

@@ -10,11 +10,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from model import Config, Transformer
-from model.attention import split
-from model.layers import Residual
-from model.run import Record
-from model.stack import Block
-from model.trace import untouched
+from model.nn.attention import split
+from model.nn.block import Block, Residual
+from model.nn.hooks import untouched
+from model.tracing.run import Record
 from tests.bench.measure import Ratio, compare
 
 SHAPE = Config(

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from model import Encoded, Trace, Transformer
-from model.again import regions
-from model.codes import pool
-from model.run import SEEDS, Record
-from model.trace import untouched
+from model.nn.hooks import untouched
+from model.rendering.quantize import pool
+from model.tracing.recompute import regions
+from model.tracing.run import SEEDS, Record
 from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from model.assets import assets
+from model.paths import assets
 from tests.browser import chromium
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import serve

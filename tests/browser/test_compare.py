@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from app.examples import NEXT
+from app.services.examples import NEXT
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor

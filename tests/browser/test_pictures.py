@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.app.test_gallery import photo
-from tests.app.test_photos import save_seers
+from tests.app.services.test_image_models import save_seers
+from tests.app.services.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.cli import main
+from model.cli.main import main
 from tests.families.reference import TARGET, Case, answers, build, command, has_target
 
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]

@@ -12,18 +12,18 @@ import torch
 import transformers
 from torch import Tensor
 
-from model.checkpoint import load
-from model.checkpoint.families import FAMILIES
-from model.checkpoint.family import EVERYWHERE, INERT, Pouring
-from model.checkpoint.fields import Fields, read_json
-from model.checkpoint.foreign import Source, pour, understand
-from model.checkpoint.memory import unallocated
-from model.checkpoint.tensors import Tensors, open_tensors
+from model.checkpoints import load
+from model.checkpoints.config_reader import Fields, read_json
+from model.checkpoints.convert import Source, pour, understand
+from model.checkpoints.families import FAMILIES
+from model.checkpoints.files.tensor_files import Tensors, open_tensors
+from model.checkpoints.memory import unallocated
+from model.checkpoints.weight_mapping import EVERYWHERE, INERT, Pouring
 from model.config import Config
 from model.errors import HeadlightError
-from model.pictures import view
-from model.run import run
-from model.trace import Trace
+from model.tracing.run import run
+from model.tracing.trace import Trace
+from model.vision.image import view
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, Case, build, photo
 

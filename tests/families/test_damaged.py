@@ -13,8 +13,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.checkpoint import load
-from model.checkpoint.vocabularies import open_tokenizer
+from model.checkpoints import load
+from model.checkpoints.tokenizers.open import open_tokenizer
 from model.errors import CheckpointError, TextError
 from tests.families.cases import CASES
 from tests.families.reference import build

@@ -10,13 +10,13 @@ import pytest
 import torch
 import transformers
 
-from model.checkpoint import export, load, save
-from model.choices import Answer
-from model.cli import main
+from model.checkpoints import export, load, save
+from model.cli.main import main
 from model.config import Config
+from model.config_groups import Answer
 from model.errors import CheckpointError
-from model.tokenizer import Tokenizer
-from model.transformer import Transformer
+from model.nn.transformer import Transformer
+from model.text.tokenizer import Tokenizer
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
 from tests.model.toys import masked
 

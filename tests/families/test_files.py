@@ -14,8 +14,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoint import catalogue, find, load
-from model.cli import main
+from model.checkpoints import catalogue, find, load
+from model.cli.main import main
 from model.config import Config
 from model.errors import CheckpointError
 from tests.families.cases import CASES

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import load
+from model.checkpoints import load
 from model.errors import CheckpointError
 from tests.families.cases import CASES
 from tests.families.reference import build

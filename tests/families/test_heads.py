@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import load
+from model.checkpoints import load
 from tests.families.cases import CASES
 from tests.families.reference import Case, build
 

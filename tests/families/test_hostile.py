@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.checkpoint import load
+from model.checkpoints import load
 from model.errors import CheckpointError, HeadlightError
-from model.pictures import view
-from model.run import run
+from model.tracing.run import run
+from model.vision.image import view
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, TEXT, build
 

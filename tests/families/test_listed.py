@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.listing import look
-from model.checkpoint import catalogue, find, load
-from model.checkpoint.catalogue import places, size
-from model.cli import main
+from app.services.model_listing import look
+from model.checkpoints import catalogue, find, load
+from model.checkpoints.catalog import places, size
+from model.cli.main import main
 from model.errors import CheckpointError
 from tests.families.cases import CASES
 from tests.families.reference import build, tokenizer

@@ -10,13 +10,13 @@ import pytest
 import torch
 import transformers
 
-from model.checkpoint.families import FAMILIES
-from model.checkpoint.families.common import GATED, PLAIN
-from model.checkpoint.family import plan
-from model.checkpoint.fields import Fields
-from model.checkpoint.tensors import Tensors
+from model.checkpoints.config_reader import Fields
+from model.checkpoints.families import FAMILIES
+from model.checkpoints.families.common import GATED, PLAIN
+from model.checkpoints.files.tensor_files import Tensors
+from model.checkpoints.weight_mapping import plan
 from model.config import Config
-from model.layers import ACTIVATIONS, FEEDFORWARDS, Gated
+from model.nn.feedforward import ACTIVATIONS, FEEDFORWARDS, Gated
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
 from tests.model import toys

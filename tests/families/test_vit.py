@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from model.checkpoint import load
-from model.checkpoint.preprocessor import FILE
-from model.cli import main
+from model.checkpoints import load
+from model.checkpoints.image_processor import FILE
+from model.cli.main import main
 from model.errors import CheckpointError, HeadlightError
-from model.pictures import view
+from model.vision.image import view
 from tests.families.cases import CASES
 from tests.families.reference import PHOTO, Case, answers, build, photo, processor
 from tests.families.seers import LABELS, NORMED, VIT

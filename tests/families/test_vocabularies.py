@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tokenizers
 
-from model.checkpoint.vocabularies import open_tokenizer
+from model.checkpoints.tokenizers.open import open_tokenizer
 from model.errors import CheckpointError, TextError
 from tests.families.texts import BERT, CORPUS, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
 

@@ -1,6 +1,6 @@
 """The shipped files are found from the source tree; `pip install .` keeps the same layout."""
 
-from model.assets import assets
+from model.paths import assets
 
 
 def test_the_folder_is_there() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from model import Config, Tokenizer, Transformer, train_tokenizer
-from model.choices import Picture
-from model.vocabulary import MASKED_SPECIAL
+from model.config_groups import Picture
+from model.text.tokenizer_training import MASKED_SPECIAL
 
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20

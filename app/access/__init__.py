@@ -1,0 +1,1 @@
+"""Visitors, their uploads, and what the operator allows."""

@@ -1,0 +1,1 @@
+"""The Compare page: two texts, models or variants side by side."""

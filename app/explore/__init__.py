@@ -1,0 +1,1 @@
+"""The Explore page: one text, and all that a model does with it."""

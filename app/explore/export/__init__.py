@@ -1,0 +1,1 @@
+"""Export: figures, numbers and programs."""

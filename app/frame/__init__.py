@@ -1,0 +1,1 @@
+"""The frame around each page: brand, navigation, sidebar."""

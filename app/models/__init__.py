@@ -1,0 +1,1 @@
+"""The Models page: the models that can be opened, and uploads."""

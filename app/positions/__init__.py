@@ -1,0 +1,1 @@
+"""The Positions page: what a position scheme does."""

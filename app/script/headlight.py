@@ -1,5 +1,0 @@
-"""What Streamlit runs, with its configuration beside it: apart from `app/pages`, which it would take for its own."""
-
-from app.main import main
-
-main()

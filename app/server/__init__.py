@@ -1,0 +1,1 @@
+"""The server: the command that starts it, its routes and middleware."""

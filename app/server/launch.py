@@ -1,0 +1,190 @@
+"""The command `headlight`: opens the page, and hands every other verb to `model.cli`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from ipaddress import ip_address
+from pathlib import Path
+from time import sleep
+
+from app.access.settings import UPLOAD_LIMIT, Settings, settings
+
+SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
+MODELS = "HEADLIGHT_MODELS"
+PORT = 8501
+LARGEST = 1_000_000  # MB of anything
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status: 0, or 2 with a sentence on standard error."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Before torch is imported. Threads that spin while they wait take the cores from whoever they wait for: beside one
+    # busy program training slowed down tenfold.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if given and given[0] != "app" and not given[0].startswith("-"):
+        from model.cli.main import main as other_verbs
+
+        return other_verbs(given)
+    # Where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
+    # Half the cores for each of the two questions that are answered at a time is steady.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
+    options = _parser({"-h", "--help"} & set(given)).parse_args(given[1:] if given[:1] == ["app"] else given)
+    problem = _folders(options.models) or _busy(options.host, options.port)
+    if problem:
+        print(f"headlight: {problem}", file=sys.stderr)
+        return 2
+    os.environ.update(_settings(options).to_environment())
+    return _serve(options.host, options.port, options.browser)
+
+
+def _parser(asked_help: Collection[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headlight",
+        description="Opens a page that shows what every attention head of a transformer looks at.",
+        epilog=_other_verbs() if asked_help else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=_port, default=PORT, help=f"default: {PORT}")
+    parser.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
+    parser.add_argument(
+        "--models", action="append", default=[], metavar="DIR", help=f"a folder of models, repeatable; also ${MODELS}"
+    )
+    parser.add_argument(
+        "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
+    )
+    parser.add_argument(
+        "--hub-cache",
+        action=argparse.BooleanOptionalAction,
+        help="offer what lies in the Hugging Face cache (default: unless the server is shared)",
+    )
+    parser.add_argument(
+        "--upload-limit",
+        type=_megabytes,
+        default=UPLOAD_LIMIT,
+        metavar="MB",
+        help=f"largest upload; 0 for none (default: {UPLOAD_LIMIT})",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        default=0,
+        metavar="MB",
+        help="what all open models may take together (default: a share of what is free)",
+    )
+    parser.add_argument("--version", action="version", version=f"headlight {_version()}")
+    return parser
+
+
+def _other_verbs() -> str:
+    from model.cli.main import usage  # which imports all that trains and exports; the page needs none of it
+
+    return usage()
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 1 to 65535")
+    return int(text)
+
+
+def _megabytes(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {LARGEST:,}")
+    return int(text)
+
+
+def _version() -> str:
+    try:
+        return version("attention-headlight")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    shared = options.shared or not _is_this_machine(options.host)
+    cache = not shared if options.hub_cache is None else options.hub_cache
+    return Settings(shared, cache, options.upload_limit, options.memory_limit)
+
+
+def _is_this_machine(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
+    return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
+
+
+def _folders(folders: Sequence[str]) -> str:
+    """Name the folders of models to the page, which runs in this process; a sentence where one is missing."""
+    for folder in folders:
+        if not Path(folder).is_dir():
+            return f"there is no folder {folder!r} to take models from."
+    known = [str(Path(folder).resolve()) for folder in folders]
+    os.environ[MODELS] = os.pathsep.join([*known, *filter(None, [os.environ.get(MODELS)])])
+    return ""
+
+
+def _busy(host: str, port: int) -> str:
+    """A sentence where nobody can listen there, else nothing."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            if os.name != "nt":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if isinstance(error, socket.gaierror):
+            return f"{host!r} is no address of this machine. Leave --host out to listen on this machine only."
+        return f"port {port} on {host} is not free ({error.strerror}). Choose another: headlight --port {port + 1}"
+    return ""
+
+
+def _serve(host: str, port: int, browser: bool) -> int:
+    """Serve the page until somebody stops it."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+
+    from app.server.lifespan import apologise, lifespan
+    from app.server.middleware import Gate, Visitors
+    from app.server.routes import routes
+
+    address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::') else host}:{port}"
+    print(f"Headlight is at {address} - stop it with Ctrl+C", flush=True)
+    if browser:
+        threading.Thread(target=_open_when_up, args=(host, port, address), daemon=True).start()
+    sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
+    config = {
+        "server.address": host,
+        "server.port": port,
+        "server.maxUploadSize": max(1, settings().upload_limit),
+        "logger.hideWelcomeMessage": True,
+    }
+    around = [Middleware(Visitors), Middleware(Gate)]
+    import_module("app.frame.main")  # or the first visitors wait for it, a class that comes at once the longest
+    try:
+        app = st.App(SCRIPT, routes=routes(), middleware=around, lifespan=lifespan, on_script_error=apologise)
+        app.run(config=config)
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+def _open_when_up(host: str, port: int, address: str) -> None:
+    """Open the browser once the server answers; give up after half a minute."""
+    for _ in range(150):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1" if host == "0.0.0.0" else host, port)) == 0:
+                webbrowser.open(address)
+                return
+        sleep(0.2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What pages share: open models, traces, examples, images."""

@@ -1,0 +1,1 @@
+"""What a person chose: state, session and URL."""

@@ -1,0 +1,1 @@
+"""What pages are drawn with: charts, the component bridge, the wire format."""

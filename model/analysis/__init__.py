@@ -1,0 +1,1 @@
+"""Analysis of traces: what heads do, and where an answer comes from."""

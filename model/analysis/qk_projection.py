@@ -1,0 +1,41 @@
+"""Queries and keys of one head in one plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.array_types import Float
+from model.errors import EditError
+from model.tracing.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class JointMap:
+    """Queries and keys of one head in one plane; `shares` are the parts of the variance that its two axes hold."""
+
+    queries: Float[np.ndarray, "query axis"]
+    keys: Float[np.ndarray, "key axis"]
+    shares: tuple[float, float]
+
+
+def joint_map(trace: Trace, path: str, head: int) -> JointMap:
+    """The two principal components of a head's queries and keys taken together (as in Yeh et al. 2023, section 4).
+
+    Positions are applied to both where the scheme rotates; the trace must hold `rotated_q` and `rotated_k`. An axis
+    points to where the farthest vector lies.
+    """
+    q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
+    if not 0 <= head < len(q):
+        raise EditError(f"There is no head {head}; this layer has {len(q)}, counted from 0.")
+    k = keys[head * len(keys) // len(q)]
+    vectors = np.concatenate([q[head], k]).astype(np.float64)
+    centred = vectors - vectors.mean(0)
+    left, lengths, _ = np.linalg.svd(centred, full_matrices=False)
+    plane = np.zeros((len(vectors), 2), dtype=np.float32)
+    axes = min(2, len(lengths))
+    plane[:, :axes] = (left * lengths)[:, :axes]
+    plane *= np.where(np.take_along_axis(plane, np.abs(plane).argmax(0)[None], 0) < 0, -1, 1)
+    variances = np.pad(lengths**2, (0, 2))[:2] / max(float((lengths**2).sum()), np.finfo(np.float64).tiny)
+    return JointMap(plane[: len(q[head])], plane[len(q[head]) :], (float(variances[0]), float(variances[1])))

@@ -1,0 +1,31 @@
+"""Which weights of a row are shown: the largest that make up a given mass, renormalized rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.array_types import Bool, Float
+
+
+def renormalised(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
+    """Rows that sum to one again, after keys were left out; an empty row stays empty."""
+    total = weights.sum(-1, keepdims=True)
+    rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return rows
+
+
+def largest(values: Float[np.ndarray, "*shape query key"], share: float) -> Bool[np.ndarray, "*shape query key"]:
+    """The fewest cells of each row that together hold at least `share` of it (0 to 1), by size, without the sign.
+
+    Of equal cells the earlier come first; cells of zero are never among them.
+    """
+    sizes = np.abs(values).astype(np.float64)
+    order = np.argsort(-sizes, axis=-1, kind="stable")
+    ranked = np.take_along_axis(sizes, order, -1)
+    before = ranked.cumsum(-1) - ranked
+    total = ranked.sum(-1, keepdims=True)
+    # What rounding leaves of the last share must not call for one more cell.
+    needed = (before < share * total * (1 - 1e-9)) & (ranked > 0)
+    kept = np.zeros(values.shape, dtype=bool)
+    np.put_along_axis(kept, order, needed, -1)
+    return kept

@@ -1,0 +1,30 @@
+"""What one can see of an attention besides its weights, and how to leave out what one does not want to see.
+
+Forbidden cells and empty rows have weights of zero; nothing here ever divides by them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from model.analysis.head_outputs import moved
+from model.array_types import Float
+from model.nn.attention import repeat
+from model.nn.transformer import Transformer, attention_at
+from model.tracing.trace import Trace
+
+
+@torch.inference_mode()
+def weighted_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
+    """How much each query really fetches from each key: the length of weight x value x output projection.
+
+    Kobayashi et al. 2020, equation 5: the norm of a_ij v_j W_O, for the attention at `path` (`decoder.3.self`), whose
+    `weights` and `v` the trace must hold. Rows do not sum to one.
+    """
+    attention, _ = attention_at(model, path)
+    values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
+    written = moved(attention, repeat(values.float(), attention.shared)[0])  # head key width
+    lengths: np.ndarray = written.norm(dim=-1).cpu().numpy()
+    fetched: np.ndarray = trace[f"{path}.weights"] * lengths[:, None, :]
+    return fetched.astype(np.float32)

@@ -1,0 +1,1 @@
+"""The files of a checkpoint: tensors on disk, single-file formats, uploads."""

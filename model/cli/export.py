@@ -1,0 +1,22 @@
+"""`headlight export`: a checkpoint in the layout of transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from model import checkpoints
+from model.checkpoints import find, load
+from model.cli.common import add_folder_option, make_parser
+
+
+def export(arguments: list[str]) -> int:
+    """Write a model in the layout of transformers, where a family fits."""
+    parser = make_parser("export", export)
+    parser.add_argument("model", metavar="NAME_OR_FOLDER")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    add_folder_option(parser)
+    options = parser.parse_args(arguments)
+    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device="cpu")
+    kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
+    print(f"{options.folder} holds the model as {kind}.")
+    return 0

@@ -1,0 +1,32 @@
+"""`headlight models`: the models that can be opened by name."""
+
+from __future__ import annotations
+
+from model.checkpoints import Entry, catalogue, find
+from model.cli.common import add_folder_option, make_parser
+
+
+def models(arguments: list[str]) -> int:
+    """List the models that can be opened by name."""
+    parser = make_parser("models", models)
+    parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to fetch first")
+    add_folder_option(parser)
+    options = parser.parse_args(arguments)
+    for name in options.fetched:
+        find(name, options.models, paths=False, fetch=True)
+    entries = catalogue(options.models)
+    if not entries:
+        print("No models found. Name a folder with --models DIR or in HEADLIGHT_MODELS.")
+    for entry in entries:
+        print(_line(entry))
+    return 0
+
+
+def _line(entry: Entry) -> str:
+    config = entry.config
+    depth = " + ".join(str(config.depth(stack)) for stack in config.stacks)
+    return (
+        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, width {config.width}, "
+        f"{config.position}, context {config.context}, {entry.bytes / 1e6:.1f} MB"
+        f"{'' if entry.shipped else f', {entry.folder}'}"
+    )

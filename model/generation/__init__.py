@@ -1,0 +1,1 @@
+"""Writing on with a model: sampling, next-token generation and filling masks."""

@@ -1,0 +1,75 @@
+"""Chance: a rule that gives each token a share, and dice that give the same numbers for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.array_types import Float
+from model.errors import TextError
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One throw of the dice: every token's chance, the tokens by falling chance, the number thrown, and who it hit.
+
+    Lay the chances side by side from 0 to 1, the largest first: `chosen` is the token on whose stretch `number` falls.
+    """
+
+    shares: Float[np.ndarray, " token"]
+    order: np.ndarray
+    number: float
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a token is drawn from logits. With temperature 0 the likeliest has all the chance.
+
+    `top_k` keeps the k likeliest tokens, `top_p` the fewest that hold that share of the tempered chances (Holtzman et
+    al. 2020, section 3.1). The same seed throws the same number at the same step.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        small_k = self.top_k is not None and self.top_k < 1
+        if not self.temperature >= 0 or small_k or (self.top_p is not None and not 0 < self.top_p <= 1):
+            raise TextError("temperature must be 0 or more, top_k at least 1, and top_p above 0 and at most 1.")
+
+    def throw(self, logits: Float[np.ndarray, " token"], step: int) -> Draw:
+        """The token of step `step`, counted from 0."""
+        ranked, order = self._ranked(logits.astype(np.float64))
+        shares = np.zeros_like(ranked)
+        shares[order] = ranked
+        number = self.number(step)
+        ends = ranked.cumsum()
+        hit = min(int(np.searchsorted(ends, number * ends[-1], side="right")), int(np.count_nonzero(ranked)) - 1)
+        return Draw(shares, order, number, int(order[hit]))
+
+    def number(self, step: int) -> float:
+        """What the seed throws at a step: from 0 to 1, 1 excluded."""
+        dice = np.random.PCG64(self.seed % 2**63)
+        dice.advance(step)
+        return float(np.random.Generator(dice).random())
+
+    def _ranked(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The chances that the rule leaves, largest first, and whose they are."""
+        if self.temperature == 0:
+            order = np.argsort(-logits, kind="stable")
+            return np.eye(1, len(logits))[0], order
+        # The best logit becomes 0, so that even the smallest temperature makes nothing infinite but what has no chance.
+        with np.errstate(over="ignore"):
+            powers = np.exp((logits - logits.max()) / self.temperature)
+        order = np.argsort(-powers, kind="stable")
+        ranked = powers[order] / powers.sum()
+        keep = np.ones(len(ranked), dtype=bool)
+        if self.top_k is not None:
+            keep[self.top_k :] = False
+        if self.top_p is not None:
+            keep &= ranked.cumsum() - ranked < self.top_p
+        return ranked * keep / ranked[keep].sum(), order

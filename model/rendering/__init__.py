@@ -1,0 +1,1 @@
+"""Rendering: a trace as HTML, for a notebook or as a file."""

@@ -1,0 +1,1 @@
+"""Text: tokenizers, how they are trained, and how tokens make up words."""

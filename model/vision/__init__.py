@@ -1,0 +1,1 @@
+"""Images: reading, resizing, normalizing, and cutting them into patches."""

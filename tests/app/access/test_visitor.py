@@ -1,0 +1,94 @@
+"""A cookie tells one browser from another; nobody passes for somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from app.access.visitor import COOKIE, NOBODY, visitor
+from app.server import middleware
+from app.server.middleware import Gate, Visitors
+
+MEGABYTE = 1 << 20
+
+
+async def page(request: Request) -> HTMLResponse:
+    return HTMLResponse("<p>")
+
+
+async def who(request: Request) -> JSONResponse:
+    return JSONResponse(visitor())
+
+
+async def take(request: Request) -> JSONResponse:
+    return JSONResponse(len(await request.body()))
+
+
+@pytest.fixture
+def app() -> Starlette:
+    routes = [Route("/", page), Route("/who", who), Route("/_stcore/upload_file/a/b", take, methods=["PUT", "GET"])]
+    return Starlette(routes=routes, middleware=[Middleware(Visitors), Middleware(Gate)])
+
+
+@pytest.fixture
+def client(app: Starlette) -> Iterator[TestClient]:
+    with TestClient(app) as client:
+        yield client
+
+
+def test_a_browser_keeps_the_cookie_it_got_with_the_page(client: TestClient) -> None:
+    assert client.get("/who").json() == NOBODY
+    given = client.get("/").headers["set-cookie"]
+    assert "HttpOnly" in given and "SameSite=Lax" in given and "Secure" not in given
+    one = client.get("/who").json()
+    assert one != NOBODY
+    assert "set-cookie" not in client.get("/").headers
+    assert client.get("/who").json() == one
+    assert client.cookies[COOKIE] not in one, "what is kept here would not let anybody pass for them"
+
+
+def test_two_browsers_are_two_visitors(app: Starlette) -> None:
+    named = set()
+    for _ in range(3):
+        client = TestClient(app)
+        client.get("/")
+        named.add(client.get("/who").json())
+    assert len(named) == 3
+
+
+def test_a_cookie_of_another_program_does_not_hide_ours(client: TestClient) -> None:
+    headers = {"Cookie": f'odd={{"a": [1]}}; broken; {COOKIE}=mine; other="x'}
+    assert client.get("/who", headers=headers).json() == client.get("/who", headers={"Cookie": f"{COOKIE}=mine"}).json()
+
+
+def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:
+    assert "Secure" in TestClient(app, base_url="https://testserver").get("/").headers["set-cookie"]
+
+
+def test_nobody_is_asking_outside_of_a_request() -> None:
+    assert visitor() == NOBODY
+
+
+def test_files_are_let_in_while_there_is_memory_for_them(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "1")
+    address = "/_stcore/upload_file/a/b"
+    assert client.put(address, content=bytes(MEGABYTE)).json() == MEGABYTE
+    monkeypatch.setattr(middleware, "_waiting", lambda: middleware.WAITING * MEGABYTE - 10)
+    assert client.put(address, content=bytes(10)).status_code == 200
+    assert client.put(address, content=bytes(11)).status_code == 507
+    assert client.get(address).status_code == 200, "only sending is bounded"
+    assert client.put(address, content=iter([b"a"])).status_code == 411
+
+
+def test_nothing_is_let_in_where_the_operator_wants_no_uploads(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "0")
+    assert client.put("/_stcore/upload_file/a/b", content=b"a").status_code == 507

@@ -1,0 +1,155 @@
+"""The route behind the Compare page: each number is what the two runs say."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app.packing import unpack
+from app.server.routes import routes
+from app.services.traces import loaded
+from model import run, variant
+from model.analysis.run_comparison import align, distance, jensen_shannon
+from model.rendering.quantize import codes
+
+TEXT = "the cat sat on the mat"
+OTHER = "she gave the cat the ball on the mat"
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=routes())) as client:
+        yield client
+
+
+def ask(client: TestClient, left: object, right: object, **body: Any) -> tuple[dict[str, Any], bytes]:
+    content = json.dumps({"left": left, "right": right, **body})
+    answer = client.post("/api/compare", content=content, headers={"Content-Type": "application/json"})
+    return unpack(answer.content)
+
+
+def causal(text: str = TEXT, **choices: Any) -> dict[str, Any]:
+    return {"model": "next", "text": text, **choices}
+
+
+def test_a_run_beside_itself_differs_in_nothing(client: TestClient) -> None:
+    meta, numbers = ask(client, causal(), causal())
+    (attention,) = meta["attentions"]
+    assert np.allclose(attention["distance"], 0)
+    (prediction,) = meta["predictions"]
+    assert prediction["apart"] == 0
+    assert all(item["before"] == item["after"] for item in prediction["candidates"])
+    half = len(numbers) // 2
+    assert numbers[:half] == numbers[half:]
+
+
+def test_distances_are_those_of_the_two_runs(client: TestClient) -> None:
+    meta, _ = ask(client, causal(), causal(OTHER, position="alibi"))
+    model, tokenizer = loaded("next").model, loaded("next").tokenizer
+    one, other = run(model, tokenizer, TEXT), run(variant(model, position="alibi"), tokenizer, OTHER)
+    pairs = align(one.text, other.text)
+    assert meta["pairs"] == {"text": [list(pair) for pair in pairs]}
+    wanted = distance(one.attention(), other.attention(), pairs, pairs)
+    np.testing.assert_allclose(meta["attentions"][0]["distance"], wanted, atol=1e-5)
+    assert meta["sides"][1]["notes"] and not meta["sides"][0]["notes"]
+
+
+def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
+    meta, numbers = ask(client, causal(), causal(OTHER))
+    for side, text in zip(meta["sides"], (TEXT, OTHER), strict=True):
+        traced = run(loaded("next").model, loaded("next").tokenizer, text)
+        (grid,) = side["grids"]
+        size = grid["layers"] * grid["heads"] * np.prod(grid["cells"])
+        found = np.frombuffer(numbers[grid["offset"] : grid["offset"] + size], np.uint8)
+        wanted = codes(traced.attention(), np.stack([traced[f"decoder.{layer}.self.mask"] for layer in range(2)]))
+        assert np.array_equal(found.reshape(wanted.shape), wanted)
+
+
+def test_predictions_are_of_corresponding_tokens(client: TestClient) -> None:
+    meta, _ = ask(client, causal(), causal(OTHER), query=2)
+    (prediction,) = meta["predictions"]
+    ours, theirs = prediction["places"]
+    assert ours == 2 and [ours, theirs] in meta["pairs"]["text"]
+    shares = [
+        run(loaded("next").model, loaded("next").tokenizer, text).probabilities(place).astype(float)
+        for text, place in ((TEXT, ours), (OTHER, theirs))
+    ]
+    assert prediction["apart"] == pytest.approx(float(jensen_shannon(*shares)), abs=1e-5)
+    numbers = {loaded("next").tokenizer.piece(number): number for number in range(loaded("next").tokenizer.size)}
+    whole = [item for item in prediction["candidates"] if "\N{REPLACEMENT CHARACTER}" not in item["piece"]]
+    assert whole
+    for item in whole:
+        pair = item["before"], item["after"]
+        assert pair == pytest.approx([side[numbers[item["piece"]]] for side in shares], rel=1e-4)
+
+
+def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestClient) -> None:
+    meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the [MASK]"})
+    (prediction,) = meta["predictions"]
+    assert prediction["titles"] == ["Next token", "Masked token"]
+    models = [loaded(name) for name in ("next", "masked")]
+    shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
+    shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))
+    for item in prediction["candidates"]:
+        for side, share, model in zip(("before", "after"), shares, models, strict=True):
+            same = [n for n in range(model.tokenizer.size) if model.tokenizer.readable(n) == item["piece"]]
+            assert (item[side] is None) == (not same)
+            assert item[side] is None or item[side] == pytest.approx(share[same].sum(), rel=1e-4)
+    assert meta["attentions"][0]["other"] == "encoder.self"
+
+
+def test_masked_tokens_are_compared_in_their_order(client: TestClient) -> None:
+    left = {"model": "masked", "text": "the cat sat", "masked": [1, 3]}
+    right = {"model": "masked", "text": "the dog lay", "masked": [2, 3]}
+    meta, _ = ask(client, left, right)
+    assert [prediction["places"] for prediction in meta["predictions"]] == [[1, 2], [3, 3]]
+
+
+def test_sources_correspond_too(client: TestClient) -> None:
+    left = {"model": "both", "text": "the cat", "source": "the dog lay on the rug"}
+    meta, _ = ask(client, left, {**left, "source": "the dog sat on the rug"})
+    assert [attention["name"] for attention in meta["attentions"]] == ["decoder.self", "decoder.cross", "encoder.self"]
+    assert set(meta["pairs"]) == {"text", "source"}
+    assert np.shape(meta["attentions"][2]["distance"]) == (2, 4)
+
+
+def test_labels_are_compared_by_name(client: TestClient) -> None:
+    meta, _ = ask(client, {"model": "mood", "text": "the cat"}, {"model": "mood", "text": "the dog"})
+    assert {item["piece"] for item in meta["predictions"][0]["candidates"]} == {"glad", "sad"}
+
+
+def test_a_head_switched_off_is_the_one_that_differs_most(client: TestClient) -> None:
+    meta, _ = ask(client, causal(), causal(edits=["decoder.1.self.weights[3]=set:0"]))
+    apart = np.array(meta["attentions"][0]["distance"])
+    assert int(apart.argmax()) == 4 * 1 + 3
+    assert apart.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "body", "said"),
+    [
+        (causal(""), causal(), {}, "A: The text is empty"),
+        (causal(), causal(model="nowhere"), {}, "B: There is no model"),
+        (causal(), causal(position="gps"), {}, "B: "),
+        (causal(), None, {}, "two questions"),
+        (causal(), {"model": "next"}, {}, "B: A question needs"),
+        (causal(), causal(), {"align": "meaning"}, "meaning"),
+    ],
+)
+def test_what_cannot_be_compared_gets_a_sentence(
+    client: TestClient, left: object, right: object, body: dict[str, Any], said: str
+) -> None:
+    meta, numbers = ask(client, left, right, **body)
+    assert said in meta["error"]
+    assert "Something went wrong" not in meta["error"]
+    assert not numbers
+
+
+def test_more_than_all_heads_may_take_gets_a_sentence(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.compare.api.MOST", 100)
+    meta, _ = ask(client, causal(), causal())
+    assert "at most 3" in meta["error"]

@@ -1,0 +1,98 @@
+"""The Compare page as Streamlit runs it: one side is the state, the other what differs from it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.compare.page import opening_of, telling
+from app.state.url import beside_read, beside_told
+from model.checkpoints import Entry
+from model.config import Config
+from tests.app.pages import alone, scripted, told
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+EDITS = st.lists(st.sampled_from(["decoder.0.self.weights[1]=set:0", "logits=scale:2"]), max_size=3).map(tuple)
+PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorted(places)))
+OTHERS = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("model", "text", "source", "masks", "position", "kernel", "scale"), WORDS),
+        **{"edits": EDITS, "masked": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
+        **{"align": st.sampled_from(["tokens", "position"]), "chosen": st.just("1")},
+    },
+)
+
+
+@given(OTHERS)
+def test_a_link_restores_the_other_side(other: dict[str, Any]) -> None:
+    assert beside_read(beside_told(other)) == other
+
+
+@given(st.text(max_size=60))
+def test_any_word_is_another_side_or_none(word: str) -> None:
+    assert (beside_read(word) is None) == (word == "")
+
+
+@pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
+def test_it_begins_with_a_telling_difference(model: str) -> None:
+    at = alone("compare", model=model)
+    assert not at.exception
+    data = told(at.main)
+    assert data["other"] == {"position": "none"}
+    assert data["settings"]["model"] == model
+    assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
+    assert len(data["presets"]) >= 4
+
+
+def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> None:
+    causal = Config(vocabulary=5, context=4, width=8, layers=1, heads=2, position="none")
+    assert telling(causal) == {"masks": "none"}
+    assert telling(causal.change(masks=())) == {"masks": "causal"}
+    assert opening_of(Entry("gone", tmp_path, causal, shipped=False)).text
+
+
+def test_the_address_decides_both_sides() -> None:
+    other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
+    data = told(alone("compare", model="next", text="the dog", layer="1", beside=beside_told(other)).main)
+    assert (data["choice"]["text"], data["choice"]["layer"]) == ("the dog", 1)
+    assert data["other"] == {**other, "edits": list(other["edits"])}
+    assert told(alone("compare", model="next", beside=beside_told({})).main)["other"] == {}, (
+        "two sides that differ in nothing"
+    )
+
+
+def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.compare import page as compare
+        from app.services.examples import Example
+        from app.state.session import current
+
+        current()
+        if st.button("report"):
+            compare._listen({"position": "none"}, Example("the opening"))
+
+    reported: dict[str, Any] = {
+        **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{"query": -1, "model": "next", "masks": "", "position": "", "kernel": "", "scale": "", "device": "auto"},
+        **{"other": {"position": "none"}, "serial": 4},
+    }
+    monkeypatch.setattr("app.compare.page.reported", lambda name: dict(reported))
+    at = scripted(page)
+
+    def address() -> dict[str, str]:
+        at.button[0].click().run()
+        return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+    assert address() == {"model": "next", "layer": "1", "head": "0"}, "what nobody touched stays unsaid"
+    reported["other"] = {"position": "alibi", "masked": [3], "text": "the dog"}
+    assert address()["beside"] == "t=the+dog&p=alibi&h=3"
+
+
+def test_a_second_text_too_long_for_an_address_says_so() -> None:
+    at = alone("compare", model="next", beside=beside_told({"text": "cat " * 400}))
+    assert "too long for an address" in at.info[0].value

@@ -1,0 +1,67 @@
+"""Changes to the model as the page asks for them: compared with the model as trained, or refused by a sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.services.attention_payload import answer
+from app.services.traces import said, value
+from app.state.request import question_of
+from app.state.state import Question, State
+from model.errors import HeadlightError
+
+TEXT = "the cat sat on the mat"
+README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+TOLD = re.findall(r"^\| `((?:decoder|encoder)\.[^`]+)` \|", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("edit", ["logits=mean", "logits[2]=mean", "logits[:,3]=mean", "logits[2]=scale:2"])
+def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
+    question = Question("next", TEXT, edits=(edit,))
+    for position, row in enumerate(value(question, "logits")):
+        np.testing.assert_allclose(said(question, position), row, atol=1e-5)
+
+
+def test_readme_tells_edits_of_every_kind() -> None:
+    assert {edit.partition("=")[0].rpartition(".")[2].partition("[")[0] for edit in TOLD} >= {
+        *("weights", "mask", "scores", "scale", "at", "output")
+    }
+
+
+@pytest.mark.parametrize("edit", TOLD)
+def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: str) -> None:
+    meta, _ = answer(Question("stories-causal", TEXT, edits=(edit,)))
+    plain, _ = answer(Question("stories-causal", TEXT))
+    assert meta["changed"] and not plain["changed"]
+    trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
+    listed = meta["predictions"][0]["candidates"]
+    shared = {item["id"]: item["before"] for item in listed if item["id"] in trained}
+    assert shared, "the two lists have tokens in common"
+    assert shared == pytest.approx({token: trained[token] for token in shared})
+    assert max(abs(item["after"] - item["before"]) for item in listed) > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ("decoder.at[9]=set:1", "asks for pos 9"),
+        ("decoder.at[3]=set:1e30", "cannot stand at position"),
+        ("decoder.0.self.heat=set:1", "no site 'heat'. Known: .*scale"),
+        ("decoder.7.self.scale=set:1", "Its scale are at"),
+    ],
+)
+def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
+    with pytest.raises(HeadlightError, match=told):
+        answer(Question("next", TEXT, edits=(edit,)))
+
+
+def test_what_is_put_aside_is_in_the_address_and_not_in_the_question() -> None:
+    state = State(model="next", edits=("decoder.at[2]=set:4",), paused=("decoder.1.self.weights[3]=set:0",))
+    assert State.from_query(state.to_query()) == state
+    assert state.question(TEXT).edits == state.edits
+    body = {"model": "next", "text": TEXT, "edits": list(state.edits), "paused": list(state.paused)}
+    assert question_of(body) == Question("next", TEXT, edits=state.edits)

@@ -1,0 +1,124 @@
+"""What can be taken away, asked as the browser asks: over the routes."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app.explore.head_view import view
+from app.packing import unpack
+from app.server.routes import routes
+from app.state.state import LONGEST_ADDRESS, Question, State
+from tests.app.explore.test_export_pdf import ALL, figure
+
+TEXT = "the cat sat on the mat"
+HOSTILE = "</script><b>x</b> & \u2028 שלום 😀"
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=routes())) as client:
+        yield client
+
+
+def ask(client: TestClient, route: str, **body: Any) -> tuple[dict[str, Any], bytes]:
+    answer = client.post(f"/api/{route}", content=json.dumps(body), headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200
+    return unpack(answer.content)
+
+
+def test_a_link_holds_the_whole_state(client: TestClient) -> None:
+    state = State("next", TEXT, masks="none", layer=1, heads=("0.1", "1.2"), view="scores", masked=(2,), edits=("a=b",))
+    asked = {name: list(item) if isinstance(item, tuple) else item for name, item in vars(state).items()}
+    meta, _ = ask(client, "link", **asked)
+    read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
+    assert State.from_query(read) == state
+    assert meta["lost"] == []
+
+
+def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
+    meta, _ = ask(client, "link", model="next", text="x" * (LONGEST_ADDRESS + 1), layer=1)
+    assert meta["lost"] == ["text"] and "layer=1" in meta["query"]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "npz"])
+def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
+    meta, content = ask(client, "numbers", model="next", text=TEXT, form=form, path="decoder.1.self.weights[3]")
+    assert meta["name"] == f"decoder-1-self-weights-3.{form}"
+    made = view(Question("next", TEXT), State(layer=1, head=3))
+    if form == "npz":
+        with np.load(io.BytesIO(content)) as file:
+            np.testing.assert_array_equal(file["values"], np.nan_to_num(made.numbers))
+    picture, content = ask(client, "numbers", model="next", text=TEXT, form=form, layer=1, head=3)
+    assert picture["name"] == f"layer1-head3-weights.{form}"
+    if form == "json":
+        read = np.array(json.loads(content)["values"], dtype=np.float32)
+        np.testing.assert_array_equal(read, made.numbers)
+
+
+def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
+    for route, body, said in (
+        ("numbers", {"form": "xls"}, "xls"),
+        ("numbers", {"form": "csv", "path": 3}, "path"),
+        ("numbers", {"form": "csv", "path": "a b"}, "names no value"),
+        ("page", {"view": "trained"}, "Nothing is changed"),
+        ("program", {"view": "text"}, "Type the text"),
+        ("figure", {}, "list of shapes"),
+    ):
+        meta, content = ask(client, route, model="next", text=TEXT, **body)
+        assert said in meta["error"] and not content
+
+
+def test_a_figure_comes_as_pdf(client: TestClient) -> None:
+    meta, content = ask(client, "figure", **figure(*ALL))
+    assert meta == {"name": "headlight.pdf", "type": "application/pdf"}
+    assert content.startswith(b"%PDF-")
+
+
+def test_the_program_is_there_in_both_languages(client: TestClient) -> None:
+    meta, _ = ask(client, "program", model="next", text=TEXT, layer=1)
+    assert 'path = f"decoder.{layer}.self"' in meta["python"]
+    assert meta["shell"].startswith("headlight trace --model next")
+
+
+def saved(client: TestClient, **body: Any) -> str:
+    meta, content = ask(client, "page", model="next", **body)
+    assert meta == {"name": "headlight.html", "type": "text/html"}
+    return content.decode("utf-8")
+
+
+def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -> None:
+    asked = json.dumps({"view": "scores", "layer": 1, "head": 2})
+    page = saved(client, text=TEXT, layer=1, head=2, view="scores", asked=asked)
+    told = re.search(r"const META = (.*);\n", page)
+    assert told
+    meta = json.loads(told[1])
+    assert [kind["name"] for kind in meta["kinds"]] == ["weights", "scores"]
+    assert meta["choice"]["layer"] == 1 and meta["choice"]["text"] == TEXT
+    assert meta["predictions"][0]["candidates"]
+    shape, numbers = unpack(base64.b64decode(meta["views"][f"view {asked}"]))
+    made = view(Question("next", TEXT), State(layer=1, head=2, view="scores"))
+    read = np.frombuffer(numbers, "<f4", made.numbers.size).reshape(made.numbers.shape)
+    np.testing.assert_array_equal(read, made.numbers)
+    assert shape["each"] == 1
+
+
+def test_a_saved_page_says_what_was_changed(client: TestClient) -> None:
+    page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], kernel="hard")
+    assert "Changed: decoder.1.self.weights[3]=set:0" in page and "hard instead of softmax" in page
+
+
+def test_a_saved_page_asks_for_nothing_and_its_text_is_no_markup(client: TestClient) -> None:
+    page = saved(client, text=HOSTILE, asked=HOSTILE)
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\burl\((?!["']?(?:data:|#))""", page)

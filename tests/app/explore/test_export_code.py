@@ -1,0 +1,145 @@
+"""A program that reproduces the view is run as it stands, and must find the numbers of the view."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.explore.export.code import FOLDER, FOLDERS, python_program, shell_program
+from app.explore.head_view import SHOWN, view
+from app.explore.quantities import KINDS
+from app.state.state import Question, State
+from model.cli.main import main
+from model.errors import HeadlightError
+
+TEXT = "the cat sat on the mat"
+OFF = "decoder.0.self.weights[2]=set:0"
+HOSTILE = (
+    'say "hi"; $(rm -rf /) `x` \\ $HOME',
+    "it's\n'''quoted'''\t",
+    "</script><b>",
+    "שלום \u202e 😀",
+    "-- --out x",
+    "a\\'b",
+)
+
+
+def executed(program: str, toys: Path) -> np.ndarray:
+    """What `numbers` is once a program has run, in a place where its model is found."""
+    here: dict[str, Any] = {}
+    exec(compile(program.replace(FOLDERS, str(toys)), "program", "exec"), here)
+    numbers = here["numbers"]
+    assert isinstance(numbers, np.ndarray)
+    return numbers
+
+
+def agree(question: Question, state: State, toys: Path) -> None:
+    made = view(question, state)
+    found = executed(python_program(question, state), toys)
+    assert found.shape == made.numbers.shape
+    shown = made.states == SHOWN
+    assert shown.any()
+    np.testing.assert_array_equal(found[shown].astype(np.float32), made.numbers[shown])
+
+
+CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "wired another way": ({"masks": "causal+window:3", "position": "alibi", "kernel": "linear", "scale": "off"}, {}),
+    "edited": ({"edits": (OFF, "decoder.0.residual[1]=scale:0.5")}, {}),
+    "several heads": ({}, {"heads": ("0.1", "1.3", "1.0")}),
+    "the largest of several": ({}, {"heads": ("0.1", "1.3"), "rule": "largest"}),
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_python_makes_the_weights_of_the_view(choice: str, toys: Path) -> None:
+    asked, looked = CHOICES[choice]
+    question = Question("next", TEXT, **asked)
+    agree(question, State(layer=1, head=3, **looked), toys)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -> None:
+    question = Question("next", TEXT, edits=(OFF,))
+    agree(question, State(layer=1, head=1, view=kind, versus="0.3", other="the dog sat on the rug", query=4), toys)
+
+
+def test_python_knows_hidden_tokens_two_texts_and_labels(toys: Path) -> None:
+    agree(Question("masked", "the cat sat on the [MASK]", masked=(2,)), State(layer=1, view="gradient"), toys)
+    both = Question("both", "the rug", source="the dog lay on the rug")
+    agree(both, State(attention="decoder.cross", layer=1, head=2), toys)
+    agree(both, State(attention="encoder.self", head=2, view="text", other="the boy lay on the rug"), toys)
+    agree(Question("mood", TEXT), State(view="gradient"), toys)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, tmp_path: Path) -> None:
+    agree(Question("next", "x" + text), State(), toys)
+    question = Question("next", text)
+    numbers = run_shell(shell_program(question, State()), toys, tmp_path)
+    made = view(question, State())
+    np.testing.assert_allclose(numbers["attention"][0, 0][made.states == SHOWN], made.numbers[made.states == SHOWN])
+
+
+def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
+    """What the first line of a shell's program writes."""
+    words = shlex.split(program, comments=True)
+    words = words[: words.index("python")]
+    assert words[0] == "headlight"
+    given = {"trace.npz": str(folder / "trace.npz"), FOLDERS: str(toys)}
+    assert main([given.get(word, word) for word in words[1:]]) == 0
+    with np.load(folder / "trace.npz") as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("choice", ["plain", "wired another way", "edited"])
+def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_path: Path) -> None:
+    question = Question("next", TEXT, **CHOICES[choice][0])
+    state = State(layer=1, head=3)
+    made, numbers = view(question, state), run_shell(shell_program(question, state), toys, tmp_path)
+    shown = made.states == SHOWN
+    np.testing.assert_array_equal(numbers["attention"][1, 3][shown], made.numbers[shown])
+
+
+def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path) -> None:
+    both, state = Question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
+    program = shell_program(both, state)
+    assert 'load("trace.npz")["cross_attention"][1, 0]' in program
+    made, numbers = view(both, state), run_shell(program, toys, tmp_path)
+    np.testing.assert_array_equal(numbers["cross_attention"][1, 0], made.numbers)
+    masked = Question("masked", TEXT, masked=(1, 3))
+    made, numbers = view(masked, State()), run_shell(shell_program(masked, State()), toys, tmp_path)
+    np.testing.assert_array_equal(numbers["attention"][0, 0], made.numbers)
+
+
+def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
+    assert "Python program" in shell_program(Question("next", TEXT), State(view="scores"))
+    assert "Python program" not in shell_program(Question("next", TEXT), State())
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(min_size=1, max_size=12))
+def test_no_text_becomes_code(text: str, toys: Path) -> None:
+    question = Question("next", text)
+    try:
+        made = view(question, State())
+    except HeadlightError:
+        return
+    program = python_program(question, State())
+    found = executed(program, toys)
+    np.testing.assert_array_equal(found[made.states == SHOWN], made.numbers[made.states == SHOWN])
+    words = shlex.split(shell_program(question, State()), comments=True)
+    assert text in words
+
+
+def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.explore.export.code._known", lambda question: False)
+    question = Question("next", TEXT)
+    assert FOLDER in python_program(question, State()) and "next" not in python_program(question, State())
+    assert FOLDER in shell_program(question, State())

@@ -1,0 +1,148 @@
+"""Numbers as files, read back as somebody else would read them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from app.explore.export.data import COMPUTED, FORMS, Numbers, numbers_at, numbers_seen
+from app.explore.head_view import view
+from app.services.traces import trace, value
+from app.state.state import Question, State
+from model.errors import EditError, UnknownName
+
+TEXT = "the cat sat on the mat"
+QUESTION = Question("next", TEXT)
+MOST = FORMS["npz"].most
+anything = arrays.arrays(np.float32, (3, 4), elements=st.floats(width=32))
+
+
+def named(values: np.ndarray) -> Numbers:
+    labels = tuple(tuple(f'{place} =x,"\n' for place in range(size)) for size in values.shape)
+    return Numbers("name", "about", ("head", "query", "key")[-values.ndim :], labels, values)
+
+
+def rows(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
+
+
+@given(anything)
+def test_csv_holds_every_digit(values: np.ndarray) -> None:
+    (corner, *columns), *lines = rows(FORMS["csv"].write(named(values)))
+    assert corner == "query / key" and columns == [f'{place} =x,"\n' for place in range(4)]
+    np.testing.assert_array_equal(np.array([line[1:] for line in lines], dtype=np.float32), values)
+
+
+@given(anything)
+def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.ndarray) -> None:
+    told = json.loads(FORMS["json"].write(named(values)))
+    assert told["axes"] == ["query", "key"] and len(told["labels"]["key"]) == 4
+    read = np.array(told["values"], dtype=np.float32)
+    np.testing.assert_array_equal(read, np.where(np.isfinite(values), values, np.nan))
+
+
+@given(anything)
+def test_npz_holds_every_bit_and_needs_no_pickle(values: np.ndarray) -> None:
+    with np.load(io.BytesIO(FORMS["npz"].write(named(values))), allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["values"], values)
+        assert file["axes"].tolist() == ["query", "key"] and file["labels_query"].shape == (3,)
+
+
+def test_three_axes_are_a_line_for_each_number() -> None:
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    head, *lines = rows(FORMS["csv"].write(named(values)))
+    assert head == ["head", "query", "key", "value"]
+    assert [line[-1] for line in lines] == [str(float(number)) for number in range(24)]
+
+
+def test_the_picture_is_what_is_shown() -> None:
+    state = State(layer=1, head=2, view="scores", hide="first")
+    found, made = numbers_seen(QUESTION, state, MOST), view(QUESTION, state)
+    np.testing.assert_array_equal(found.values, made.numbers)
+    assert found.name == "layer1-head2-scores"
+    assert found.labels[0][-1].endswith(" mat")
+    assert np.isnan(numbers_seen(QUESTION, State(), MOST).values[0, 1]), "the mask forbids it"
+
+
+@pytest.mark.parametrize(
+    ("path", "axes"),
+    [
+        ("decoder.1.self.weights[3]", ("query", "key")),
+        ("decoder.1.self.weights", ("head", "query", "key")),
+        ("decoder.1.self.mask[3]", ("query", "key")),
+        ("decoder.0.self.q[1]", ("query", "channel")),
+        ("decoder.0.self.k[:,2:4]", ("key_value_head", "pos", "channel")),
+        ("decoder.1.feedforward.hidden", ("pos", "inner")),
+        ("decoder.residual[2]", ("width",)),
+        ("decoder.1.self.scores[3,5,2]", ("key",)),
+        ("logits", ("pos", "token")),
+    ],
+)
+def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> None:
+    found = numbers_at(QUESTION, path, MOST)
+    assert found.axes == axes
+    assert found.values.shape == tuple(len(names) for names in found.labels)
+    name, _, index = path.partition("[")
+    whole = value(QUESTION, name)
+    if name.endswith("mask"):
+        whole = np.broadcast_to(whole, (4, *whole.shape[1:]))
+    places = tuple(slice(*map(int, part.split(":"))) if part[1:] else int(part) if part != ":" else slice(None)
+                   for part in index.rstrip("]").split(",")) if index else ()  # fmt: skip
+    np.testing.assert_array_equal(found.values, np.reshape(whole[places], found.values.shape))
+
+
+def test_tokens_name_the_places_of_either_text() -> None:
+    both = Question("both", "the rug", source="the dog lay on the rug")
+    target, source = trace(both).text.pieces, trace(both).source
+    found = numbers_at(both, "decoder.1.cross.weights[0]", MOST)
+    assert source and found.labels == tuple(
+        tuple(f"{place} {piece}" for place, piece in enumerate(pieces)) for pieces in (target, source.pieces)
+    )
+    assert len(numbers_at(both, "decoder.1.cross.v[0]", MOST).labels[0]) == len(source.ids)
+    assert len(numbers_at(both, "encoder.final", MOST).labels[0]) == len(source.ids)
+
+
+def test_a_classifiers_answer_is_for_the_text() -> None:
+    assert numbers_at(Question("mood", TEXT), "logits", MOST).values.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("weights of head 3", "names no value"),
+        ("decoder.1.self.weights[x]", "names no value"),
+        ("decoder.1.self.weights[1,2,3,4]", "names no value"),
+        ("decoder.9.self.weights", "no value decoder.9.self.weights"),
+        ("decoder.*.self.weights", "no value"),
+        ("decoder.1.self.weights[4]", "asks for head 4; there are 4"),
+        ("decoder.1.self.weights[0,99]", "asks for query 99"),
+    ],
+)
+def test_what_is_not_there_gets_a_sentence(path: str, said: str) -> None:
+    with pytest.raises(EditError) as caught:
+        numbers_at(QUESTION, path, MOST)
+    assert said in str(caught.value)
+
+
+def test_an_unknown_site_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="weights"):
+        numbers_at(QUESTION, "decoder.1.self.attention", MOST)
+
+
+def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EditError, match="at most 10"):
+        numbers_at(QUESTION, "decoder.1.self.weights", 10)
+    with pytest.raises(EditError, match="at most 10"):
+        numbers_seen(QUESTION, State(), 10)
+    monkeypatch.setattr("app.explore.export.data.COMPUTED", 100)
+    monkeypatch.setattr("app.explore.export.data.value", lambda question, path: pytest.fail("it was computed"))
+    with pytest.raises(EditError, match="are computed"):
+        numbers_at(QUESTION, "logits", MOST)
+    assert COMPUTED > 12 * 1_024**2

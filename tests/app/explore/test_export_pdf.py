@@ -1,0 +1,117 @@
+"""Figures as PDF, opened again."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import io
+from typing import Any
+
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from app.explore.export.pdf import MISSING, drawn, figure_of
+from model.errors import HeadlightError
+
+INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
+
+
+def text(**choices: Any) -> dict[str, Any]:
+    plain = {"kind": "text", "x": 5, "y": 8, "size": 3, "length": 30, "anchor": "start", "fill": "#000000", "text": "é"}
+    return plain | choices
+
+
+def cells(rows: int, columns: int, **choices: Any) -> dict[str, Any]:
+    codes = base64.b64encode(bytes(place % 256 for place in range(rows * columns))).decode()
+    box = {"x": 10, "y": 10, "width": 40, "height": 40}
+    return {"kind": "cells", **box, "rows": rows, "columns": columns, "codes": codes, "gap": 0.2} | choices
+
+
+def stamp(picture: Image.Image, **choices: Any) -> dict[str, Any]:
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    plain = {"kind": "stamp", "x": 20, "y": 20, "left": 0, "top": -2, "width": 10, "height": 3}
+    return plain | {"png": base64.b64encode(out.getvalue()).decode()} | choices
+
+
+def figure(*shapes: dict[str, Any], **choices: Any) -> dict[str, Any]:
+    return {"width": 85, "height": 60, "title": "Layer 2", "inks": INKS, "shapes": list(shapes)} | choices
+
+
+ALL = (
+    text(text="Layer 2 · Head 3 – “weights”"),
+    text(turn=-90, anchor="end", bold=True),
+    cells(6, 7),
+    cells(100, 90, gap=0),
+    {"kind": "rectangle", "x": 1, "y": 1, "width": 83, "height": 58, "stroke": "#888888"},
+    {"kind": "rectangle", "x": 1, "y": 1, "width": 3, "height": 5, "fill": "#888888"},
+    {"kind": "curve", "points": [1, 2, 3, 4], "stroke": "#e0951f", "thickness": 0.4, "opacity": 0.5, "broken": True},
+    {"kind": "curve", "points": [1, 2, 3, 4, 5, 6, 7, 8], "stroke": "#e0951f"},
+    stamp(Image.new("RGBA", (40, 12), (0, 0, 0, 0)), turn=-90),
+)
+
+
+def test_every_shape_is_drawn_on_paper_of_its_size_with_fonts_within() -> None:
+    (page,) = PdfReader(io.BytesIO(drawn(figure_of(figure(*ALL))))).pages
+    assert [float(side) / 72 * 25.4 for side in page.mediabox[2:]] == pytest.approx([85, 60], abs=0.01)
+    assert "Layer 2 · Head 3 – “weights”" in page.extract_text()
+    assert len(page.images) == 2
+
+
+def test_it_is_a_pdf_that_holds_its_fonts() -> None:
+    made = drawn(figure_of(figure(*ALL)))
+    assert made.startswith(b"%PDF-") and made.rstrip().endswith(b"%%EOF")
+    assert b"/FontFile2" in made
+    assert b"BitstreamVera" in made
+    assert len(drawn(figure_of(figure()))) < len(made)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "list of shapes"),
+        (figure() | {"shapes": [3]}, "list of shapes"),
+        (figure() | {"width": 10_000}, "at most 1000 mm"),
+        (figure() | {"height": float("nan")}, "number of millimetres"),
+        (figure() | {"width": True}, "number of millimetres"),
+        (figure() | {"inks": ["red"] * 256}, "colour"),
+        (figure() | {"inks": []}, "256"),
+        (figure(*[{}] * 100_001), "Take fewer heads"),
+        (figure({}), "There is no shape"),
+        (figure({"kind": "svg"}), "There is no shape"),
+        (figure(text(fill="url(http://x)")), "colour"),
+        (figure(text(x="1")), "number"),
+        (figure(text(x=1e30)), "number"),
+        (figure(cells(3, 3) | {"rows": 4}), "as many codes"),
+        (figure(cells(3, 3, codes="%%")), "base64"),
+        (figure({"kind": "curve", "points": [1], "stroke": "#000000"}), "two or four"),
+        (figure(stamp(Image.new("RGB", (3, 3)), png="aaaa")), "cannot be read"),
+        (figure(stamp(Image.new("1", (5_000, 5_000)))), "too large"),
+    ],
+)
+def test_what_cannot_be_drawn_gets_a_sentence(body: dict[str, Any], said: str) -> None:
+    with pytest.raises(HeadlightError) as caught:
+        drawn(figure_of(body))
+    assert said in str(caught.value)
+
+
+def test_a_file_that_only_claims_to_be_a_png_is_not_read() -> None:
+    out = io.BytesIO()
+    Image.new("RGB", (3, 3)).save(out, "BMP")
+    with pytest.raises(HeadlightError, match="cannot be read"):
+        drawn(figure_of(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode()))))
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == "reportlab":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(HeadlightError) as caught:
+        drawn(figure_of(figure(*ALL)))
+    assert str(caught.value) == MISSING

@@ -1,0 +1,213 @@
+"""Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.pages import alone, opened, scripted, told
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """The address as its parameters; those that the test put there itself come back as lists."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+
+@pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
+def test_every_kind_of_model_opens(model: str) -> None:
+    at = opened(model=model)
+    assert not at.exception
+    assert told(at.main)["settings"]["model"] == model
+    assert at.get("plotly_chart")
+
+
+def test_the_address_decides_what_is_shown() -> None:
+    at = opened(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
+    assert not at.exception
+    choice = told(at.main)["choice"]
+    assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
+    assert choice["edits"] == ["decoder.1.self.weights[2]=set:0"]
+    assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
+
+
+def test_the_chart_shows_what_the_instrument_shows() -> None:
+    at = opened(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", view="gradient")
+    assert not at.exception
+    assert "2 heads in numbers" in [title.value for title in at.subheader]
+    told = [caption.value.replace("\\", "") for caption in at.caption]
+    (rules,) = [caption for caption in told if "gradient" in caption]
+    assert "mean of 2 heads" in rules and "first token hidden" in rules
+    chart = json.loads(at.get("plotly_chart")[0].proto.spec)
+    (heatmap,) = chart["data"]
+    assert heatmap["zmin"] == -heatmap["zmax"]
+    assert len(heatmap["x"]) == len(heatmap["y"])
+    assert not any(name.startswith("0 ") for name in heatmap["x"])
+
+
+def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
+    at = opened(model="next", text="the dog", view="trained")
+    assert not at.exception
+    assert "Predictions in numbers" in [title.value for title in at.subheader]
+    assert len(at.get("plotly_chart")) == 1
+
+
+def test_a_widget_writes_the_address() -> None:
+    at = opened(model="next", text="the dog")
+    at.selectbox(key="model").select("masked").run()
+    assert address(at)["model"] == "masked"
+    assert address(at)["text"] == "the dog"
+    assert told(at.main)["settings"]["model"] == "masked"
+    assert not at.exception
+
+
+def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
+    data = told(opened(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
+    masks, position, kernel = (part["options"] for part in data["parts"])
+    assert (masks[0], position[0], kernel[0]) == (
+        ["", "Causal · as trained"],
+        ["", "RoPE (rotary) · as trained"],
+        ["", "Softmax · as trained"],
+    )
+    assert "causal" not in dict(masks) and "rope" not in dict(position)
+    assert data["choice"] == {"masks": "causal+window:2", "position": "", "kernel": "", "scale": "off"}
+    assert data["scaled"] is True
+
+
+def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
+    assert told(opened(model="next", masks="causal", position="rope").sidebar)["choice"]["masks"] == ""
+
+
+def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
+    choice = told(opened(model="next", text="the dog", position="alibi", scale="off").main)["choice"]
+    assert (choice["position"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
+
+
+def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.frame.sidebar import _rewired
+        from app.state.session import current
+
+        current()
+        st.button("report", on_click=_rewired)
+
+    choice = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
+    monkeypatch.setattr("app.frame.sidebar.reported", lambda name: dict(choice))
+    at = scripted(page)
+    at.button[0].click().run()
+    assert address(at) == {"masks": "custom:10/11", "position": "alibi", "scale": "off"}
+
+
+def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.state.session import current, listen, serial
+
+        current()
+        if st.button("report"):
+            listen("the opening", "")
+        st.json({"layer": current().layer, "text": current().text, "masked": current().masked, "serial": serial()})
+
+    reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
+    monkeypatch.setattr("app.state.session.settled", lambda: dict(reported))
+    at = scripted(page)
+    at.button[0].click().run()
+    assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
+    assert address(at) == {"layer": "1", "masked": "2;3"}
+    reported["text"] = "the dog"
+    at.button[0].click().run()
+    assert address(at)["text"] == "the dog"
+
+
+def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.state.session import current, listen, pointed
+
+        shown = pointed(current().change(model="next"), lambda: (1, len(current().text or "")))
+        if st.button("report"):
+            listen("", "")
+        st.json([shown.layer, shown.head])
+
+    reported = {"text": "the dog", "layer": 1, "head": 0}
+    monkeypatch.setattr("app.state.session.settled", lambda: dict(reported))
+    at = scripted(page)
+    at.button[0].click().run()
+    assert address(at) == {"text": "the dog"}
+    assert json.loads(at.json[0].value) == [1, 0], "it was found for another text, and is kept"
+    reported["head"] = 2
+    at.button[0].click().run()
+    assert address(at) == {"text": "the dog", "layer": "1", "head": "2"}
+    reported["head"] = 0
+    at.button[0].click().run()
+    assert address(at)["head"] == "0", "what was chosen once is said"
+
+
+@pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
+def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int, int]) -> None:
+    choice = told(opened(model="next", text="the dog", **query).main)["choice"]
+    assert (choice["layer"], choice["head"]) == shown
+
+
+def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
+    at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", position="alibi")
+    at.selectbox(key="model").select("masked").run()
+    assert "edits" not in at.query_params
+    assert address(at)["text"] == "the dog"
+    assert address(at)["position"] == "alibi"
+    assert not at.exception
+
+
+@pytest.mark.parametrize("text", ["", "   ", "cat " * 400, "</script>", "$x$ **b**", "\N{GRINNING FACE}", "שלום"])
+def test_no_text_breaks_the_page(text: str) -> None:
+    at = opened(model="next", text=text)
+    assert not at.exception
+    assert told(at.main)["choice"]["text"] == text
+
+
+def test_an_unknown_model_is_said_to_be_missing() -> None:
+    at = opened(model="../../etc")
+    assert not at.exception
+    assert "not here" in at.warning[0].value
+
+
+def test_a_text_too_long_for_an_address_says_so() -> None:
+    at = opened(model="next", text="cat " * 400)
+    assert "too long for an address" in at.info[0].value
+
+
+@pytest.mark.parametrize("scheme", ["none", "sinusoidal", "learned", "rope", "alibi", "relative"])
+@pytest.mark.parametrize("model", ["next", "masked", "both"])
+def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str) -> None:
+    at = alone("positions", model=model, position=scheme)
+    assert not at.exception
+    assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")
+
+
+def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
+    at = opened(model="next")
+    assert at.sidebar.expander[0].label == "Its weights"
+    assert "Each of its weights is used" in at.sidebar.expander[0].caption[0].value
+
+
+def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.traces.health", lambda name, device: "1 tensor holds NaN or infinite weights.")
+    at = opened(model="next")
+    assert "NaN or infinite" in at.warning[0].value
+    assert at.run().warning[0].value == at.warning[0].value
+
+
+def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
+    def page() -> None:
+        from app.server.lifespan import apologise
+        from model.errors import CheckpointError
+
+        assert apologise(FileNotFoundError("/secret/place"))
+        assert apologise(CheckpointError("a_b_ has no weights."))
+
+    said = [error.value for error in scripted(page).error]
+    assert "FileNotFoundError" in said[0] and "secret" not in said[0]
+    assert said[1].replace("\\", "") == "a_b_ has no weights."

@@ -1,0 +1,80 @@
+"""The Generate page as Streamlit runs it, and the scripts that make its component."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from app import components
+from app.components import workbench
+from app.state.state import Question
+from app.state.url import written_told
+from tests.app.pages import alone, scripted, told
+
+FUNCTION = re.compile(r"^(?:export default )?(?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("model", "kind"), [("next", "continue"), ("masked", "fill"), ("both", "continue")])
+def test_every_model_that_writes_opens(model: str, kind: str) -> None:
+    at = alone("generate", model=model)
+    assert not at.exception
+    data = told(at.main)
+    assert (data["kind"], data["settings"]["model"], data["sourced"]) == (kind, model, model == "both")
+    assert data["rule"] == {"temperature": 0.8, "topK": 0, "topP": 1.0, "seed": 0}
+
+
+def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
+    at = alone("generate", model="mood")
+    assert not at.exception
+    assert "labels" in at.info[0].value
+    named = [button.label for button in at.button]
+    assert {"next", "masked"} <= set(named) and "mood" not in named
+    at.button(key="open_next").click().run()
+    assert told(at.main)["settings"]["model"] == "next"
+
+
+def test_an_address_restores_the_rule_and_what_was_written() -> None:
+    written = written_told(Question("next", "the dog"), ((2, 5), (3, 9)))
+    data = told(alone("generate", model="next", text="the dog", draw="t0.5,k7,p0.9,s3", written=written).main)
+    assert data["rule"] == {"temperature": 0.5, "topK": 7, "topP": 0.9, "seed": 3}
+    assert data["written"] == [[2, 5], [3, 9]]
+    assert told(alone("generate", model="next", text="the cat", written=written).main)["written"] == [], (
+        "that was another text"
+    )
+
+
+def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.generate import page as generate
+        from app.state.session import current
+        from app.state.state import Question
+
+        current()
+        if st.button("report"):
+            generate._listen(Question("next", "the opening"), "the opening", "")
+
+    rule = {"temperature": 1, "topK": 3, "topP": 1, "seed": 12}
+    reported = {
+        **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{"rule": rule, "written": [[2, 7]], "serial": 4},
+    }
+    monkeypatch.setattr("app.generate.page.reported", lambda name: dict(reported))
+    at = scripted(page)
+    at.button[0].click().run()
+    address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+    mark = written_told(Question("next", "the opening"), ((2, 7),))
+    assert address == {"layer": "1", "head": "0", "draw": "t1,k3,s12", "written": mark}
+
+
+@pytest.mark.parametrize("name", [*workbench.SCRIPTS, "instrument"])
+def test_scripts_that_share_a_scope_share_no_name(name: str) -> None:
+    """Two of one name would leave the component blank, and nothing but the browser would say so."""
+    if name == "instrument":
+        whole = "\n".join(components._read(f"{script}.js") for script in components.SCRIPTS)
+    else:
+        whole = "\n".join(workbench._read(f"{script}.js") for script in workbench.SCRIPTS[name])
+    defined = Counter(FUNCTION.findall(whole))
+    assert len(defined) > 10
+    assert [one for one, count in defined.items() if count > 1] == []

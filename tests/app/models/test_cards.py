@@ -1,0 +1,89 @@
+"""A checkpoint in the page's words: right numbers, and nothing that a stranger wrote acts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.models import cards as subject
+from app.models.cards import count, kind, markup, megabytes, problem
+from app.services.model_listing import Card, cards
+from app.services.model_pool import Models
+
+
+def told(name: str) -> Card:
+    return next(card for card in cards() if card.name == name)
+
+
+class Reader(HTMLParser):
+    """What a browser makes of some HTML: its elements and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+ELEMENTS = {"article", "h3", "p", "span", "dl", "div", "dt", "dd"}
+
+
+@given(st.text(max_size=60) | st.sampled_from(["</h3><script>alert(1)</script>", "<img src=x onerror=y>", "&lt;b&gt;"]))
+def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
+    card = told("next")
+    for shown in (
+        replace(card, title=name),
+        replace(card, facts=replace(card.facts, family=name, licence=name, tokenizer=name)),
+        replace(card, facts=replace(card.facts, config=None, problem=name)),
+    ):
+        read = Reader(markup(shown, open_now=True))
+        assert read.elements <= ELEMENTS
+        assert name.replace("\r\n", "\n").replace("\r", "\n") in read.text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("next", ("Continues texts", "2 layers × 4 heads", "RoPE (rotary)", "48 tokens", "not stated")),
+        ("masked", ("Fills masks", "Learned", "WordPiece")),
+        ("both", ("Source to target", "2 + 2 layers × 4 heads", "Relative (T5)")),
+        ("mood", ("Labels texts", "ALiBi")),
+    ],
+)
+def test_a_card_tells_what_a_model_is(name: str, words: tuple[str, ...]) -> None:
+    shown = markup(told(name), open_now=False)
+    assert all(word in shown for word in words)
+    assert "open now" not in shown and "open now" in markup(told(name), open_now=True)
+    assert problem(told(name)) == "" and kind(told(name)) in subject.KINDS
+
+
+def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = Models(10_000)
+    monkeypatch.setattr(subject, "opened", lambda: models)
+    assert "10.0 kB are allowed here" in problem(told("next"))
+    assert problem(told("next")) in markup(told("next"), open_now=False)
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "bytes_"),
+    [
+        (0, "0", "0 B"),
+        (999, "999", "999 B"),
+        (9_230, "9.23 k", "9.23 kB"),
+        (13_249_999, "13.2 M", "13.2 MB"),
+        (124_439_808, "124 M", "124 MB"),
+        (7_000_000_000, "7.00 B", "7.00 GB"),
+    ],
+)
+def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
+    assert (count(number), megabytes(number)) == (words, bytes_)

@@ -1,0 +1,128 @@
+"""The command `headlight`."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.access.settings import Settings, settings
+from app.server import launch
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int, bool]]]:
+    """What would have been served."""
+    calls: list[tuple[str, int, bool]] = []
+
+    def serve(host: str, port: int, browser: bool) -> int:
+        calls.append((host, port, browser))
+        return 0
+
+    monkeypatch.setattr(launch, "_serve", serve)
+    yield calls
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
+
+
+def test_it_listens_on_this_machine_only(served: list[tuple[str, int, bool]], port: int) -> None:
+    assert launch.main(["--port", str(port), "--no-browser"]) == 0
+    assert launch.main(["app", "--port", str(port)]) == 0
+    assert served == [("127.0.0.1", port, False), ("127.0.0.1", port, True)]
+
+
+def test_a_busy_port_gets_one_sentence(served: list[tuple[str, int, bool]], capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        number = busy.getsockname()[1]
+        assert launch.main(["--port", str(number)]) == 2
+    said = capsys.readouterr().err
+    assert str(number) in said and "not free" in said
+    assert len(said.splitlines()) == 1
+    assert not served
+
+
+def test_folders_of_models_reach_the_page(
+    served: list[tuple[str, int, bool]], port: int, toys: Path, tmp_path: Path
+) -> None:
+    options = ["--port", str(port), "--models", str(tmp_path)]
+    assert launch.main(options) == 0
+    assert os.environ["HEADLIGHT_MODELS"].split(os.pathsep) == [str(tmp_path.resolve()), str(toys)]
+
+
+def test_a_missing_folder_gets_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert launch.main(["--models", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "many", "-1"])
+def test_a_port_that_is_none_is_refused(port: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        launch.main(["--port", port])
+    assert stopped.value.code == 2
+
+
+def test_an_address_that_is_none_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(["--host", "not an address"]) == 2
+    assert "not an address" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        launch.main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.startswith("headlight ")
+
+
+def test_help_lists_the_other_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        launch.main(["--help"])
+    said = capsys.readouterr().out
+    assert all(verb in said for verb in ("trace", "predict", "models", "train", "--no-browser"))
+
+
+def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(["models"]) == 0
+    assert "next" in capsys.readouterr().out
+    assert launch.main(["juggle"]) == 2
+    assert "juggle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], Settings(shared=False, cache=True)),
+        (["--host", "localhost"], Settings(shared=False, cache=True)),
+        (["--host", "127.0.0.2"], Settings(shared=False, cache=True)),
+        (["--host", "0.0.0.0"], Settings(shared=True, cache=False)),
+        (["--host", "0.0.0.0", "--hub-cache"], Settings(shared=True, cache=True)),
+        (["--shared"], Settings(shared=True, cache=False)),
+        (["--no-hub-cache"], Settings(shared=False, cache=False)),
+        (["--upload-limit", "20", "--memory-limit", "900"], Settings(False, True, 20, 900)),
+    ],
+)
+def test_what_the_operator_decided_reaches_the_page(
+    served: list[tuple[str, int, bool]], port: int, options: list[str], told: Settings
+) -> None:
+    assert launch.main(["--port", str(port), *options]) == 0
+    assert settings() == told
+
+
+@pytest.mark.parametrize("limit", ["-1", "many", "1e9", "9999999999", "", "²"])
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        launch.main(["--upload-limit", limit])
+    assert stopped.value.code == 2
+
+
+def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
+    assert settings({}) == Settings(shared=True, cache=False)
+    assert settings({"HEADLIGHT_SHARED": "perhaps", "HEADLIGHT_UPLOAD_LIMIT": "²"}) == Settings()

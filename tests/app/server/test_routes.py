@@ -1,0 +1,277 @@
+"""What components ask the backend directly."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.testclient import TestClient
+
+from app.packing import pack, unpack
+from app.server import routes as subject
+from model.checkpoints import load, save
+from tests.app.conftest import CONTEXT
+
+OFF = "decoder.1.self.weights[3]=set:0"
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=subject.routes())) as client:
+        yield client
+
+
+def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str, Any], bytes]:
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"/api/{route}", content=json.dumps(body), headers=headers)  # as JavaScript writes it
+    assert answer.status_code == 200
+    return unpack(answer.content)
+
+
+def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
+    meta, numbers = ask(client, model="next", text="the cat sat")
+    count = len(meta["tokens"])
+    assert [token["piece"] for token in meta["tokens"]][-1] == " sat"
+    assert len(numbers) == 2 * 4 * count * count
+    heads = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)
+    assert (heads[..., *np.triu_indices(count, 1)] == 0).all(), "a causal mask forbids what comes later"
+    shares = np.where(heads > 0, ((heads - 1.0) / 254) ** 2, 0).sum(-1)
+    assert np.allclose(shares, 1, atol=0.05)
+
+
+def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
+    meta, _ = ask(client, model="next", text="the cat")
+    (prediction,) = meta["predictions"]
+    assert prediction["position"] == len(meta["tokens"]) - 1
+    assert not meta["changed"]
+    listed = prediction["candidates"]
+    assert [item["after"] for item in listed] == sorted((item["after"] for item in listed), reverse=True)
+    assert all(item["before"] == item["after"] for item in listed)
+    assert sum(item["after"] for item in listed) < 1
+
+
+def test_an_edit_shows_before_and_after(client: TestClient) -> None:
+    plain, _ = ask(client, model="next", text="the cat")
+    edited, numbers = ask(client, model="next", text="the cat", edits=[OFF])
+    assert edited["changed"]
+    before = {item["id"]: item["before"] for item in edited["predictions"][0]["candidates"]}
+    trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
+    assert all(before[token] == trained[token] for token in before.keys() & trained.keys())
+    count = len(edited["tokens"])
+    head = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)[1, 3]
+    assert set(head.ravel()) == {0, 1}
+    again, _ = ask(client, model="next", text="the cat")
+    assert again["predictions"] == plain["predictions"], "a later question is untouched"
+
+
+def test_each_masked_token_is_predicted(client: TestClient) -> None:
+    meta, _ = ask(client, model="masked", text="the cat sat on the [MASK]", masked=[2])
+    assert meta["maskable"]
+    hidden = [place for place, token in enumerate(meta["tokens"]) if token["masked"]]
+    assert [prediction["position"] for prediction in meta["predictions"]] == hidden
+    assert 2 in hidden and len(hidden) == 2
+
+
+def test_an_encoder_decoder_has_three_kinds_of_attention(client: TestClient) -> None:
+    meta, numbers = ask(client, model="both", text="", source="the dog lay on the rug")
+    shapes = {grid["name"]: (grid["rows"], grid["columns"]) for grid in meta["grids"]}
+    target, source = len(meta["tokens"]), len(meta["sourceTokens"])
+    assert shapes == {
+        "decoder.self": (target, target),
+        "decoder.cross": (target, source),
+        "encoder.self": (source, source),
+    }
+    assert len(numbers) == 8 * (target**2 + target * source + source**2)
+
+
+def test_a_classifier_answers_with_its_labels(client: TestClient) -> None:
+    meta, _ = ask(client, model="mood", text="the cat sat")
+    (prediction,) = meta["predictions"]
+    assert {item["piece"] for item in prediction["candidates"]} == {"glad", "sad"}
+    assert sum(item["after"] for item in prediction["candidates"]) == pytest.approx(1)
+
+
+def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
+    meta, _ = ask(client, model="next", text="the cat", position="learned", masks="none", scale="off")
+    (note,) = meta["notes"]
+    assert "learned instead of rope" in note and "none instead of causal" in note
+    assert "not trained this way" in note and "New and zero" in note
+    assert meta["changed"]
+
+
+@pytest.mark.parametrize("view", ["weights", "scores"])
+def test_exact_values_of_one_head(client: TestClient, view: str) -> None:
+    meta, _ = ask(client, model="next", text="the cat sat")
+    path = f"decoder.1.self.{view}"
+    shape, numbers = ask(client, "values", model="next", text="the cat sat", path=path, head=2)
+    count = len(meta["tokens"])
+    exact = np.frombuffer(numbers, "<f4").reshape(shape["rows"], shape["columns"])
+    assert exact.shape == (count, count)
+    if view == "weights":
+        assert np.allclose(exact.sum(-1), 1, atol=1e-5)
+
+
+ODD = ["\N{GRINNING FACE} ok", "שלום", "</script><b>x</b>", "$x$ **bold** `code`", "a\nb\tc", "\0", "\ud800"]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text: str) -> None:
+    for model in ("next", "masked"):
+        meta, _ = ask(client, model=model, text=text)
+        assert "error" in meta or len(meta["tokens"]) > 0
+        assert "Something went wrong" not in meta.get("error", "")
+    if text.isprintable():
+        meta, _ = ask(client, model="next", text="x" + text)
+        ends = [token["end"] for token in meta["tokens"]]
+        assert ends[-1] == len(("x" + text).encode("utf-16-le")) // 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"model": "next", "text": ""}, "empty"),
+        ({"model": "next", "text": "   \n"}, "empty"),
+        ({"model": "next", "text": "cat " * (CONTEXT + 5)}, f"at most {CONTEXT}"),
+        ({"model": "next", "text": "a" * 100_000}, "Shorten"),
+        ({"model": "../next", "text": "cat"}, "no model"),
+        ({"model": "/etc", "text": "cat"}, "no model"),
+        ({"model": "next", "text": "cat", "masks": "fog"}, "fog"),
+        ({"model": "next", "text": "cat", "masks": "custom:10/11/1"}, "square"),
+        ({"model": "next", "text": "cat", "position": "gps"}, "gps"),
+        ({"model": "next", "text": "cat", "edits": ["nonsense"]}, "nonsense"),
+        ({"model": "next", "text": "cat", "edits": ["decoder.9.self.weights[0]=set:0"]}, "decoder.9"),
+        ({"model": "next", "text": "cat", "masked": [1]}, "mask token"),
+        ({"model": "masked", "text": "cat", "masked": [40]}, "40"),
+        ({"model": "next", "text": "cat", "device": "abacus"}, "abacus"),
+        ({"model": "next", "text": 3}, "text"),
+        ({"model": "next", "text": "cat", "edits": "all"}, "edits"),
+        ({"text": "cat"}, "model"),
+    ],
+)
+def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[str, Any], said: str) -> None:
+    meta, numbers = ask(client, **body)
+    assert said in meta["error"]
+    assert "Something went wrong" not in meta["error"]
+    assert not numbers
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "said"),
+    [
+        (b"{", "application/json", "no JSON"),
+        (b"[" * 100_000, "application/json", "no JSON"),
+        (b"[]", "application/json", "no JSON object"),
+        (b"x" * (subject.LARGEST_BODY + 1), "application/json", "Shorten"),
+        (b"{}", "text/plain", "application/json"),
+    ],
+)
+def test_a_broken_request_gets_a_sentence(client: TestClient, content: bytes, kind: str, said: str) -> None:
+    answer = client.post("/api/trace", content=content, headers={"Content-Type": kind})
+    assert said in unpack(answer.content)[0]["error"]
+
+
+def test_only_attention_can_be_asked_for_by_path(client: TestClient) -> None:
+    for path, head in (("logits", 0), ("decoder.0.self.weights", 4), ("decoder.7.self.weights", 0), ("", 0)):
+        meta, _ = ask(client, "values", model="next", text="cat", path=path, head=head)
+        assert meta["error"]
+
+
+def test_a_crash_is_a_sentence_and_tells_the_log_no_text(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    typed = "a secret sentence"
+
+    def crash(question: object, query: int) -> None:
+        raise ValueError(typed)
+
+    monkeypatch.setattr(subject, "answer", crash)
+    with caplog.at_level(logging.ERROR):
+        meta, _ = ask(client, model="next", text=typed)
+    assert "went wrong" in meta["error"]
+    assert "ValueError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_long_text_stays_small(client: TestClient) -> None:
+    meta, numbers = ask(client, model="next", text="cat " * (CONTEXT // 3))
+    assert len(numbers) + len(str(meta)) < 100_000
+
+
+def test_visitors_get_their_own_answers(client: TestClient) -> None:
+    words = ["cat", "dog", "mat", "rug", "boy", "ball"]
+
+    def one(number: int) -> bool:
+        word = words[number % len(words)]
+        text = f"the {word} sat" + " on" * (number % 3)
+        meta, _ = ask(client, model="next", text=text, visitor=f"v{number}", number=1)
+        return "".join(token["piece"] for token in meta["tokens"] if not token["special"]) == text
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(one, range(48)))
+
+
+def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
+    desk = subject.Desk(workers=1)
+    done: list[int] = []
+
+    async def both() -> list[dict[str, Any]]:
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def work(body: dict[str, Any]) -> bytes:
+            loop.call_soon_threadsafe(started.set)
+            done.append(body["number"])
+            while len(desk.latest) and desk.latest["anna"] < 3:
+                pass  # busy until the newest question has arrived
+            return pack({"number": body["number"]})
+
+        first = asyncio.create_task(desk.answer(_request(1), work))
+        await started.wait()
+        others = [asyncio.create_task(desk.answer(_request(number), work)) for number in (2, 3)]
+        answers = await asyncio.gather(first, *others)
+        return [unpack(bytes(answer.body))[0] for answer in answers]
+
+    assert asyncio.run(both()) == [{"number": 1}, {"superseded": True}, {"number": 3}]
+    assert done == [1, 3]
+
+
+def _request(number: int) -> Request:
+    body = b'{"visitor": "anna", "number": %d}' % number
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [(b"content-type", b"application/json")]
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+def test_the_desk_forgets_the_visitors_of_long_ago() -> None:
+    desk = subject.Desk()
+    for number in range(subject.VISITORS + 10):
+        desk.enter(f"visitor {number}", 1)
+    assert len(desk.latest) == subject.VISITORS
+
+
+@pytest.mark.parametrize(
+    "weight", ["decoder.norm.weight", "embedding.weight", "decoder.blocks.1.self_attention.query.weight"]
+)
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
+    client: TestClient, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weight: str, number: float
+) -> None:
+    opened = load(toys / "next")
+    with torch.no_grad():
+        opened.model.get_parameter(weight).fill_(number)
+    save(tmp_path / "sick", opened.model, opened.tokenizer)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    meta, numbers = ask(client, model="sick", text="the cat sat")
+    assert "no number" in meta["silent"] and not meta["predictions"]
+    assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2

@@ -1,0 +1,251 @@
+"""A model of pictures as the page asks it, and pictures that come and go as files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from app.explore.export.code import python_program, shell_program
+from app.explore.head_view import view as made_view
+from app.packing import unpack
+from app.server.middleware import Visitors
+from app.server.routes import routes
+from app.services.images import LARGEST, names
+from app.state.state import OWN, Question, State
+from model.checkpoints import save
+from model.config import Config
+from model.config_groups import Picture
+from model.errors import PictureError
+from model.nn.transformer import Transformer
+from model.tracing.run import run
+from model.vision.image import view
+from model.vision.patches import class_token
+from tests.app.explore.test_export_code import executed, run_shell
+from tests.app.pages import opened, told
+from tests.app.services.test_images import photo
+
+READS = Picture(channels=3, height=32, width=32, patch_height=8, patch_width=8)
+LABELS = ("cat", "house", "chess board")
+
+
+def save_seers(folder: Path) -> Path:
+    """A folder with two models that read pictures: one names what it sees, one is bare."""
+    for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
+        torch.manual_seed(1)
+        config = Config(
+            architecture="encoder", vocabulary=1, context=17, picture=READS, width=16, layers=2, heads=4, masks=(),
+            position="learned", top=top, labels=labels, tied=False,
+        )  # fmt: skip
+        model = Transformer(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(0.3 * torch.randn_like(parameter))
+        save(folder / name, model, class_token(), dtype="float32")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def seers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_seers(tmp_path_factory.mktemp("seers"))
+
+
+@pytest.fixture(autouse=True)
+def known_too(known: None, seers: Path) -> None:
+    """The page knows these models besides the toys."""
+    os.environ["HEADLIGHT_MODELS"] += os.pathsep + str(seers)
+
+
+def front(request: Request) -> HTMLResponse:
+    return HTMLResponse("the page")
+
+
+@pytest.fixture
+def server() -> Starlette:
+    return Starlette(routes=[Route("/", front), *routes()], middleware=[Middleware(Visitors)])
+
+
+@pytest.fixture
+def client(server: Starlette) -> Iterator[TestClient]:
+    with TestClient(server) as client:
+        client.get("/")  # which gives the visitor's cookie
+        yield client
+
+
+def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str, Any], bytes]:
+    question = {"model": "seer", "text": "", **body}
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"/api/{route}", content=json.dumps(question), headers=headers)
+    assert answer.status_code == 200
+    return unpack(answer.content)
+
+
+def bring(client: TestClient, raw: bytes, kind: str = "image/png") -> dict[str, Any]:
+    answer = client.post("/api/picture", content=raw, headers={"Content-Type": kind})
+    assert answer.status_code == 200
+    return unpack(answer.content)[0]
+
+
+def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
+    meta, numbers = ask(client, image="house")
+    assert meta["patches"] == {"rows": 4, "columns": 4, "first": 1, "region": [0, 0, 1, 1]}
+    assert [token["piece"] for token in meta["tokens"]][:6] == ["[CLS]", "0,0", "0,1", "0,2", "0,3", "1,0"]
+    assert len(numbers) == 2 * 4 * 17 * 17
+    (prediction,) = meta["predictions"]
+    assert {item["piece"] for item in prediction["candidates"]} == set(LABELS)
+    assert (prediction["before"], prediction["piece"]) == ("of the picture, read at ", "[CLS]")
+    assert set(meta["grids"][0]["metrics"]) >= {"around", "row", "column", "special", "distance"}
+
+
+def test_the_first_drawn_picture_is_there_until_another_is_chosen(client: TestClient) -> None:
+    numbers = {name: ask(client, image=name)[1] for name in ("", *names())}
+    assert numbers[""] == numbers[names()[0]]
+    assert len(set(numbers.values())) == len(names())
+
+
+def test_edits_have_a_before_and_an_after(client: TestClient) -> None:
+    meta, _ = ask(client, edits=["encoder.0.self.weights[1]=set:0", "pixels[:,0:8]=set:0"])
+    assert meta["changed"]
+    assert any(item["before"] != item["after"] for item in meta["predictions"][0]["candidates"])
+
+
+@pytest.mark.parametrize("view", ["weights", "scores", "moved", "rollout", "gradient", "head"])
+def test_heads_on_pictures_can_be_seen_every_way(client: TestClient, view: str) -> None:
+    meta, numbers = ask(client, "view", view=view, layer=1, head=2, query=0)
+    assert "error" not in meta
+    assert len(numbers) == 17 * 17 * 5
+    assert meta["rows"]["names"][:2] == ["[CLS]", "0,0"]
+
+
+def test_two_pictures_are_compared_by_their_names(client: TestClient) -> None:
+    _, numbers = ask(client, "view", view="text", other="chess", image="cat")
+    assert np.abs(np.frombuffer(numbers[: 4 * 17 * 17], "<f4")).max() > 1e-4
+    assert "There is no picture" in ask(client, "view", view="text", other="a dog")[0]["error"]
+
+
+def test_a_visitor_brings_a_picture_and_looks_at_it(client: TestClient, seers: Path) -> None:
+    name = bring(client, photo(40))["name"]
+    _, numbers = ask(client, image=name)
+    assert numbers != ask(client)[1]
+    shown = client.get(f"/api/picture/{name}")
+    assert shown.content == photo(40)
+    assert shown.headers["content-type"] == "image/png"
+    assert shown.headers["cache-control"] == "no-store"
+    assert shown.headers["x-content-type-options"] == "nosniff"
+
+
+def test_nobody_else_finds_it_however_they_ask(client: TestClient, server: Starlette) -> None:
+    name = bring(client, photo(40))["name"]
+    ask(client, image=name)  # its trace is kept now
+    with TestClient(server) as other:
+        for cookie in (False, True):
+            if cookie:
+                other.get("/")
+            assert "no longer here" in ask(other, image=name)[0]["error"]
+            assert "no longer here" in ask(other, "values", image=name, path="encoder.0.self.weights")[0]["error"]
+            assert other.get(f"/api/picture/{name}").status_code == 404
+
+
+def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
+    with TestClient(server) as client:
+        for name in names():
+            shown = client.get(f"/api/picture/{name}")
+            assert shown.content.startswith(b"\x89PNG")
+        for name in ("dog", "%2e%2e", "..%2fdraw.py", "cat.png"):
+            assert client.get(f"/api/picture/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "told"),
+    [
+        (b"no picture", "image/png", "is no PNG, JPEG or WebP"),
+        (bytes(LARGEST + 1), "image/jpeg", "may have 8 MB"),
+        (b"<svg></svg>", "image/svg+xml", "This is no PNG"),
+        (photo(), "text/plain", "This is no PNG"),
+        (photo(), "application/json", "This is no PNG"),
+    ],
+)
+def test_what_cannot_be_kept_gets_a_sentence(client: TestClient, raw: bytes, kind: str, told: str) -> None:
+    assert told in bring(client, raw, kind)["error"]
+
+
+def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
+    with TestClient(server) as client:
+        assert "no cookie" in bring(client, photo())["error"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"image": "dog"}, "There is no picture 'dog'"),
+        ({"image": f"{OWN}gone"}, "no longer here"),
+        ({"image": 3}, "not of the right kind"),
+        ({"masked": [2]}, "cannot be masked"),
+        ({"edits": ["decoder.0.self.weights=set:0"]}, "changes nothing"),
+        ({"edits": ["pixels[9]=set:0"]}, "asks for colour 9"),
+    ],
+)
+def test_a_question_without_an_answer_gets_a_sentence(client: TestClient, asked: dict[str, Any], told: str) -> None:
+    assert told in ask(client, **asked)[0]["error"]
+
+
+def test_a_bare_model_shows_its_heads_and_says_that_it_predicts_nothing(client: TestClient) -> None:
+    meta, numbers = ask(client, model="bare")
+    assert meta["silent"] and not meta["predictions"]
+    assert len(numbers) == 2 * 4 * 17 * 17
+
+
+@pytest.mark.parametrize("model", ["seer", "bare"])
+def test_explore_opens_a_model_of_pictures(model: str) -> None:
+    at = opened(model=model, image="chess")
+    assert not at.exception
+    data = told(at.main)
+    assert data["pictures"] == list(names())
+    assert (data["choice"]["image"], data["choice"]["query"]) == ("chess", 0)
+    assert at.get("plotly_chart")
+
+
+@pytest.mark.parametrize("asked", [{}, {"image": "house", "edits": ("pixels[0]=set:0",)}])
+def test_programs_make_the_numbers_of_the_view(
+    asked: dict[str, Any], seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, state = Question("seer", "", **asked), State(layer=1, head=2, view="text", other="faces")
+    monkeypatch.chdir(Path(__file__).parents[3])
+    found = executed(python_program(question, state), seers)
+    np.testing.assert_array_equal(found, made_view(question, state).numbers)
+    numbers = run_shell(shell_program(question, state), seers, tmp_path)
+    np.testing.assert_array_equal(
+        numbers["attention"][1, 2], made_view(question, replace(state, view="weights")).numbers
+    )
+
+
+def test_a_program_names_no_picture_that_is_somebodys_own() -> None:
+    question = Question("seer", "", image=f"{OWN}secret")
+    with pytest.raises(PictureError):
+        python_program(question, State())
+
+
+def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) -> None:
+    from model.checkpoints import load
+    from model.paths import assets
+    from model.vision.image import read_picture
+
+    opened = load(seers / "seer")
+    seen = view(read_picture(assets() / "pictures" / "inputs" / "faces.png"), READS)
+    traced = run(opened.model, opened.tokenizer, seen)
+    meta, numbers = ask(client, "values", image="faces", path="encoder.1.self.weights", head=3)
+    found = np.frombuffer(numbers, "<f4").reshape(meta["rows"], meta["columns"])
+    np.testing.assert_allclose(found, traced.attention()[1, 3], atol=1e-5)

@@ -1,0 +1,135 @@
+"""Open models stay within their bytes, whoever asks for how many."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.services.model_pool import Models, Opened
+from model.checkpoints import Loaded
+from model.errors import CheckpointError
+from model.nn.transformer import Transformer
+from model.nn.variants import variant
+from tests.model import toys
+
+SIZE = 100
+
+
+def key(name: str) -> tuple[Path, int, str]:
+    return Path(name), 1, "cpu"
+
+
+def fresh() -> Loaded:
+    return Loaded(toys.decoder(), toys.causal(), "")
+
+
+def opened(models: Models, name: str) -> Opened:
+    return models.get(key(name), SIZE, fresh)
+
+
+def held(models: Models) -> int:
+    gc.collect()
+    return models.claimed
+
+
+def test_a_model_is_opened_once() -> None:
+    models = Models(3 * SIZE)
+    assert opened(models, "a") is opened(models, "a")
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    models = Models(2 * SIZE)
+    for name in ("a", "b", "a", "c"):
+        opened(models, name)
+    assert set(models.open) == {key("a"), key("c")}
+    assert held(models) == 2 * SIZE
+
+
+def test_a_model_larger_than_all_may_be_is_refused_before_it_is_opened() -> None:
+    def never() -> Loaded:
+        raise AssertionError("opened")
+
+    models = Models(SIZE)
+    kept = opened(models, "a")
+    with pytest.raises(CheckpointError, match="allowed here"):
+        models.get(key("b"), SIZE + 1, never)
+    assert opened(models, "a") is kept, "nothing was given away for it"
+
+
+def test_what_is_in_use_counts_after_it_was_given_away() -> None:
+    models = Models(SIZE, patience=0.2)
+    used = opened(models, "a").loaded.model
+    with pytest.raises(CheckpointError, match="in use"):
+        opened(models, "b")
+    assert held(models) == SIZE
+    del used
+    opened(models, "b")
+    assert held(models) == SIZE
+
+
+def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
+    models = Models(SIZE, patience=0.2)
+    first = opened(models, "a")
+
+    def make() -> Transformer:
+        return variant(first.loaded.model, position="alibi")
+
+    used = models.wired(first, ("", "alibi", "", ""), make)
+    assert models.wired(first, ("", "alibi", "", ""), make) is used
+    del first
+    with pytest.raises(CheckpointError, match="in use"):
+        opened(models, "b")
+    del used
+    assert opened(models, "b")
+
+
+def test_who_waits_for_room_gets_it_once_another_is_done() -> None:
+    models = Models(SIZE, patience=20)
+    using = [opened(models, "a").loaded.model]
+    threading.Timer(0.3, using.clear).start()
+    assert opened(models, "b")
+
+
+def test_a_failed_opening_leaves_nothing_behind() -> None:
+    def broken() -> Loaded:
+        raise CheckpointError("broken")
+
+    models = Models(SIZE)
+    for _ in range(3):
+        with pytest.raises(CheckpointError, match="broken"):
+            models.get(key("a"), SIZE, broken)
+    assert not models.coming and held(models) == 0
+    assert opened(models, "a")
+
+
+def test_thirty_visitors_with_models_of_their_own_stay_within_the_budget() -> None:
+    models, most, problems = Models(4 * SIZE), [0], []
+
+    def load() -> Loaded:
+        most[0] = max(most[0], models.claimed + sum(models.coming.values()))
+        return fresh()
+
+    def visit(number: int) -> None:
+        try:
+            for turn in range(3):
+                models.get(key(f"{number} {turn}"), SIZE, load)
+        except CheckpointError as error:
+            problems.append(str(error))
+
+    threads = [threading.Thread(target=visit, args=(number,)) for number in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] <= 4 * SIZE
+    assert not problems
+
+
+def test_a_dropped_folder_is_closed() -> None:
+    models = Models(3 * SIZE)
+    opened(models, "a")
+    models.drop(Path("a"))
+    assert held(models) == 0

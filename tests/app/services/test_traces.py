@@ -1,0 +1,222 @@
+"""What is kept between questions, and for whom."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+
+from app.access.uploads import Guest, Guests, guests
+from app.access.visitor import named
+from app.packing import unpack
+from app.server import routes
+from app.server.middleware import Visitors
+from app.services import model_listing, traces
+from app.services.model_pool import Models
+from app.state.state import Question
+from model.checkpoints import load, save
+from model.checkpoints.files.upload_archive import Limits
+from model.errors import CheckpointError
+
+ANNA, BEN = "anna", "ben"
+
+
+@pytest.fixture(autouse=True)
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guests]:
+    """A register and stores of this test's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    guests.cache_clear()
+    traces.opened.cache_clear()
+    traces.shelf.cache_clear()
+    yield guests()
+    guests().close()
+    guests.cache_clear()
+
+
+def bring(visitor: str, toy: Path) -> Guest:
+    def lay(root: Path, limits: Limits) -> Path:
+        shutil.copytree(toy, root / "model")
+        return root / "model"
+
+    return guests().receive(visitor, toy.name, lay)
+
+
+def asking(monkeypatch: pytest.MonkeyPatch, visitor: str) -> None:
+    monkeypatch.setattr(traces, "visitor", lambda: visitor)
+
+
+def test_an_upload_opens_for_its_visitor_alone(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = bring(ANNA, toys / "next")
+    question = Question(upload.name, "the cat sat")
+    asking(monkeypatch, ANNA)
+    assert upload.name in {entry.name for entry in traces.models()}
+    assert len(traces.said(question, 2))
+    assert traces.picture(question, 8, "decoder")
+    for other in (BEN, ""):
+        asking(monkeypatch, other)
+        assert upload.name not in {entry.name for entry in traces.models()}
+        for ask in (traces.trace, traces.wired, lambda asked: traces.picture(asked, 8, "decoder")):
+            with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
+                ask(question)
+        with pytest.raises(CheckpointError):
+            traces.loaded(upload.name)
+
+
+def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> None:
+    app = Starlette(routes=routes.routes(), middleware=[Middleware(Visitors)])
+
+    def ask(client: TestClient, model: str) -> dict[str, Any]:
+        body = json.dumps({"model": model, "text": "the cat sat"})
+        answer = client.post("/api/trace", content=body, headers={"Content-Type": "application/json"})
+        return unpack(answer.content)[0]
+
+    with TestClient(app, cookies={"headlight_visitor": "a" * 40}) as anna, TestClient(app) as ben:
+        upload = bring(named("a" * 40), toys / "next")
+        assert ask(anna, upload.name)["tokens"]
+        for stranger in (ben, TestClient(app, cookies={"headlight_visitor": named("a" * 40)})):
+            assert "uploads belong to the browser" in ask(stranger, upload.name)["error"]
+        assert "no model" in ask(ben, "upload")["error"]
+
+
+def test_a_removed_upload_leaves_nothing_behind(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = bring(ANNA, toys / "next")
+    asking(monkeypatch, ANNA)
+    traces.trace(Question(upload.name, "the cat sat"))
+    kept = traces.trace(Question("next", "the cat sat"))
+    traces.discard(upload.name)
+    assert not upload.folder.exists()
+    assert {key[2].name for key in traces.shelf().traces} == {"next"}
+    assert {key[0].name for key in traces.opened().open} == {"next"}
+    assert traces.trace(Question("next", "the cat sat")) is kept
+    with pytest.raises(CheckpointError):
+        traces.loaded(upload.name)
+
+
+def test_a_folder_of_ones_own_machine_opens_by_its_path_once_admitted(
+    toys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(toys / "next")
+    asking(monkeypatch, ANNA)
+    with pytest.raises(CheckpointError, match="There is no model"):
+        traces.loaded(path)
+    guests().admit(ANNA, toys / "next")
+    assert traces.loaded(path).model.config == traces.loaded("next").model.config
+    asking(monkeypatch, BEN)
+    with pytest.raises(CheckpointError, match="There is no model"):
+        traces.loaded(path)
+
+
+def test_a_model_trained_anew_is_not_the_one_that_was_opened(toys: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "more" / "fresh"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADLIGHT_MODELS", str(folder.parent))
+        with pytest.raises(CheckpointError):
+            traces.loaded("fresh")
+        shutil.copytree(toys / "next", folder)
+        first = traces.loaded("fresh")
+        weights = folder / "model.safetensors"
+        shutil.copystat(toys / "next" / "config.json", weights)
+        weights.touch()
+        assert traces.loaded("fresh") is not first
+        shutil.rmtree(folder)
+        with pytest.raises(CheckpointError):
+            traces.loaded("fresh")
+
+
+def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADLIGHT_MODELS", str(tmp_path))
+        (tmp_path / "broken").mkdir()
+        (tmp_path / "broken" / "config.json").write_text('{"model_type": "mamba"}')
+        (tmp_path / "broken" / "model.safetensors").write_bytes(b"")
+        (card,) = [card for card in model_listing.cards(fresh=True) if card.name == "broken"]
+        assert "mamba" in card.facts.problem
+        assert "broken" not in {entry.name for entry in traces.models()}
+        with pytest.raises(CheckpointError, match="mamba"):
+            traces.loaded("broken")
+    model_listing.cards(fresh=True)
+
+
+def test_a_listing_reads_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model_listing.cards(fresh=True)
+    monkeypatch.setattr(model_listing, "facts", None)
+    assert len(model_listing.cards(fresh=True)) >= 4
+
+
+def test_a_question_looks_at_a_folder_once_and_the_next_one_anew(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+
+    def question() -> tuple[int, int]:
+        model_listing.look_once()
+        before = model_listing.stamp(tmp_path)
+        os.utime(tmp_path / "config.json", ns=(0, before + 1_000))
+        return before, model_listing.stamp(tmp_path)
+
+    first, second = (copy_context().run(question) for _ in range(2))
+    assert first[0] == first[1] < second[0] == second[1] < model_listing.stamp(tmp_path)
+
+
+def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_path: Path) -> None:
+    shutil.copytree(toys / "next", tmp_path / "served" / "linked")
+    (tmp_path / "served" / "linked" / "model.safetensors").unlink()
+    (tmp_path / "served" / "linked" / "model.safetensors").symlink_to(toys / "next" / "model.safetensors")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "served"))
+        for shared, offered in (("1", False), ("0", True)):
+            patched.setenv("HEADLIGHT_SHARED", shared)
+            assert ("linked" in {card.name for card in model_listing.cards(fresh=True)}) is offered
+    model_listing.cards(fresh=True)
+
+
+def test_a_model_beyond_the_limit_is_refused_by_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = Models(100)
+    monkeypatch.setattr(traces, "opened", lambda: models)
+    with pytest.raises(CheckpointError, match=r"of memory; .* are allowed here"):
+        traces.loaded("next")
+
+
+def test_models_stay_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = Models(int(model_listing.known(*_place("next")).memory * 2.5))
+    monkeypatch.setattr(traces, "opened", lambda: models)
+    for name in ("next", "masked", "mood", "both") * 2:
+        question = Question(name, "the cat sat", source="the dog lay")
+        assert np.isfinite(traces.said(question, 0)).all()
+        assert models.claimed <= models.budget
+
+
+def test_weights_that_are_no_numbers_open_and_are_told(toys: Path, tmp_path: Path) -> None:
+    opened = load(toys / "next")
+    with torch.no_grad():
+        next(opened.model.parameters())[0, 0] = float("nan")
+    save(tmp_path / "ill" / "sick", opened.model, opened.tokenizer)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "ill"))
+        model_listing.cards(fresh=True)
+        assert "NaN or infinite weights" in traces.health("sick")
+    model_listing.cards(fresh=True)
+    assert traces.health("next") == ""
+
+
+def test_a_sentence_calls_an_upload_as_its_visitor_does(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = bring(ANNA, toys / "next")
+    (upload.folder / "config.json").write_text('{"model_type": "mamba"}')
+    asking(monkeypatch, ANNA)
+    with pytest.raises(CheckpointError, match=r"^next: .*mamba"):
+        traces.loaded(upload.name)
+
+
+def _place(name: str) -> tuple[Path, int, str]:
+    card = next(card for card in model_listing.cards() if card.name == name)
+    return card.folder, model_listing.stamp(card.folder), card.title

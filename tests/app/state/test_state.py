@@ -1,0 +1,129 @@
+"""State and the address say the same."""
+
+from dataclasses import fields
+from urllib.parse import parse_qsl, urlencode
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import components
+from app.state.state import (
+    DEVICES,
+    HIDES,
+    LONGEST_ADDRESS,
+    PAIRS,
+    PANELS,
+    PICTURES,
+    RESTS,
+    ROOMS,
+    RULES,
+    SIZES,
+    UNITS,
+    VIEWS,
+    Question,
+    State,
+)
+from model.config import Config
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
+    lambda pair: f"decoder.{pair[0]}.self.weights[{pair[1]}]=set:0"
+)
+HEADS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(lambda pair: f"{pair[0]}.{pair[1]}")
+PLACES = st.sets(st.integers(0, 500), max_size=6).map(lambda places: tuple(sorted(places)))
+STATES = st.builds(
+    State,
+    model=WORDS,
+    text=st.none() | WORDS,
+    source=st.none() | WORDS,
+    masks=st.sampled_from(["", "none", "causal", "causal+window:8", "custom:10/11"]),
+    position=st.sampled_from(["", "rope", "alibi"]),
+    kernel=st.sampled_from(["", "hard"]),
+    scale=st.sampled_from(["", "on", "off"]),
+    device=st.sampled_from(DEVICES),
+    room=st.sampled_from(ROOMS),
+    attention=st.sampled_from(["", "decoder.self", "decoder.cross"]),
+    layer=st.integers(0, 99),
+    head=st.integers(0, 99),
+    heads=st.lists(HEADS, max_size=4).map(tuple),
+    sort=st.sampled_from(["layer", "entropy", "same-word"]),
+    view=st.sampled_from(VIEWS),
+    versus=HEADS,
+    other=WORDS,
+    rule=st.sampled_from(RULES),
+    unit=st.sampled_from(UNITS),
+    mass=st.integers(1, 100),
+    hide=st.sampled_from(HIDES),
+    rest=st.sampled_from(RESTS),
+    pair=st.sampled_from(PAIRS),
+    picture=st.sampled_from(PICTURES),
+    size=st.sampled_from(SIZES),
+    query=st.integers(-1, 500),
+    locked=PLACES,
+    target=st.integers(-1, 5_000),
+    step=WORDS,
+    key=st.integers(-1, 500),
+    panel=st.sampled_from(PANELS),
+    edits=st.lists(EDITS, max_size=4).map(tuple),
+    masked=PLACES,
+    draw=WORDS,
+    written=WORDS,
+    beside=WORDS,
+)
+
+
+@given(STATES)
+def test_a_link_restores_the_state(state: State) -> None:
+    address = urlencode(state.to_query())
+    assert State.from_query(dict(parse_qsl(address, keep_blank_values=True))) == state
+
+
+def test_the_address_knows_every_room_of_the_instrument() -> None:
+    assert ROOMS == components.ROOMS
+
+
+def test_defaults_leave_the_address() -> None:
+    assert State().to_query() == {}
+
+
+@given(st.dictionaries(st.sampled_from([field.name for field in fields(State)]), WORDS))
+def test_a_mistyped_address_still_gives_a_state(query: dict[str, str]) -> None:
+    State.from_query(query).to_query()
+
+
+def test_nonsense_counts_as_absent() -> None:
+    query = {
+        "layer": "-3",
+        "head": "many",
+        "view": "all",
+        "device": "abacus",
+        "masked": "x",
+        "mass": "0",
+        "unknown": "1",
+    }
+    assert State.from_query(query) == State()
+
+
+def test_a_text_too_long_for_an_address_stays_out_of_it() -> None:
+    state = State(text="a" * (LONGEST_ADDRESS + 1), layer=2)
+    assert state.too_long
+    assert state.to_query() == {"layer": "2"}
+
+
+def test_an_empty_text_is_not_an_absent_one() -> None:
+    assert State.from_query({"text": ""}).text == ""
+    assert State().question("the opening").text == "the opening"
+    assert State(text="").question("the opening").text == ""
+
+
+def test_a_part_as_it_was_trained_counts_as_not_chosen() -> None:
+    trained = Config(vocabulary=5, context=4, width=8, layers=1, heads=2)
+    same = State(masks="causal", position="rope", kernel="softmax", scale="on")
+    assert same.fitted(trained) == State()
+    assert State(masks="none").fitted(trained).masks == "none"
+
+
+def test_the_untouched_question_keeps_the_text_and_what_is_masked() -> None:
+    question = Question("m", "text", masks="none", edits=("decoder.0.self.weights[0]=set:0",), masked=(2,))
+    assert question.rewired
+    assert question.untouched == Question("m", "text", masked=(2,))

@@ -1,0 +1,50 @@
+"""Figures show tokens as text, and numbers as they are."""
+
+import numpy as np
+import pytest
+
+from app.ui import charts
+
+MARKUP = ["</script>", "<b>bold</b>", "$x^2$", "a & b", "&lt;", "<br>"]
+
+
+@pytest.mark.parametrize("piece", MARKUP)
+def test_tokens_are_no_markup(piece: str) -> None:
+    shown = charts.plain(piece)
+    assert not set("<>$") & set(shown)
+
+
+def test_white_space_is_visible() -> None:
+    assert charts.plain(" cat") == "cat"
+    assert charts.plain(" ") == "·"
+    assert charts.plain("\n") == "⏎"
+    assert charts.plain("\t") == "→"
+    assert charts.plain("") == "∅"
+
+
+def test_equal_tokens_stay_apart() -> None:
+    names = charts.numbered(["a", "a", "a"])
+    assert len(set(names)) == 3
+    assert charts.numbered(["a", " b"], [4, 7]) == ["4 a", "7 b"]
+
+
+def test_attention_has_tokens_on_both_axes_and_empty_forbidden_cells() -> None:
+    numbers = np.array([[1.0, np.nan], [0.25, 0.75]])
+    names = charts.numbered(["the", " cat"])
+    figure = charts.attention(numbers, names, names, "weight")
+    (heatmap,) = figure.data
+    assert list(heatmap.x) == list(heatmap.y) == ["0 the", "1 cat"]
+    assert np.isnan(heatmap.z[0][1])
+    assert heatmap.z[1][1] == 0.75
+
+
+def test_before_stands_beside_after_only_where_something_changed() -> None:
+    assert len(charts.predictions(["a"], [0.1], [0.2], changed=False).data) == 1
+    after, before = charts.predictions(["a"], [0.1], [0.2], changed=True).data
+    assert (list(before.x), list(after.x)) == ([0.1], [0.2])
+    assert (before.name, after.name) == ("as trained", "with your changes")
+
+
+def test_a_diverging_scale_has_its_middle_at_zero() -> None:
+    (heatmap,) = charts.surface(np.array([[-1.0, 3.0]]), "x", "y", "value", diverging=True).data
+    assert heatmap.zmin == -heatmap.zmax

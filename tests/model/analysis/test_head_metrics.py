@@ -1,0 +1,60 @@
+"""Where heads look and how wide, against rows small enough to work out by hand; with a trace in test_lens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from model.analysis.head_metrics import average, distance, entropy, looking, may_look, plainest
+
+raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
+
+
+def shares(weights: np.ndarray) -> np.ndarray:
+    """Rows that sum to one, or to zero."""
+    total = weights.sum(-1, keepdims=True)
+    rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-3)
+    return rows
+
+
+@given(raw)
+def test_the_entropy_lies_between_one_key_and_an_even_spread(weights: np.ndarray) -> None:
+    rows = entropy(shares(weights))
+    assert rows.shape == (2, 3, 5)
+    assert np.all(rows >= 0)
+    assert np.all(rows <= np.log(5) + 1e-5)
+
+
+def test_entropy_and_distance_of_known_rows() -> None:
+    weights = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0], [0.5, 0, 0, 0.5]], dtype=np.float32)
+    assert entropy(weights) == pytest.approx([0, np.log(4), 0, np.log(2)])
+    assert distance(weights) == pytest.approx([0, (1 + 0 + 1 + 2) / 4, 0, 1.5])
+    assert average(distance(weights[None]), weights[None]) == pytest.approx([(0 + 1 + 1.5) / 3])
+
+
+def test_the_average_of_nothing_is_not_a_number() -> None:
+    nothing = np.zeros((2, 3, 3), dtype=np.float32)
+    assert np.isnan(average(entropy(nothing), nothing)).all()
+    everywhere = np.ones((2, 3, 3), dtype=bool)
+    assert np.isnan(looking(nothing, everywhere, everywhere[:1])).all()
+
+
+def test_without_masks_a_head_may_look_where_any_head_does() -> None:
+    weights = np.zeros((2, 1, 2, 2), dtype=np.float32)
+    weights[:, 0, 1, 0] = 1
+    assert may_look(weights, []).tolist() == [[[[False, False], [True, False]]]] * 2
+    assert may_look(weights, [np.ones((1, 2, 2), dtype=bool)] * 2).all()
+
+
+def test_the_plainest_head_looks_most_at_a_neighbour() -> None:
+    before, after = np.array([[0.1, 0.7], [0.2, np.nan]]), np.array([[np.nan, 0.2], [0.8, np.nan]])
+    assert plainest({"previous": before, "next": after, "first": np.ones((2, 2))}) == (1, 0)
+    assert plainest({"previous": before, "next": np.full((2, 2), np.nan)}) == (0, 1)
+
+
+def test_where_no_head_could_look_at_a_neighbour_the_first_is_as_good_as_any() -> None:
+    assert plainest({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
+    assert plainest({"entropy": np.ones((2, 2))}) == plainest({}) == (0, 0)

@@ -1,0 +1,138 @@
+"""The graph of information flow: terms add up to the stream, shares to one, and the graph leads where weights lead."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import torch
+
+from model import TextError, Trace, Transformer, run
+from model.analysis.information_flow import KEEP, Edge, flow, proximity
+from model.nn.block import PLACEMENTS
+from tests.model import toys
+
+TEXT = "the cat sat on the mat"
+ALL = 1e-9  # a threshold that leaves out nothing
+
+
+def traced(model: Transformer, *edits: str, source: str | None = None) -> Trace:
+    tokenizer = toys.masked() if model.config.vocabulary == toys.masked().size else toys.causal()
+    return run(model, tokenizer, TEXT, edits, source=source)
+
+
+def by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
+    """The shares of each sum: those of a feed-forward's are given alone, without its stream."""
+    sums = defaultdict(list)
+    for edge in edges:
+        sums[edge.layer, edge.target, "feedforward" if edge.kind == "feedforward" else "attention"].append(edge.share)
+    return sums
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
+def test_the_shares_of_a_sum_are_all_of_it(placement: str, parallel: bool) -> None:
+    model = toys.decoder(placement=placement, parallel=parallel, bias=True)
+    sums = by_sum(flow(model, traced(model), 4, ALL))
+    for (_, _, kind), shares in sums.items():
+        assert all(share >= 0 for share in shares)
+        assert sum(shares) == pytest.approx(1.0, abs=1e-4) if kind == "attention" else sum(shares) <= 1
+
+
+def test_an_edge_is_the_sum_of_its_heads() -> None:
+    model = toys.decoder()
+    edges = [edge for edge in flow(model, traced(model), 4, ALL) if edge.kind == "self"]
+    assert edges
+    for edge in edges:
+        shares = [share for _, share in edge.heads]
+        assert sum(shares) == pytest.approx(edge.share, abs=1e-6)
+        assert shares == sorted(shares, reverse=True)
+        assert edge.source <= edge.target
+
+
+def test_shares_worked_out_by_hand_in_a_pre_norm_block() -> None:
+    """Ferrando and Voita 2024, equations 3 to 5, term by term in NumPy."""
+    model = toys.decoder(layers=1)
+    trace = traced(model)
+    attention = model.stack("decoder").blocks[0].self_attention
+    weights, v = trace["decoder.0.self.weights"], trace["decoder.0.self.v"]
+    projection = attention.output.weight.numpy()  # type: ignore[union-attr, operator]
+    stream = trace["decoder.0.residual"][3].astype(np.float64)
+    terms = {
+        (head, j): projection[:, head * 4 : head * 4 + 4] @ (weights[head, 3, j] * v[head, j])
+        for head in range(4)
+        for j in range(4)
+    }
+    whole = stream + sum(terms.values())
+    near = {key: max(0.0, np.abs(whole).sum() - np.abs(whole - term).sum()) for key, term in terms.items()}
+    rest = max(0.0, np.abs(whole).sum() - np.abs(whole - stream).sum())
+    total = sum(near.values()) + rest
+    found = {(edge.kind, edge.source): edge for edge in flow(model, trace, 3, ALL)}
+    assert found["stream", 3].share == pytest.approx(rest / total, abs=1e-5)
+    for j in range(4):
+        wanted = sum(near[head, j] for head in range(4)) / total
+        assert found["self", j].share == pytest.approx(wanted, abs=1e-5) if wanted > 1e-6 else True
+
+
+def test_no_token_that_is_not_looked_at_has_an_edge() -> None:
+    model = toys.decoder()
+
+    def sources(*edits: str) -> set[int]:
+        return {
+            edge.source
+            for edge in flow(model, traced(model, *edits), 4, ALL)
+            if edge.kind == "self" and edge.target == 4
+        }
+
+    before = sources()
+    assert len(before) > 1
+    for source in before:
+        assert source not in sources(f"decoder.*.self.mask[:,4,{source}]=set:0")
+
+
+def test_a_higher_threshold_leaves_a_part_of_the_graph() -> None:
+    model = toys.decoder()
+    few, many = (set(flow(model, traced(model), 5, threshold)) for threshold in (0.1, 0.01))
+    assert few < many
+    assert all(edge.share >= 0.1 for edge in few)
+
+
+def test_the_source_is_reached_through_cross_attention_and_goes_no_further() -> None:
+    model = toys.both()
+    edges = flow(model, traced(model, source="a small bird sang in the tree"), 3, 0.001)
+    assert {edge.kind for edge in edges} == {"stream", "self", "cross", "feedforward"}
+    assert max(edge.source for edge in edges if edge.kind == "cross") < 9
+    assert max(edge.target for edge in edges) == 3
+
+
+def test_a_term_that_points_away_has_no_share() -> None:
+    whole = torch.tensor([1.0, 2.0])
+    found = proximity(torch.stack((whole, -whole, 0.5 * whole, torch.zeros(2))), whole)
+    assert found.tolist() == pytest.approx([3.0, 0.0, 1.5, 0.0])
+
+
+def test_little_of_a_trace_is_enough() -> None:
+    model, edit = toys.decoder(key_value_heads=2), "decoder.0.self.weights[1]=set:0"
+    small = run(model, toys.causal(), TEXT, [edit], keep=KEEP)
+    assert "decoder.0.self.weights" not in small.values
+    assert flow(model, small, 4) == flow(model, traced(model, edit), 4)
+
+
+def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = toys.decoder()
+    trace = traced(model, "decoder.*.self.weights=scale:0.02")  # many small terms
+    some = {(edge.layer, edge.kind, edge.target, edge.source): edge.share for edge in flow(model, trace, 5, ALL)}
+    monkeypatch.setattr("model.analysis.information_flow.NEGLIGIBLE", 0.0)
+    all_of_it = {(edge.layer, edge.kind, edge.target, edge.source): edge.share for edge in flow(model, trace, 5, ALL)}
+    assert some != all_of_it
+    for edge, share in all_of_it.items():
+        assert some.get(edge, 0.0) == pytest.approx(share, abs=2e-3)
+
+
+def test_what_is_not_there_gets_a_sentence() -> None:
+    model = toys.decoder()
+    with pytest.raises(TextError, match="no token 40"):
+        flow(model, traced(model), 40)
+    with pytest.raises(TextError, match="threshold"):
+        flow(model, traced(model), 0, 0.0)

@@ -1,0 +1,70 @@
+"""Where heads look on a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model import Patched, run
+from model.analysis.head_metrics import METRICS, PICTURE_METRICS, head_metrics, metrics_of
+from model.analysis.patch_metrics import around, patch_distance, same_column, same_row
+from model.tracing.trace import Trace
+from model.vision.image import view
+from model.vision.patches import class_token
+from tests.model import toys
+
+
+def trace() -> Trace:
+    """A picture of 2 x 3 patches behind a class token."""
+    model = toys.seer()
+    return run(model, class_token(), view(toys.photo(), model.config.picture))
+
+
+def patches() -> Patched:
+    text = trace().text
+    assert isinstance(text, Patched)
+    return text
+
+
+def test_cells_are_told_by_rows_and_columns() -> None:
+    text = patches()
+    names = dict(zip(text.pieces, range(7), strict=True))
+
+    def keys(cells: np.ndarray, query: str) -> set[str]:
+        return {text.pieces[key] for key in np.flatnonzero(cells[names[query]])}
+
+    assert keys(around(text), "0,0") == {"0,1", "1,0", "1,1"}
+    assert keys(around(text), "1,1") == {"0,0", "0,1", "0,2", "1,0", "1,2"}
+    assert keys(same_row(text), "1,0") == {"1,1", "1,2"}
+    assert keys(same_column(text), "1,2") == {"0,2"}
+    for cells in (around(text), same_row(text), same_column(text)):
+        assert not cells[0].any()
+        assert not cells[:, 0].any()
+
+
+def test_distance_is_counted_in_patches_and_without_the_class_token() -> None:
+    text = patches()
+    weights = np.zeros((1, 7, 7), np.float32)
+    weights[0, :, 0] = 1  # all look at the class token
+    assert np.isnan(patch_distance(weights, text)).all()
+    weights[0, 1, [0, 2, 6]] = 0.5, 0.25, 0.25  # from 0,0 to 0,1 and to 1,2
+    assert patch_distance(weights, text) == pytest.approx([(1 + 5**0.5) / 2])
+
+
+def test_pictures_have_metrics_of_their_own() -> None:
+    found = head_metrics(trace())
+    assert set(found) == set(PICTURE_METRICS)
+    for metric, heads in found.items():
+        assert heads.shape == (2, 4)
+        if not PICTURE_METRICS[metric].unit:
+            assert ((heads >= 0) & (heads <= 1 + 1e-6)).all()
+    assert metrics_of(True) is PICTURE_METRICS
+    assert metrics_of(False) is METRICS
+
+
+def test_the_share_of_a_row_is_the_weight_on_it() -> None:
+    whole = trace()
+    weights = whole.attention()[1, 2]
+    row = [weights[1, [2, 3]].sum(), weights[2, [1, 3]].sum(), weights[3, [1, 2]].sum()]
+    row += [weights[4, [5, 6]].sum(), weights[5, [4, 6]].sum(), weights[6, [4, 5]].sum()]
+    assert head_metrics(whole)["row"][1, 2] == pytest.approx(np.mean(row), rel=1e-5)

@@ -1,0 +1,159 @@
+"""Lenses, against cases small enough to work out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from model import EditError, Trace, run
+from model.analysis.head_metrics import METRICS, head_metrics
+from model.analysis.rollout import difference, rollout, value_weighted
+from model.text.tokenizer import Encoded
+from tests.model import toys
+
+REPEATED = "the cat sat on the mat and the dog ran away"
+raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
+
+
+def shares(weights: np.ndarray) -> np.ndarray:
+    """Rows that sum to one, or to zero."""
+    total = weights.sum(-1, keepdims=True)
+    rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-3)
+    return rows
+
+
+def encoded(*pieces: str, special: tuple[int, ...] = ()) -> Encoded:
+    """A text of pieces; equal pieces are equal tokens."""
+    known = sorted(set(pieces))
+    marks = tuple(place in special for place in range(len(pieces)))
+    ids = tuple(known.index(piece) for piece in pieces)
+    return Encoded("".join(pieces), ids, pieces, pieces, ((0, 0),) * len(pieces), marks)
+
+
+def seen(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
+    """A trace of one layer that holds nothing but these weights [head query key] and the mask."""
+    heads, size, _ = weights.shape
+    config = toys.config(layers=1, heads=heads)
+    mask = np.tril(np.ones((heads, size, size), dtype=bool)) if causal else np.ones((heads, size, size), dtype=bool)
+    return Trace(config, text, None, {"decoder.0.self.weights": weights, "decoder.0.self.mask": mask})
+
+
+@pytest.mark.parametrize(
+    ("metric", "offset"), [("previous", -1), ("itself", 0), ("next", 1)], ids=lambda value: str(value)
+)
+def test_a_head_of_one_habit_is_found(metric: str, offset: int) -> None:
+    weights = np.eye(4, k=offset, dtype=np.float32)[None]
+    assert head_metrics(seen(weights, encoded("a", "b", "c", "d")))[metric] == pytest.approx(np.ones((1, 1)))
+
+
+def test_a_head_that_follows_repetitions_is_found() -> None:
+    text = encoded("<s>", " Tom", " saw", " Ann", ".", " Tom", " saw", special=(0,))
+    weights = np.zeros((1, 7, 7), dtype=np.float32)
+    weights[0, :, 0] = 1
+    weights[0, 5] = [0, 0, 0.75, 0.25, 0, 0, 0]  # the second Tom looks at what followed the first
+    weights[0, 6] = [0, 0, 0, 0.5, 0.5, 0, 0]
+    values = head_metrics(seen(weights, text, causal=True))
+    assert values["repeated"].item() == pytest.approx((0.75 + 0.5) / 2)
+    assert values["punctuation"].item() == pytest.approx((0 + 0.5) / 2)  # queries after the full stop
+    assert values["special"].item() == pytest.approx(4 / 6)
+    assert values["first"].item() == pytest.approx(4 / 6)
+    assert values["same-word"].item() == 0.0
+    assert np.isnan(values["next"]).all()  # the mask forbids it
+
+
+def test_the_same_word_counts_with_and_without_capital_and_space() -> None:
+    text = encoded("The", " dog", " and", " the", " cat")
+    weights = np.eye(5, dtype=np.float32)[None]
+    weights[0, 3] = [0.6, 0, 0, 0.4, 0]
+    assert head_metrics(seen(weights.copy(), text, causal=True))["same-word"].item() == pytest.approx(0.6)
+    assert head_metrics(seen(weights.copy(), text))["same-word"].item() == pytest.approx(0.3)
+
+
+def test_a_comma_that_looks_at_a_comma_is_no_word() -> None:
+    text = encoded("one", ",", " two", ",", " one")
+    weights = np.zeros((1, 5, 5), dtype=np.float32)
+    weights[0, :, 1] = 1
+    values = head_metrics(seen(weights, text, causal=True))
+    assert values["same-word"].item() == 0.0  # of the second "one" alone
+    assert values["punctuation"].item() == pytest.approx(1.0)
+
+
+def test_every_metric_gives_a_number_for_each_head_of_a_real_run() -> None:
+    trace = run(toys.decoder(), toys.causal(), REPEATED)
+    values = head_metrics(trace)
+    assert set(values) == set(METRICS)
+    for metric, heads in values.items():
+        assert heads.shape == (2, 4)
+        if metric in ("next", "punctuation"):  # what comes after is masked, and there is no mark in this text
+            assert np.isnan(heads).all(), metric
+        elif not METRICS[metric].unit:
+            assert np.all(heads >= 0), metric
+            assert np.all(heads <= 1 + 1e-5), metric
+
+
+def test_a_trace_without_masks_gives_the_same_metrics() -> None:
+    whole = run(toys.decoder(), toys.causal(), REPEATED)
+    weights_only = run(toys.decoder(), toys.causal(), REPEATED, keep=("*.weights",))
+    for metric, heads in head_metrics(whole).items():
+        assert head_metrics(weights_only)[metric] == pytest.approx(heads, nan_ok=True)
+
+
+def test_an_encoder_decoder_has_metrics_for_either_stack() -> None:
+    trace = run(toys.both(), toys.masked(), "the dog", source=REPEATED)
+    assert head_metrics(trace)["previous"].shape == (2, 4)
+    assert head_metrics(trace, stack="encoder")["next"].shape == (3, 4)
+
+
+@given(raw)
+def test_what_reaches_a_token_is_always_all_of_it(weights: np.ndarray) -> None:
+    reached = rollout(shares(weights))
+    assert reached.shape == (2, 5, 5)
+    assert reached.sum(-1) == pytest.approx(np.ones((2, 5)), abs=1e-4)
+
+
+def test_rollout_of_two_layers_by_hand() -> None:
+    layer = np.array([[1, 0], [1, 0]], dtype=np.float32)  # the second token looks at the first alone
+    reached = rollout(np.stack([layer[None], layer[None]]))
+    assert reached[0] == pytest.approx(np.array([[1, 0], [0.5, 0.5]]))
+    assert reached[1] == pytest.approx(np.array([[1, 0], [0.75, 0.25]]))
+
+
+def test_an_empty_row_keeps_only_its_own_stream() -> None:
+    assert rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))
+
+
+def test_a_value_of_length_zero_fetches_nothing() -> None:
+    trace = run(toys.decoder(key_value_heads=2), toys.causal(), REPEATED, ["decoder.0.self.v[0,2]=set:0"])
+    fetched = value_weighted(trace)
+    assert fetched.shape == trace.attention().shape
+    assert np.all(fetched[0, :2, :, 2] == 0)  # the two heads that share it
+    assert np.all(fetched[0, 2:, 2:, 2] > 0)
+    lengths = np.linalg.norm(trace["decoder.1.self.v"][1], axis=-1)
+    assert fetched[1, 3] == pytest.approx(trace.attention()[1, 3] * lengths, rel=1e-4, abs=1e-6)
+
+
+def test_an_edit_shows_in_the_difference_from_its_layer_on() -> None:
+    model, tokenizer = toys.decoder(), toys.causal()
+    before = run(model, tokenizer, REPEATED)
+    after = run(model, tokenizer, REPEATED, ["decoder.1.self.weights[3]=set:0"])
+    changes = difference(before, after)
+    assert set(changes) == set(before.values)
+    assert not changes["decoder.0.self.weights"].any()
+    assert changes["decoder.1.self.weights"][3] == pytest.approx(-before["decoder.1.self.weights"][3])
+    assert changes["logits"].any()
+
+
+def test_texts_of_different_length_have_no_difference() -> None:
+    model, tokenizer = toys.decoder(), toys.causal()
+    with pytest.raises(EditError, match="same length"):
+        difference(run(model, tokenizer, "the cat"), run(model, tokenizer, REPEATED))
+
+
+def test_what_only_one_trace_holds_is_left_out() -> None:
+    trace = run(toys.decoder(), toys.causal(), REPEATED)
+    assert list(difference(trace, replace(trace, values={"logits": trace["logits"].copy()}))) == ["logits"]

@@ -1,0 +1,146 @@
+"""Two runs side by side: partners of tokens, and the distance of heads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import EditError, UnknownName, run
+from model.analysis.run_comparison import align, distance, jensen_shannon
+from tests.model import toys
+
+TEXT = "the cat sat on the mat"
+WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", "dog", "ran"]), min_size=1, max_size=9).map(
+    " ".join
+)
+EVERY = tuple((place, place) for place in range(5))
+
+
+def rows(*shape: int, seed: int = 0) -> np.ndarray:
+    """Random weights whose rows sum to one."""
+    made = np.random.default_rng(seed).random(shape) ** 4
+    shares: np.ndarray = (made / made.sum(-1, keepdims=True)).astype(np.float32)
+    return shares
+
+
+def reference(p: np.ndarray, q: np.ndarray) -> float:
+    """The Jensen-Shannon distance by its definition, in bits."""
+
+    def entropy(x: np.ndarray) -> float:
+        return float(-sum(share * np.log2(share) for share in x if share > 0))
+
+    return float(np.sqrt(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2))
+
+
+@given(WORDS)
+def test_a_text_corresponds_to_itself_token_by_token(text: str) -> None:
+    encoded = toys.causal().encode(text)
+    every = tuple((place, place) for place in range(len(encoded.ids)))
+    assert align(encoded, encoded) == align(encoded, encoded, "position") == every
+
+
+@given(WORDS, WORDS)
+def test_partners_stand_in_order_and_all_that_both_end_with_has_one(one: str, other: str) -> None:
+    left, right = toys.causal().encode(one), toys.causal().encode(other)
+    pairs = align(left, right)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+    same = align(toys.causal().encode(f"{one} zebra"), toys.causal().encode(f"{other} zebra"))
+    assert same[-1] == (len(left.ids) + _length(" zebra") - 1, len(right.ids) + _length(" zebra") - 1)
+
+
+def _length(text: str) -> int:
+    return len(toys.causal().encode(text, special=False).ids)
+
+
+def test_a_word_that_replaced_another_is_its_partner() -> None:
+    left, right = (toys.causal().encode(text) for text in ("the cat sat on", "the dog sat on the"))
+    pairs = align(left, right)
+    assert [left.pieces[a] for a, _ in pairs][1:] == ["the", " cat", " sat", " on"]
+    assert [right.pieces[b] for _, b in pairs][1:] == ["the", " dog", " sat", " on"]
+
+
+def test_an_inserted_word_shifts_the_partners_behind_it() -> None:
+    left, right = (toys.causal().encode(text) for text in ("the cat ran", "the dog the cat ran"))
+    ours = {left.pieces[a]: right.pieces[b] for a, b in align(left, right)}
+    assert ours[" ran"] == " ran"
+    assert align(left, right, "position")[-1][0] == align(left, right, "position")[-1][1]
+
+
+def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
+    left, right = toys.causal().encode("the cat"), toys.masked().encode("the cat")
+    assert [(left.pieces[a].strip(), right.pieces[b]) for a, b in align(left, right)][1:] == [
+        ("the", "the"),
+        ("cat", "cat"),
+    ]
+    assert align(left, right)[0] == (0, 0), "what marks the beginning of a text"
+
+
+def test_an_alignment_that_is_not_known_lists_those_that_are() -> None:
+    encoded = toys.causal().encode(TEXT)
+    with pytest.raises(UnknownName, match="position, tokens"):
+        align(encoded, encoded, "meaning")
+
+
+def test_the_distance_is_that_of_its_definition() -> None:
+    one, other = rows(2, 3, 5, 5), rows(2, 3, 5, 5, seed=1)
+    found = distance(one, other, EVERY, EVERY)
+    assert found.shape == (2, 3)
+    wanted = [[np.mean([reference(*pair) for pair in zip(p, q, strict=True)]) for p, q in zip(*both, strict=True)]
+              for both in zip(one.astype(float), other.astype(float), strict=True)]  # fmt: skip
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@given(st.integers(0, 2**31), st.integers(0, 2**31))
+def test_it_is_symmetric_and_from_0_to_1(seed: int, other: int) -> None:
+    left, right = rows(5, 5, seed=seed), rows(5, 5, seed=other)
+    there, back = distance(left, right, EVERY, EVERY), distance(right, left, EVERY, EVERY)
+    assert 0 <= there <= 1 and there == pytest.approx(back, abs=1e-6)
+    assert distance(left, left, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
+
+
+def test_keys_without_a_partner_are_tokens_that_the_other_lacks() -> None:
+    """A key that only one text has is a key of weight 0 in the other."""
+    one, other = rows(4, 5), rows(4, 6, seed=1)
+    pairs = ((0, 0), (1, 2), (4, 5))
+    whole = [np.zeros((4, 8)), np.zeros((4, 8))]
+    whole[0][:, :3], whole[0][:, 3:5] = one[:, [0, 1, 4]], one[:, [2, 3]]
+    whole[1][:, :3], whole[1][:, 5:8] = other[:, [0, 2, 5]], other[:, [1, 3, 4]]
+    queries = tuple((place, place) for place in range(4))
+    every = tuple((place, place) for place in range(8))
+    ours = distance(one, other, queries, pairs)
+    np.testing.assert_allclose(ours, distance(whole[0], whole[1], queries, every), atol=1e-6)
+
+
+def test_two_sure_answers_are_as_far_apart_as_can_be() -> None:
+    sure = np.eye(4)
+    assert jensen_shannon(sure[0], sure[1]) == 1
+    assert jensen_shannon(sure[0], sure[0]) == 0
+    assert jensen_shannon(sure[0], np.full(4, 0.25)) == pytest.approx(reference(sure[0], np.full(4, 0.25)))
+
+
+def test_empty_rows_count_as_nothing_in_common_with_full_ones_and_not_at_all_among_themselves() -> None:
+    full, empty = rows(5, 5), np.zeros((5, 5), dtype=np.float32)
+    assert distance(full, empty, EVERY, EVERY) == 1
+    assert np.isnan(distance(empty, empty, EVERY, EVERY))
+    assert np.isnan(distance(full, full, (), EVERY))
+    half = full.copy()
+    half[:2] = 0
+    assert distance(half, half, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
+
+
+def test_heads_of_another_shape_get_a_sentence() -> None:
+    with pytest.raises(EditError, match="different shape"):
+        distance(rows(2, 5, 5), rows(3, 5, 5), EVERY, EVERY)
+
+
+def test_a_head_switched_off_differs_most() -> None:
+    model, tokenizer = toys.decoder(), toys.causal()
+    one, other = run(model, tokenizer, TEXT), run(model, tokenizer, TEXT, ["decoder.1.self.weights[2]=set:0"])
+    pairs = align(one.text, other.text)
+    apart = distance(one.attention(), other.attention(), pairs, pairs)
+    assert apart[1, 2] == 1
+    assert np.delete(apart.ravel(), 6).max() == pytest.approx(0, abs=1e-4)

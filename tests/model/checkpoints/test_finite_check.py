@@ -1,0 +1,60 @@
+"""Weights that are no numbers open, and everybody who looks is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from model import load, save
+from model.checkpoints import remark, scan
+from model.cli.main import main
+from tests.model import toys
+
+
+def spoilt(folder: Path, number: float, *names: str, count: int = 1) -> Path:
+    """A checkpoint with a few weights that are `number`."""
+    model = toys.decoder()
+    with torch.no_grad():
+        for name in names:
+            model.get_parameter(name).flatten()[:count] = number
+    save(folder, model, toys.causal(), dtype="float32")
+    return folder
+
+
+def test_good_weights_are_fit_however_large(tmp_path: Path) -> None:
+    assert scan(load(spoilt(tmp_path / "a", 1.0))) == ()
+    largest = torch.finfo(torch.float32).max
+    folder = spoilt(tmp_path / "b", largest, "decoder.norm.weight", count=9)
+    assert scan(load(folder)) == (), "their sum is infinite, they are not"
+    assert remark(()) == ""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_named(tmp_path: Path, number: float, dtype: str) -> None:
+    names = ("embedding.weight", "decoder.norm.weight")
+    loaded = load(spoilt(tmp_path, number, *names), dtype=dtype)
+    assert set(scan(loaded)) == set(names)
+
+
+def test_the_sentence_names_a_few_of_many() -> None:
+    assert remark(("a",)) == "1 tensor holds NaN or infinite weights, so what is computed from them means nothing: a."
+    many = remark(tuple(f"weight {number}" for number in range(500)))
+    assert many.startswith("500 tensors hold") and many.endswith("and 492 more.") and len(many) < 300
+
+
+def test_the_command_says_so_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(spoilt(tmp_path / "toy", float("nan"), "decoder.norm.weight"))
+    assert main(["trace", "the cat", "--model", folder, "--out", str(tmp_path / "out.npz")]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("headlight: 1 tensor holds NaN") and said.out == ""
+    assert main(["predict", "the cat", "--model", folder, "--json"]) == 0
+    said = capsys.readouterr()
+    (answer,) = json.loads(said.out, parse_constant=pytest.fail)
+    assert {candidate["probability"] for candidate in answer["candidates"]} == {None}
+    assert "decoder.norm.weight" in said.err
+    assert main(["predict", "the cat", "--model", folder]) == 0
+    assert "NaN" in capsys.readouterr().out

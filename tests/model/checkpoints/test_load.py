@@ -1,0 +1,241 @@
+"""A checkpoint folder: what is saved comes back, and whatever is wrong with one gets a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from model import POSITIONS, CheckpointError, HeadlightError, Loaded, Transformer, load, run, save
+from model.checkpoints.load import DTYPES
+from tests.model import toys
+
+TEXT = "the cat sat"
+WEIGHTS = "model.safetensors"
+
+
+def saved(folder: Path, dtype: str = "float32", **choices: Any) -> Path:
+    """A small decoder on disk."""
+    save(folder, toys.decoder(**choices), toys.causal(), dtype=dtype, card="# A toy")
+    return folder
+
+
+def logits(loaded: Loaded) -> np.ndarray:
+    """What an opened checkpoint says to a text."""
+    return run(loaded.model, loaded.tokenizer, TEXT)["logits"]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_what_is_saved_comes_back(tmp_path: Path, dtype: str, tied: bool) -> None:
+    model = toys.decoder(tied=tied, position="relative", bias=True, norm="layernorm")
+    save(tmp_path / "toy", model, toys.causal(), dtype=dtype, card="# A toy")
+    loaded = load(tmp_path / "toy", device="cpu")
+    assert loaded.card == "# A toy"
+    assert loaded.model.config == model.config
+    assert not loaded.model.training
+    on_disk = load_file(tmp_path / "toy" / WEIGHTS)
+    assert {weight.dtype for weight in on_disk.values()} == {DTYPES[dtype]}
+    assert ("top.project.weight" in on_disk) != tied
+    for name, parameter in loaded.model.named_parameters():
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, model.get_parameter(name).to(DTYPES[dtype]).float())
+    wanted = run(model, toys.causal(), TEXT)["logits"]
+    np.testing.assert_allclose(logits(loaded), wanted, atol={"float32": 0, "float16": 0.1}.get(dtype, 1.0), rtol=0.05)
+
+
+@pytest.mark.parametrize("make", [toys.encoder, toys.both])
+def test_so_do_encoders_and_encoder_decoders(tmp_path: Path, make: Callable[[], Transformer]) -> None:
+    model = make()
+    save(tmp_path, model, toys.masked(), dtype="float32")
+    loaded = load(tmp_path).model
+    assert loaded.config == model.config
+    assert all(torch.equal(weight, model.state_dict()[name]) for name, weight in loaded.state_dict().items())
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_an_opened_model_is_tied_and_can_be_saved_again(tmp_path: Path, dtype: str) -> None:
+    first = load(saved(tmp_path / "first"))
+    assert first.model.top.project.weight is first.model.embedding.weight  # type: ignore[union-attr]
+    save(tmp_path / "second", first.model, first.tokenizer, dtype=dtype)
+    second = load(tmp_path / "second")
+    assert first.model.state_dict().keys() == second.model.state_dict().keys()
+
+
+@pytest.mark.parametrize("position", sorted(POSITIONS))
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_a_model_computes_in_half_precision_when_asked(tmp_path: Path, dtype: str, position: str) -> None:
+    folder = saved(tmp_path, position=position)
+    loaded = load(folder, dtype=dtype)
+    assert loaded.model.embedding.weight.dtype == DTYPES[dtype]
+    half = run(loaded.model, loaded.tokenizer, TEXT)
+    assert half["logits"].dtype == np.float32, "NumPy has no bfloat16"
+    np.testing.assert_allclose(half.attention().sum(-1), 1, atol=0.02)
+    np.testing.assert_allclose(half.attention(), run(load(folder).model, loaded.tokenizer, TEXT).attention(), atol=0.15)
+
+
+def edited(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    """Change the weights on disk."""
+    tensors = load_file(folder / WEIGHTS)
+    change(tensors)
+    save_file(tensors, folder / WEIGHTS)
+
+
+class Runs:
+    """What a pickle would do to whoever opens it."""
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, ("ran",)
+
+
+def replaced(path: Path) -> Path:
+    """Where a file was."""
+    path.unlink()
+    return path
+
+
+def pickled(folder: Path, content: object, without: int = 0) -> Path:
+    """A pickle in place of the weights, with so many of its last bytes cut off."""
+    path = replaced(folder / WEIGHTS).with_name("pytorch_model.bin")
+    torch.save({"decoder.norm.weight": content}, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size - without])
+    return path
+
+
+def shards(folder: Path, file: str) -> None:
+    replaced(folder / WEIGHTS).with_name(f"{WEIGHTS}.index.json").write_text(
+        json.dumps({"weight_map": {"decoder.norm.weight": file}})
+    )
+
+
+def adapter(folder: Path, base: str) -> None:
+    replaced(folder / "config.json").with_name("adapter_config.json").write_text(
+        json.dumps({"base_model_name_or_path": base})
+    )
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no config": (lambda f: (f / "config.json").unlink(), r"holds no readable config\.json"),
+    "no weights": (lambda f: (f / WEIGHTS).unlink(), r"holds no model\.safetensors"),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), r"holds no tokenizer: no tokenizer\.json"),
+    "config no JSON": (lambda f: (f / "config.json").write_text("{"), "is no JSON"),
+    "config no text": (lambda f: (f / "config.json").write_bytes(b"\xff\xfe\x00"), "is no JSON"),
+    "config a list": (lambda f: (f / "config.json").write_text("[1]"), "no JSON object"),
+    "config very deep": (lambda f: (f / "config.json").write_text("[" * 100_000), "is no JSON"),
+    "another family": (lambda f: (f / "config.json").write_text('{"model_type": "gtp2"}'), "model_type 'gtp2'"),
+    "tokenizer no JSON": (lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer"),
+    "weights cut off": (lambda f: (f / WEIGHTS).write_bytes((f / WEIGHTS).read_bytes()[:-100]), "cannot be read"),
+    "weights empty": (lambda f: (f / WEIGHTS).write_bytes(b""), "cannot be read"),
+    "weights no tensors": (lambda f: (f / WEIGHTS).write_bytes(b"hello world, this is text"), "cannot be read"),
+    "config a folder": (lambda f: replaced(f / "config.json").mkdir(), "no readable config"),
+    "weights a folder": (lambda f: replaced(f / WEIGHTS).mkdir(), "holds no model"),
+    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "only a link to it"),
+    "a pickle that runs": (lambda f: pickled(f, Runs()), r"asks to run posix\.mkdir"),
+    "a pickle cut off": (lambda f: pickled(f, torch.ones(9), 40), "damaged"),
+    "a pickle of another": (lambda f: pickled(f, 0).write_bytes(b"PK"), "damaged"),
+    "an empty pickle": (lambda f: pickled(f, 0).write_bytes(b""), "damaged"),
+    "shards elsewhere": (lambda f: shards(f, "/etc/passwd"), "no file beside it"),
+    "shards above": (lambda f: shards(f, "../toy/model.safetensors"), "no file beside it"),
+    "an adapter of nothing": (lambda f: adapter(f, "gone"), "is an adapter of 'gone'"),
+    "an adapter of what is above": (lambda f: adapter(f, "/srv/.."), r"is an adapter of '\.\.'"),
+    "a weight missing": (
+        lambda f: edited(f, lambda t: t.pop("decoder.norm.weight")),
+        r"missing decoder\.norm\.weight",
+    ),
+    "a weight too many": (
+        lambda f: edited(f, lambda t: t.update(extra=torch.ones(2))),
+        "unexpected extra",
+    ),
+    "a weight misshaped": (
+        lambda f: edited(f, lambda t: t.update({"decoder.norm.weight": torch.ones(3)})),
+        r"decoder\.norm\.weight is \(3,\); the config wants \(16,\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_folder_gets_a_sentence_that_names_it(tmp_path: Path, fault: str) -> None:
+    folder = saved(tmp_path / "toy")
+    damage, told = BROKEN[fault]
+    damage(folder)
+    with pytest.raises(CheckpointError, match=told) as caught:
+        load(folder)
+    assert "toy" in str(caught.value)
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+    assert str(tmp_path) not in str(caught.value), "no path of this computer"
+    with pytest.raises(CheckpointError) as caught:
+        load(folder, name="my own")
+    assert str(caught.value).startswith("my own") and "toy" not in str(caught.value).replace("../toy/", "")
+
+
+def test_a_tokenizer_larger_than_the_model_gets_a_sentence(tmp_path: Path) -> None:
+    save(tmp_path, toys.model(vocabulary=20), toys.causal())
+    with pytest.raises(CheckpointError, match="its tokenizer has 300 tokens, its config only 20"):
+        load(tmp_path)
+
+
+VALUES: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-3, 40),
+    st.sampled_from([2**31 - 1, 2**20, 10**400, 10**6]),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["decoder", "encoder", "hard", "linear", "learned", "post", "none", "window:3", "headlight"]),
+    st.lists(st.text(max_size=5) | st.integers(), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good checkpoint, to be spoilt again and again."""
+    return saved(tmp_path_factory.mktemp("spoilt"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(st.data())
+def test_whatever_config_json_says_is_a_model_or_a_sentence(folder: Path, data: st.DataObject) -> None:
+    good = toys.decoder().config.to_dict() | {"model_type": "headlight"}
+    names = st.sampled_from([*good, "colour"])
+    changes = data.draw(st.dictionaries(names, VALUES, min_size=1, max_size=3))
+    dropped = data.draw(st.sets(names, max_size=1))
+    spoilt = {name: value for name, value in {**good, **changes}.items() if name not in dropped}
+    (folder / "config.json").write_text(json.dumps(spoilt))
+    try:
+        logits(load(folder))
+    except HeadlightError as error:
+        assert str(error).endswith(".")
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:99", "cpu:x", "cpu:", "", "CPU", "meta", "mps:1:2"])
+def test_a_device_that_is_not_there_lists_those_that_are(tmp_path: Path, device: str) -> None:
+    with pytest.raises(CheckpointError, match=r"possible are auto, cpu"):
+        load(saved(tmp_path), device=device)
+
+
+def test_auto_is_a_device_of_this_machine(tmp_path: Path) -> None:
+    assert load(saved(tmp_path)).model.device.type in ("cpu", "cuda", "mps")
+
+
+def test_an_unknown_dtype_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(HeadlightError, match="float32, bfloat16, float16"):
+        load(saved(tmp_path), dtype="int8")
+
+
+def test_programs_beside_a_checkpoint_are_named_and_never_run(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "toy")
+    (folder / "modeling_toy.py").write_text("raise SystemExit")
+    assert load(folder).notes == ("1 file is a program and is ignored: modeling_toy.py.",)
+    (folder / "libtoy.so.1").write_bytes(b"\x7fELF")
+    assert load(folder).notes == ("2 files are programs and are ignored: libtoy.so.1, modeling_toy.py.",)

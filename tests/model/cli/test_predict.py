@@ -1,0 +1,148 @@
+"""`headlight predict` and `headlight models`, and what every verb has in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model import run, save
+from model.cli.main import VERBS, main, usage
+from tests.model import toys
+
+TEXT = "the cat sat on the mat"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder, a masked-language encoder, and models that predict no words."""
+    folder = tmp_path_factory.mktemp("models")
+    save(folder / "decoder", toys.decoder(), toys.causal(), dtype="float32")
+    save(folder / "encoder", toys.encoder(), toys.masked(), dtype="float32")
+    save(folder / "both", toys.both(), toys.masked())
+    save(folder / "bare", toys.encoder(top="none"), toys.masked())
+    return folder
+
+
+def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """What `headlight predict --json` prints: JSON and nothing else."""
+    assert main(["predict", "--json", "--models", str(models), *arguments]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return json.loads(printed.out)
+
+
+def test_a_decoder_predicts_what_follows_the_last_token(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (answer,) = predicted(models, capsys, TEXT, "--model", "decoder")
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    assert set(answer) == {"position", "candidates"}
+    assert answer["position"] == len(trace.text.ids) - 1
+    assert len(answer["candidates"]) == 5
+    for candidate in answer["candidates"]:
+        assert set(candidate) == {"token", "id", "probability"}
+        assert candidate["probability"] == pytest.approx(float(trace.probabilities()[candidate["id"]]))
+        assert candidate["token"] == toys.causal().piece(candidate["id"]).strip()
+
+
+def test_a_masked_model_predicts_each_mask_in_order(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = predicted(models, capsys, "the [MASK] sat on the [MASK]", "--model", "encoder", "--top", "3")
+    assert [answer["position"] for answer in answers] == [2, 6]
+    for answer in answers:
+        assert len(answer["candidates"]) == 3
+        assert not any(candidate["token"].startswith("##") for candidate in answer["candidates"])
+
+
+@pytest.mark.parametrize(("model", "text"), [("decoder", TEXT), ("encoder", "the [MASK]")])
+def test_probabilities_are_over_the_whole_vocabulary(
+    models: Path, capsys: pytest.CaptureFixture[str], model: str, text: str
+) -> None:
+    (answer,) = predicted(models, capsys, text, "--model", model, "--top", "100000")
+    shares = [candidate["probability"] for candidate in answer["candidates"]]
+    size = {"decoder": toys.causal(), "encoder": toys.masked()}[model].size
+    assert len(shares) == size
+    assert sum(shares) == pytest.approx(1, abs=1e-4)
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "token 6: after mat"
+    assert "%" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([TEXT, "--model", "encoder"], "holds no [MASK]"),
+        (["the [MASK]", "--model", "decoder"], "decoder continues texts and fills no [MASK]"),
+        (["", "--model", "decoder"], "The text is empty"),
+        (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
+        ([TEXT, "--model", "bare"], "'none'"),
+        ([TEXT, "--model", "both"], "encoder-decoder"),
+        ([TEXT, "--model", "decoder", "--top", "0"], "--top"),
+        ([TEXT, "--model", "decoder", "--top", "²"], "--top"),
+        (["--model", "decoder"], "TEXT"),
+    ],
+)
+def test_an_error_is_one_sentence_and_nothing_on_standard_output(
+    models: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert main(["predict", "--json", "--models", str(models), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert told in printed.err
+    assert printed.err.startswith("headlight: ")
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_models_lists_what_can_be_opened(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--models", str(models)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    described = {line.split()[0]: line for line in lines}
+    assert {"decoder", "encoder", "both", "bare"} <= set(described)
+    assert "2 layers x 4 heads" in described["decoder"]
+    assert "3 + 2 layers" in described["both"]
+    assert "context 24" in described["encoder"]
+
+
+def test_an_unknown_verb_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["forecast"]) == 2
+    assert "no verb 'forecast'" in capsys.readouterr().err
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == main(["--help"]) == 0
+    assert all(verb in usage() for verb in VERBS)
+    with pytest.raises(SystemExit) as left:
+        main(["trace", "--help"])
+    assert left.value.code == 0
+    assert "--edit" in capsys.readouterr().out
+
+
+def test_json_survives_a_terminal_without_unicode(models: Path) -> None:
+    """And the exit status of a real process is that of `main`."""
+
+    def process(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "model.cli", "predict", "--models", str(models), *arguments]
+        return subprocess.run(command, capture_output=True, env=environment, check=False)
+
+    done = process("é", "--model", "decoder", "--json", "--top", "300")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(json.loads(done.stdout)[0]["candidates"]) == 300
+    failed = process("é", "--model", "nöthing")
+    assert (failed.returncode, failed.stdout) == (2, b"")
+    assert b"Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(("text", "word"), [("She drank a glass of [MASK].", "water"), ("Once upon a", "time")])
+def test_without_a_model_a_shipped_one_answers(text: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", text]) == 0
+    assert word in capsys.readouterr().out

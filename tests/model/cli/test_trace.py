@@ -1,0 +1,228 @@
+"""`headlight trace`: the names, shapes and types that other programs rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from model import Tokenizer, Transformer, run, save, variant
+from model.cli.main import main
+from model.vision.patches import class_token
+from tests.model import toys
+
+TEXT, TARGET = "the cat sat on the mat", "a small bird"
+Traced = Callable[..., dict[str, np.ndarray]]
+MODELS: dict[str, Callable[[], Transformer]] = {
+    "decoder": lambda: toys.decoder(key_value_heads=2, value_width=3),
+    "encoder": toys.encoder,
+    "both": toys.both,
+    "bare": lambda: toys.encoder(top="none"),
+    "judge": lambda: toys.encoder(top="sequence-classifier", labels=("good", "bad"), tied=False),
+    "seer": toys.seer,
+    "tagger": lambda: toys.encoder(top="token-classifier", labels=("noun", "verb"), tied=False),
+}
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One checkpoint of each build."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, make in MODELS.items():
+        save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
+    Image.fromarray(toys.photo()).save(folder / "photo.png")
+    return folder
+
+
+@pytest.fixture
+def traced(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Traced:
+    """Runs `headlight trace` and reads its file as a stranger would: without pickles."""
+
+    def trace(model: str, *arguments: str) -> dict[str, np.ndarray]:
+        out = tmp_path / "out.npz"
+        assert main(["trace", "--model", str(models / model), "--out", str(out), *arguments]) == 0
+        assert capsys.readouterr().out == ""
+        with np.load(out, allow_pickle=False) as file:
+            return dict(file)
+
+    return trace
+
+
+def test_a_decoders_file_keeps_the_contract(traced: Traced) -> None:
+    file = traced("decoder", TEXT)
+    ids = toys.causal().encode(TEXT).ids
+    length = len(ids)
+    shapes: dict[str, tuple[int, ...]] = {"input_ids": (length,), "tokens": (length,)}
+    shapes |= {"attention": (2, 4, length, length), "logits": (length, 300), "last_hidden": (length, 16)}
+    assert {name: value.shape for name, value in file.items()} == shapes
+    assert all(file[name].dtype == np.float32 for name in ("attention", "logits", "last_hidden"))
+    assert file["input_ids"].tolist() == list(ids)
+    assert file["tokens"].dtype.kind == "U"
+    assert file["tokens"].tolist() == list(toys.causal().encode(TEXT).tokens)
+    np.testing.assert_allclose(file["attention"].sum(-1), 1, rtol=1e-5)
+    assert (file["attention"][:, :, *np.triu_indices(length, 1)] == 0).all()
+
+
+def test_its_numbers_are_those_of_the_model(traced: Traced) -> None:
+    file, trace = traced("decoder", TEXT), run(MODELS["decoder"](), toys.causal(), TEXT)
+    np.testing.assert_array_equal(file["logits"], trace["logits"])
+    np.testing.assert_array_equal(file["attention"], trace.attention())
+    np.testing.assert_array_equal(file["last_hidden"], trace["decoder.final"])
+
+
+def test_an_encoders_file_keeps_the_contract(traced: Traced) -> None:
+    file = traced("encoder", TEXT)
+    length = len(toys.masked().encode(TEXT).ids)
+    assert set(file) == {"input_ids", "tokens", "attention", "logits", "last_hidden"}
+    assert file["attention"].shape == (2, 4, length, length)
+    assert file["logits"].shape == (length, toys.masked().size)
+    assert file["tokens"][0] == "[CLS]"
+
+
+@pytest.mark.parametrize("target", [TARGET, ""])
+def test_an_encoder_decoders_file_keeps_the_contract(traced: Traced, target: str) -> None:
+    file = traced("both", TEXT, *(("--target", target) if target else ()))
+    source, read = toys.masked().encode(TEXT).ids, toys.masked().encode(target, special=False).ids
+    length, past = len(read) + 1, len(source)
+    assert file["input_ids"].tolist() == list(source)
+    assert len(file["tokens"]) == past
+    assert file["target_ids"].tolist() == [toys.masked().start_id, *read]
+    shapes: dict[str, tuple[int, ...]] = {"encoder_attention": (3, 4, past, past)}
+    shapes |= {"decoder_attention": (2, 4, length, length)}
+    shapes |= {"cross_attention": (2, 4, length, past), "logits": (length, toys.masked().size)}
+    assert set(file) == {"input_ids", "tokens", "target_ids", *shapes}
+    for name, shape in shapes.items():
+        assert file[name].shape == shape
+        assert file[name].dtype == np.float32
+
+
+@pytest.mark.parametrize(("name", "logits"), [("bare", set()), ("judge", {"logits"}), ("tagger", {"logits"})])
+def test_logits_are_there_only_with_a_top(traced: Traced, name: str, logits: set[str]) -> None:
+    assert set(traced(name, TEXT)) == {"input_ids", "tokens", "attention", "last_hidden"} | logits
+
+
+def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> None:
+    file = traced("seer", "--image", str(models / "photo.png"), "--edit", "encoder.1.self.weights[3]=set:0")
+    shapes: dict[str, tuple[int, ...]] = {"tokens": (7,), "pixel_values": (3, 12, 18), "attention": (2, 4, 7, 7)}
+    shapes |= {"logits": (2,), "last_hidden": (7, 16)}
+    assert {name: value.shape for name, value in file.items()} == shapes
+    assert file["tokens"].tolist() == ["[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
+    assert file["attention"][1, :3].any()
+    assert not file["attention"][1, 3].any()
+
+
+def test_the_choices_are_those_of_variant(traced: Traced) -> None:
+    file = traced("decoder", "--mask", "causal", "--mask=window:2", TEXT, "--position", "alibi", "--kernel", "linear")
+    model = variant(MODELS["decoder"](), masks=("causal", "window:2"), position="alibi", kernel="linear")
+    np.testing.assert_array_equal(file["attention"], run(model, toys.causal(), TEXT).attention())
+    assert traced("decoder", TEXT, "--mask", "none")["attention"][:, :, 0, 1:].any()
+
+
+def test_edits_are_made(traced: Traced) -> None:
+    file = traced(
+        "decoder", TEXT, "--edit", "decoder.1.self.weights[3]=set:0", "--edit=decoder.0.self.mask[:,5,2]=set:0"
+    )
+    assert not file["attention"][1, 3].any()
+    assert not file["attention"][0, :, 5, 2].any()
+
+
+def test_options_stand_on_either_side_and_a_double_dash_ends_them(models: Path, tmp_path: Path) -> None:
+    model = ["--model", str(models / "decoder")]
+    orders = [
+        [TEXT, *model, "--out"],
+        [*model, TEXT, "--out"],
+        [*model, "--out", "{}", TEXT],
+        [*model, "--out", "{}", "--", TEXT],
+        [*model, "--out", "{}", "--", "--model"],
+        [*model, "--out", "{}", "--", "-5 degrees"],
+        [*model, "--out", "{}", "--", "--"],
+    ]
+    for number, order in enumerate(orders):
+        out = str(tmp_path / f"{number}.npz")
+        filled = [out if part == "{}" else part for part in order]
+        assert main(["trace", *filled, *([out] if filled[-1] == "--out" else [])]) == 0, order
+        assert Path(out).is_file()
+
+
+def test_any_path_opens_and_any_file_name_is_kept(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(models)
+    for model in ("decoder", "./decoder", "decoder/", f"../{models.name}/decoder", str(models / "decoder")):
+        assert main(["trace", TEXT, "--model", model, "--out", str(tmp_path / "file without ending 😀")]) == 0
+    assert main(["trace", TEXT, "--models", str(models), "--model", "decoder", "--out", str(tmp_path / "x")]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file without ending 😀", "x"]
+
+
+@pytest.mark.parametrize("text", ["😀👩‍👧", "שלום עולם", "\x00\x07\x1b[31m", "</script>$x$**", "é" * 20, "[MASK]"])
+@pytest.mark.parametrize("model", ["decoder", "encoder"])
+def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
+    text = text[:5]  # bytes count as tokens here
+    file = traced(model, "--", text)
+    assert len(file["tokens"]) == len(file["input_ids"]) == file["attention"].shape[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["", "--model", "decoder"], "The text is empty"),
+        (["   ", "--model", "decoder"], "The text is empty"),
+        (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
+        (["cat", "--model", "nothing"], "There is no model 'nothing'"),
+        (["cat", "--model", "x" * 5_000], "There is no model"),
+        (["cat"], "--model"),
+        (["cat", "dog", "--model", "decoder"], "dog"),
+        (["cat", "--model", "decoder", "--speed", "3"], "--speed"),
+        (["cat", "--model", "decoder", "--mod", "3"], "--mod"),
+        (["cat", "--model", "decoder", "--position", "spiral"], "spiral"),
+        (["cat", "--model", "decoder", "--mask", "sideways"], "no mask 'sideways'"),
+        (["cat dog", "--model", "decoder", "--mask", "custom:10/11"], "the text has"),
+        (["cat", "--model", "decoder", "--edit", "weights"], "An edit reads"),
+        (["cat", "--model", "decoder", "--edit", "decoder.7.self.weights=set:0"], "changes nothing"),
+        (["cat", "--model", "decoder", "--device", "tpu"], "no device 'tpu'"),
+        (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
+        (["--model", "decoder"], "Give a TEXT, or a picture with --image FILE"),
+        (["cat", "--model", "seer", "--image", "photo.png"], "one of the two"),
+        (["cat", "--model", "seer"], "This model reads pictures, not texts"),
+        (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),
+        (["--model", "seer", "--image", "none.png"], "none.png cannot be read"),
+        (["--model", "seer", "--image", "seer/config.json"], "config.json is no PNG, JPEG or WebP picture"),
+        (["--model", "seer", "--image", "photo.png", "--target", "dog"], "--target is for encoder-decoder"),
+    ],
+)
+def test_an_error_is_one_sentence_on_standard_error(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    out = tmp_path / "never.npz"
+    arguments = [str(models / word) if word.endswith((".png", ".json")) else word for word in arguments]
+    assert main(["trace", "--models", str(models), "--out", str(out), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert told in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.startswith("headlight: ")
+    assert printed.err.endswith(".\n")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("out", ["missing/folder/out.npz", ".", "decoder/config.json/out.npz"])
+def test_a_file_that_cannot_be_written_gets_a_sentence(
+    models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    monkeypatch.chdir(models)
+    assert main(["trace", TEXT, "--model", "decoder", "--out", out]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "cannot be written" in printed.err
+
+
+def test_masked_tokens_and_the_scale_are_those_of_the_model(traced: Traced) -> None:
+    file = traced("encoder", TEXT, "--masked", "2", "--masked", "4", "--scale=off")
+    trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked=(2, 4))
+    np.testing.assert_array_equal(file["attention"], trace.attention())
+    assert [place for place, token in enumerate(file["tokens"]) if token == "[MASK]"] == [2, 4]

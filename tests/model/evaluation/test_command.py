@@ -1,0 +1,169 @@
+"""`headlight evaluate` and `headlight card`, from the arguments to what is printed."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model import save
+from model.checkpoints import Loaded
+from model.cli.main import main
+from model.errors import CheckpointError
+from model.evaluation.head_survey import findings
+from tests.model import toys
+
+TEXT = "\n".join(toys.LINES[:8]) + "\n<|endoftext|>\n" + "\n".join(reversed(toys.LINES[:6])) + "\n"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    path = tmp_path / "tales.valid.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def causal(tmp_path: Path) -> str:
+    save(tmp_path / "causal", toys.decoder(context=128), toys.causal())
+    return str(tmp_path / "causal")
+
+
+@pytest.fixture
+def masked(tmp_path: Path) -> str:
+    save(tmp_path / "masked", toys.encoder(context=64), toys.masked())
+    return str(tmp_path / "masked")
+
+
+def test_numbers_of_a_next_token_model_beside_kneser_ney(
+    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["evaluate", causal, "--text", text, "--baselines", f"{text}=2", "--cache", str(tmp_path / "kept")]
+    assert main([*arguments, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    numbers = first["texts"]["tales.valid"]
+    assert numbers["bits per byte"] > numbers["Kneser-Ney bits per byte"] > 0  # random weights; a text seen before
+    assert numbers["less by"] < 0
+    assert numbers["tokens"] > 20
+    assert main([*arguments, "--json"]) == 0  # from the kept tables
+    again = capsys.readouterr()
+    assert json.loads(again.out) == first
+    assert "Counting" not in again.err
+
+
+def test_numbers_of_a_masked_model_beside_counts(
+    masked: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["evaluate", masked, "--text", text, "--baselines", text, "--cache", str(tmp_path / "kept"), "--json"]
+    assert main(arguments) == 0
+    numbers = json.loads(capsys.readouterr().out)["texts"]["tales.valid"]
+    assert numbers["two-sided 5-gram top-1"] > numbers["unigram top-1"]
+    for who in ("", "unigram ", "two-sided 5-gram "):
+        assert 0 <= numbers[f"{who}top-1"] <= numbers[f"{who}top-5"] <= 1
+
+
+def test_lines_to_read_name_the_misses(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    test = tmp_path / "test.txt"
+    test.write_text("the cat sat on the | zzz\n", encoding="utf-8")
+    assert main(["evaluate", causal, "--fill-in", str(test)]) == 0
+    out = capsys.readouterr().out
+    assert "in 0 of 1 sentences (0.0%)" in out
+    assert "missed: the cat sat on the  said: " in out
+
+
+def test_nothing_to_measure_is_told(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", causal]) == 2
+    assert "--text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--text", "--fill-in", "--baselines"])
+def test_a_missing_file_is_told_before_anything_is_read(
+    causal: str, text: str, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", causal, "--text", text, flag, "nowhere.txt"]) == 2
+    told = capsys.readouterr()
+    assert told.err == "headlight: There is no file nowhere.txt.\n" and not told.out
+
+
+def test_texts_of_the_same_name_are_told_apart(
+    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other" / "tales.valid.txt"
+    other.parent.mkdir()
+    other.write_text("the cat saw the dog\n" * 3, encoding="utf-8")
+    assert main(["evaluate", causal, "--text", text, "--text", str(other), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["texts"]
+    assert sorted(told) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
+    assert len({numbers["tokens"] for numbers in told.values()}) == 2
+
+
+def test_a_text_that_was_counted_is_told(
+    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["evaluate", causal, "--text", text, "--baselines", text, "--cache", str(tmp_path / "kept")])
+    assert "tales.valid is measured on and counted, too" in capsys.readouterr().err
+
+
+def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path / "bare", toys.decoder(top="none"), toys.causal())
+    assert main(["evaluate", str(tmp_path / "bare"), "--text", text]) == 2
+    assert "top is 'none'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked"])
+def test_a_card_has_its_parts(
+    kind: str, text: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = request.getfixturevalue(kind)
+    assert main(["card", folder, "--text", text]) == 0
+    told = capsys.readouterr().out
+    assert "| held-out text | " in told
+    assert "| tales | " in told
+    assert "| the token before | " in told
+    parts = [line for line in told.splitlines() if line.startswith("## ")]
+    assert parts == [
+        "## Measured",
+        "## What the heads do",
+        "## Continuations" if kind == "causal" else "## Gaps filled",
+    ]
+    assert told.count("\n0. ") == (kind == "causal")
+
+
+def test_the_same_seeds_say_the_same(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for _ in range(2):
+        main(["card", causal])
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
+def test_the_best_heads_come_first() -> None:
+    loaded = Loaded(toys.decoder(context=64), toys.causal(), "")
+    found = {finding.metric: finding for finding in findings(loaded, ["the cat saw the cat", "the dog ran"], top=8)}
+    # What marks a text's ends is its first token here, and told once. Everything alike: rows of 1 to 6 tokens.
+    assert set(found) == {"previous", "itself", "first", "same-word", "repeated", "entropy", "distance"}
+    assert found["itself"].even == pytest.approx(
+        np.mean([np.mean([1 / row for row in range(1, len(loaded.tokenizer.encode(text).ids) + 1)])
+                 for text in ("the cat saw the cat", "the dog ran")])
+    )  # fmt: skip
+    for metric, finding in found.items():
+        means = [mean for _, _, mean in finding.best]
+        assert means == sorted(means, reverse=metric != "entropy")
+        assert all(mean < finding.even if metric == "entropy" else mean > finding.even for mean in means)
+        assert len({head[:2] for head in finding.best}) == len(means)
+        assert np.isfinite(finding.shown)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "card"])
+def test_an_id_of_the_hub_is_asked_for_there(
+    verb: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def download(name: str, cache: Path) -> Path:
+        raise CheckpointError(f"{name} was asked for.")
+
+    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "download", download)
+    assert main([verb, "some/model", "--text", text]) != 0
+    assert "some/model was asked for." in capsys.readouterr().err

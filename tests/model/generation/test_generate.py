@@ -1,0 +1,250 @@
+"""generate(): step by step what the full forward says, whatever is cached, masked or edited."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model import KERNELS, POSITIONS, SITES, HeadlightError, Step, TextError, Transformer, generate, variant
+from model.nn.hooks import Tap, untouched
+from model.nn.output_heads import LanguageHead
+from model.tracing.interventions import Edits, Intervention
+from tests.model import toys
+
+TEXT, SOURCE = "the cat", "a small bird sang"
+EDITS = [
+    "decoder.0.self.weights[1]=set:0",
+    "decoder.*.self.weights[2]=uniform",
+    "decoder.0.self.mask[:,5,2]=set:0",
+    "decoder.1.self.mask[0,3:,1]=set:0",
+    "decoder.0.residual[4]=add:0.5",
+    "decoder.1.self.k[0,2]=set:0",
+    "decoder.0.self.v[:,1:4,0]=scale:-2",
+    "decoder.0.self.scores[1,4:,2]=add:3",
+    "decoder.0.feedforward.hidden[3:6,7]=set:1",
+    "decoder.1.residual[2:5]=mean",
+    "decoder.0.self.scores[3]=mean",
+    "logits[5]=scale:3",
+    "decoder.*.self.scale=set:1",
+    "decoder.1.self.scale[2]=scale:-0.5",
+    "decoder.at[2]=set:7",
+    "decoder.at[4:]=add:3",
+    "decoder.at=scale:2",
+    "decoder.0.self.weights[1,3:,1:3]=uniform",
+]
+CROSS_EDITS = [
+    "decoder.0.cross.k[1,2]=set:0",
+    "decoder.*.cross.v[:,1:4]=scale:-2",
+    "decoder.0.cross.rotated_k[2,3]=add:1",
+    "decoder.0.cross.mask[:,4,1]=set:0",
+    "decoder.1.cross.weights[0,:,2]=set:0",
+    "decoder.1.cross.weights[3]=uniform",
+    "encoder.0.self.weights[1]=set:0",
+    "encoder.2.residual[3]=add:2",
+    "encoder.at[2]=set:4.5",
+    "decoder.at[3]=set:0",
+    "decoder.0.cross.scale[1]=scale:3",
+]
+
+
+def steps(model: Transformer, *edits: str, **choices: Any) -> list[Step]:
+    """All steps of a generation without chance, unless told otherwise."""
+    cross = model.config.has_cross
+    tokenizer = toys.masked() if cross else toys.causal()
+    others = {"source": SOURCE if cross else None, "steps": 6, "temperature": 0.0, **choices}
+    return list(generate(model, tokenizer, TEXT, edits, **others))
+
+
+def full(model: Transformer, step: Step, *edits: str) -> torch.Tensor:
+    """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
+    tap: Tap = Edits([Intervention.parse(edit) for edit in edits], start=0) if edits else untouched
+    source = torch.tensor([step.source.ids]) if step.source else None
+    logits = model(torch.tensor([step.text.ids]), source=source, tap=tap)
+    assert isinstance(logits, torch.Tensor)
+    return logits[0]
+
+
+def holds(model: Transformer, *edits: str) -> None:
+    """Every step's rows are those of the full forward, and the chosen token is their likeliest."""
+    made = steps(model, *edits)
+    assert made
+    for step in made:
+        whole = full(model, step, *edits)
+        np.testing.assert_allclose(step["logits"], whole[step.start :], atol=1e-5, rtol=1e-5)
+        assert step.chosen == int(whole[-1].argmax())
+
+
+@pytest.mark.parametrize("masks", [("causal",), ("causal", "window:3")])
+@pytest.mark.parametrize(("position", "kernel"), list(product(sorted(POSITIONS), sorted(KERNELS))))
+def test_cached_generation_equals_the_full_forward(position: str, kernel: str, masks: tuple[str, ...]) -> None:
+    holds(toys.decoder(position=position, kernel=kernel, masks=masks, key_value_heads=2))
+
+
+@pytest.mark.parametrize("masks", [("window:3",), ()])
+def test_so_does_generation_where_a_token_may_see_later_ones(masks: tuple[str, ...]) -> None:
+    holds(toys.decoder(masks=masks))
+
+
+@pytest.mark.parametrize("position", sorted(POSITIONS))
+def test_so_does_that_of_an_encoder_decoder(position: str) -> None:
+    holds(toys.both(position=position))
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edits_under_generation_equal_edits_in_the_full_forward(edit: str) -> None:
+    holds(toys.decoder(position="relative", key_value_heads=2), edit)
+
+
+@pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
+def test_so_do_edits_of_an_encoder_decoder(edit: str) -> None:
+    holds(toys.both(), edit)
+
+
+def test_several_edits_at_once_too() -> None:
+    holds(toys.decoder(), *EDITS[:8])
+
+
+def test_a_causal_step_reads_one_token() -> None:
+    made = steps(toys.decoder())
+    assert [step.start for step in made] == [0, *range(len(made[0].text.ids), len(made[-1].text.ids))]
+    assert made[3]["decoder.0.self.weights"].shape == (4, 1, len(made[3].text.ids))
+
+
+def test_each_step_reads_what_the_one_before_chose() -> None:
+    made = steps(toys.decoder())
+    for one, following in pairwise(made):
+        assert following.text.ids == (*one.text.ids, one.chosen)
+        assert following.text.text.startswith(TEXT)
+
+
+def chosen(**choices: Any) -> list[int]:
+    """The tokens of one generation with chance."""
+    return [step.chosen for step in steps(toys.decoder(), temperature=choices.pop("temperature", 1.0), **choices)]
+
+
+def test_a_seed_reproduces_and_another_differs() -> None:
+    assert chosen(seed=1) == chosen(seed=1)
+    assert len({tuple(chosen(seed=seed)) for seed in range(5)}) > 1
+
+
+def test_a_seed_leaves_everybody_elses_chance_alone() -> None:
+    model = toys.decoder()
+    before = torch.get_rng_state()
+    steps(model, temperature=1.0, seed=1)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("seed", [0, -1, 2**63, 2**64, 2**200])
+def test_any_whole_number_is_a_seed(seed: int) -> None:
+    assert chosen(seed=seed) == chosen(seed=seed)
+
+
+def test_the_limits_of_chance_are_the_likeliest_token() -> None:
+    greedy = chosen(temperature=0.0)
+    assert chosen(seed=1, top_k=1) == greedy
+    assert chosen(seed=1, top_p=1e-9) == greedy
+    assert chosen(seed=1, temperature=1e-4) == greedy
+    assert chosen(seed=1, temperature=1e-45) == greedy
+    assert len(chosen(seed=1, temperature=1e30)) == len(chosen(seed=1, temperature=math.inf)) == 6
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"temperature": -1.0},
+        {"temperature": math.nan},
+        {"top_k": 0},
+        {"top_p": 0.0},
+        {"top_p": 1.5},
+        {"top_p": math.nan},
+    ],
+)
+def test_chances_that_cannot_be_get_a_sentence(choice: dict[str, Any]) -> None:
+    with pytest.raises(HeadlightError, match=r"temperature must be 0 or more"):
+        chosen(**choice)
+
+
+def test_it_stops_at_the_end_of_the_context() -> None:
+    made = steps(toys.decoder(), steps=100)
+    assert len(made[-1].text.ids) == 24
+    assert len(steps(toys.decoder(context=6), steps=100)) == 6 - len(made[0].text.ids) + 1
+
+
+def test_it_stops_at_the_end_token() -> None:
+    model = toys.decoder(tied=False, bias=True)
+    end = toys.causal().end_id
+    assert end is not None
+    final = torch.tensor(steps(model)[2]["decoder.final"][-1])
+    assert isinstance(model.top, LanguageHead)
+    model.top.project.weight[end] = final * 1e3
+    made = steps(model)
+    assert made[-1].chosen == end
+    assert len(made) < 6
+
+
+def test_it_goes_on_after_a_number_that_no_token_has() -> None:
+    size = toys.causal().size
+    steps = [*generate(toys.decoder(vocabulary=4 * size), toys.causal(), TEXT, steps=8, seed=1, temperature=5.0)]
+    beyond = next(step.chosen for step in steps if step.chosen >= size)
+    assert len(steps) == 8 and f"[{beyond}]" in steps[-1].text.text
+
+
+def test_a_model_without_a_next_token_head_gets_a_sentence() -> None:
+    with pytest.raises(TextError, match="no next-token head"):
+        next(generate(toys.encoder(), toys.masked(), TEXT))
+
+
+def test_an_edit_that_meets_nothing_gets_a_sentence() -> None:
+    with pytest.raises(HeadlightError, match="changes nothing"):
+        steps(toys.decoder(), "decoder.9.residual=set:0")
+
+
+@pytest.mark.parametrize("masks", ["", "causal+"])
+def test_a_custom_mask_grows_by_causal_rows(masks: str) -> None:
+    length = len(toys.causal().encode(TEXT).ids)
+    matrix = np.ones((length, length), dtype=int)
+    matrix[length - 1, 0] = 0
+    mask = f"{masks}custom:" + "/".join("".join(map(str, row)) for row in matrix)
+    made = steps(variant(toys.decoder(), masks=mask))
+    assert len(made) == 6
+    weights = made[-1]["decoder.0.self.weights"]
+    if made[-1].start == 0:
+        assert (weights[:, length - 1, 0] == 0).all(), "what was written stays"
+        assert (weights[:, :length, length:] == 0).all(), "no old token sees a new one"
+    assert (weights[:, -1] > 0).all(), "a new one sees all before it"
+
+
+def test_a_custom_mask_of_another_size_than_the_prompt_still_gets_a_sentence() -> None:
+    with pytest.raises(TextError, match="custom mask is 2 x 2"):
+        steps(variant(toys.decoder(), masks="custom:10/11"))
+
+
+def test_two_generations_side_by_side_do_not_mix() -> None:
+    model = toys.decoder()
+    one, other = (generate(model, toys.causal(), text, temperature=0.0, steps=6) for text in (TEXT, SOURCE))
+    mixed = [(left.chosen, right.chosen) for left, right in zip(one, other, strict=False)]
+    alone = [[s.chosen for s in generate(model, toys.causal(), t, temperature=0.0, steps=6)] for t in (TEXT, SOURCE)]
+    assert mixed == list(zip(*alone, strict=False))
+
+
+INDEX = {"head": "1", "key_value_head": "0", "query": "3:", "pos": "3:", "key": "1:3"}
+
+
+def edit_of(site: str, path: str) -> str:
+    """A change of some of the values at a path, from the fourth token on."""
+    index = ",".join(INDEX.get(axis, "0") for axis in SITES[site].axes)
+    return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
+
+
+@pytest.mark.parametrize("site", sorted(set(SITES) - {"after_cross", "pixels"}))
+def test_whatever_is_changed_a_cached_step_is_what_reading_all_again_gives(site: str) -> None:
+    model = toys.decoder(position="alibi", key_value_heads=2)
+    path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
+    edit = edit_of(site, path)
+    last = steps(model, edit, steps=3)[-1]
+    np.testing.assert_allclose(last["logits"], full(model, last, edit)[last.start :], atol=1e-4, rtol=1e-4)

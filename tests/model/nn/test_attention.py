@@ -1,0 +1,110 @@
+"""Attention against F.scaled_dot_product_attention, which shares no line with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from model.nn.attention import Attention, Look
+from model.nn.hooks import untouched
+from model.nn.masks import Pair, combine
+from model.nn.positional_encodings import POSITIONS, Position
+from tests.model.toys import config
+
+QUERIES, KEYS, BATCH = 6, 9, 2
+
+
+def attention(**choices: Any) -> Attention:
+    """Random, large enough that rows are uneven."""
+    torch.manual_seed(0)
+    made = Attention(config(**choices)).eval().requires_grad_(False)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return made
+
+
+def fused(made: Attention, x: Tensor, memory: Tensor, look: Look) -> Tensor:
+    """The same attention by torch's own function."""
+
+    def heads(projected: Tensor, count: int) -> Tensor:
+        return projected.reshape(*projected.shape[:2], count, -1).transpose(1, 2)
+
+    shared = made.heads // made.shared
+    q = look.scheme.rotate(heads(made.query(x), made.heads), look.pair.queries)
+    k = look.scheme.rotate(heads(made.key(memory), shared), look.pair.keys)
+    v = heads(made.value(memory), shared)
+    bias = look.scheme.bias(look.pair.queries, look.pair.keys)
+    penalty = bias[None].masked_fill(~look.allowed, -torch.inf)
+    mixed = functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=penalty, scale=made.scale, enable_gqa=made.shared > 1
+    )
+    output: Tensor = made.output(mixed.transpose(1, 2).flatten(2))
+    return output
+
+
+def scheme(name: str) -> Position:
+    """A position scheme whose tables are not zero."""
+    torch.manual_seed(1)
+    return POSITIONS[name](config(), both_ways=False)
+
+
+@pytest.mark.parametrize(
+    ("position", "masks", "sharing", "value_width", "scale", "bias"),
+    [
+        (position, masks, sharing, value_width, scale, bias)
+        for position, masks, (sharing, value_width, scale, bias) in product(
+            sorted(set(POSITIONS) - {"disentangled"}),  # which needs weights in each layer
+            [(), ("causal",), ("causal", "window:3")],
+            [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
+        )
+    ],
+)
+def test_self_attention_is_torchs_own(
+    position: str, masks: tuple[str, ...], sharing: int, value_width: int, scale: bool, bias: bool
+) -> None:
+    made = attention(key_value_heads=sharing, value_width=value_width, scale=scale, bias=bias)
+    x = torch.randn(BATCH, QUERIES, 16)
+    pair = Pair(torch.arange(QUERIES), torch.arange(QUERIES))
+    look = Look(scheme(position), pair, combine(masks, pair))
+    torch.testing.assert_close(made(x, None, look, untouched), fused(made, x, x, look), atol=2e-5, rtol=1e-4)
+
+
+def test_cross_attention_looks_at_another_length() -> None:
+    made = attention(value_width=5)
+    x, memory = torch.randn(BATCH, QUERIES, 16), torch.randn(BATCH, KEYS, 16)
+    real = torch.arange(KEYS) < torch.tensor([[KEYS], [4]])
+    pair = Pair(torch.arange(QUERIES), torch.arange(KEYS), real)
+    look = Look(Position(config()), pair, combine(("padding",), pair))
+    torch.testing.assert_close(made(x, memory, look, untouched), fused(made, x, memory, look), atol=2e-5, rtol=1e-4)
+
+
+def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
+    """What one causal self-attention hands to its tap, by name."""
+    values: dict[str, Tensor] = {}
+    pair = Pair(torch.arange(x.shape[1]), torch.arange(x.shape[1]))
+    made(
+        x, None, Look(Position(config()), pair, combine(("causal",), pair)), lambda name, v: values.setdefault(name, v)
+    )
+    return values.__getitem__
+
+
+def test_the_scale_is_one_over_the_root_of_the_key_width_and_can_be_off() -> None:
+    x = torch.randn(1, QUERIES, 16)
+    on, off = (kept(attention(scale=scale, head_width=9), x)("scores") for scale in (True, False))
+    torch.testing.assert_close(on * 3, off)
+
+
+def test_dropout_falls_on_weights_in_training_alone_and_the_trace_shows_the_weights_before_it() -> None:
+    made = attention(dropout=0.9)
+    x = torch.randn(1, QUERIES, 16)
+    calm = kept(made, x)
+    torch.testing.assert_close(calm("mixed"), calm("weights") @ calm("v"))
+    wild = kept(made.train(), x)
+    torch.testing.assert_close(wild("weights"), calm("weights"))
+    assert not torch.allclose(wild("mixed"), calm("mixed"))

@@ -1,0 +1,113 @@
+"""Masks: who may look at whom, alone and combined."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import MASKS, ConfigError, HeadlightError, TextError, UnknownName
+from model.nn.masks import Pair, check, combine, parse
+
+LENGTHS = st.integers(1, 12)
+
+
+def pair(length: int, real: torch.Tensor | None = None) -> Pair:
+    """A text that looks at itself."""
+    return Pair(torch.arange(length), torch.arange(length), real)
+
+
+def cells(masks: tuple[str, ...], length: int) -> list[list[bool]]:
+    """The allowed cells of one text."""
+    allowed: list[list[bool]] = combine(masks, pair(length))[0, 0].tolist()
+    return allowed
+
+
+@given(LENGTHS)
+def test_causal_lets_nobody_see_what_comes_after(length: int) -> None:
+    assert cells(("causal",), length) == [[key <= query for key in range(length)] for query in range(length)]
+
+
+@given(LENGTHS, st.integers(1, 15))
+def test_a_window_is_nearer_than_its_width_on_both_sides(length: int, width: int) -> None:
+    wanted = [[abs(query - key) < width for key in range(length)] for query in range(length)]
+    assert cells((f"window:{width}",), length) == wanted
+
+
+@given(st.data(), LENGTHS)
+def test_a_custom_matrix_is_taken_as_written(data: st.DataObject, length: int) -> None:
+    rows = st.lists(st.booleans(), min_size=length, max_size=length)
+    matrix = data.draw(st.lists(rows, min_size=length, max_size=length))
+    text = "custom:" + "/".join("".join("01"[cell] for cell in row) for row in matrix)
+    assert cells((text,), length) == matrix
+
+
+@given(LENGTHS, st.data())
+def test_padding_hides_filling_from_everybody(length: int, data: st.DataObject) -> None:
+    real = data.draw(st.lists(st.lists(st.booleans(), min_size=length, max_size=length), min_size=1, max_size=3))
+    allowed = combine(("padding",), pair(length, torch.tensor(real)))
+    assert allowed[:, 0].tolist() == [[text] * length for text in real]
+
+
+@given(LENGTHS, st.lists(st.sampled_from(["causal", "window:1", "window:3", "padding"]), max_size=4))
+def test_several_masks_allow_what_each_of_them_allows(length: int, masks: list[str]) -> None:
+    wanted = [[True] * length for _ in range(length)]
+    for mask in masks:
+        alone = cells((mask,), length)
+        wanted = [[a and b for a, b in zip(*rows, strict=True)] for rows in zip(wanted, alone, strict=True)]
+    assert cells(tuple(masks), length) == wanted
+
+
+@given(LENGTHS, LENGTHS)
+def test_later_queries_see_the_same_alone_as_among_all(length: int, first: int) -> None:
+    """What the cache of generation stands on."""
+    start = min(first, length) - 1
+    late = Pair(torch.arange(start, length), torch.arange(length))
+    masks = ("causal", "window:4")
+    assert torch.equal(combine(masks, late), combine(masks, pair(length))[:, :, start:])
+
+
+def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
+    with pytest.raises(TextError, match=r"2 x 2, but the text has 3 tokens"):
+        combine(("custom:10/11",), pair(3))
+
+
+@pytest.mark.parametrize(
+    ("mask", "told"),
+    [
+        ("window", "at least one token"),
+        ("window:0", "at least one token"),
+        ("window:-3", "at least one token"),
+        ("window:²", "at least one token"),
+        ("window:99999999999", "at least one token"),
+        ("custom", "square of 0 and 1"),
+        ("custom:", "square of 0 and 1"),
+        ("custom:10/1", "square of 0 and 1"),
+        ("custom:12/11", "square of 0 and 1"),
+        ("causal:3", "takes no argument"),
+    ],
+)
+def test_a_malformed_mask_gets_a_sentence(mask: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        check(mask)
+
+
+def test_an_unknown_mask_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="causal, custom, padding, window"):
+        check("sideways")
+
+
+@given(st.text(alphabet="causlwindo:0123456789+/ custom-²,"))
+def test_any_text_is_masks_or_a_sentence(text: str) -> None:
+    try:
+        masks = parse(text)
+    except HeadlightError as error:
+        assert str(error).endswith(".")
+    else:
+        assert all(mask.partition(":")[0] in MASKS for mask in masks)
+
+
+def test_the_text_form_joins_masks_with_plus_and_calls_no_mask_none() -> None:
+    assert parse("causal+window:8") == ("causal", "window:8")
+    assert parse("none") == parse("") == ()

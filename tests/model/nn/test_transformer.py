@@ -1,0 +1,175 @@
+"""Whole models: architectures, norms, feed-forwards, shared heads, padding."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import KERNELS, POSITIONS, TextError, Transformer
+from model.nn.block import PLACEMENTS
+from model.nn.feedforward import FEEDFORWARDS
+from model.nn.norms import NORMS
+from tests.model import toys
+
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "decoder": {},
+    "encoder": {"architecture": "encoder", "masks": (), "top": "masked-language"},
+    "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
+}
+IDS = toys.numbers(2, 6)
+SOURCE = toys.numbers(2, 9, seed=1)
+
+
+def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
+    """A forward, with a source for the models that read one."""
+    if model.config.has_cross:
+        others.setdefault("source", SOURCE[: len(ids)])
+    answered = model(ids, **others)
+    assert isinstance(answered, Tensor)
+    return answered
+
+
+@pytest.mark.parametrize(
+    ("architecture", "norm", "placement", "feedforward"),
+    list(product(ARCHITECTURES, sorted(NORMS), sorted(PLACEMENTS), sorted(FEEDFORWARDS))),
+)
+def test_every_build_gives_finite_logits_and_gradients(
+    architecture: str, norm: str, placement: str, feedforward: str
+) -> None:
+    built = toys.config(
+        norm=norm, placement=placement, feedforward=feedforward, bias=True, **ARCHITECTURES[architecture]
+    )
+    model = toys.spread(Transformer(built)).requires_grad_(True)
+    answered = logits(model)
+    assert answered.shape == (2, 6, 300)
+    assert answered.isfinite().all()
+    torch.autograd.backward(answered.square().mean())
+    assert all(parameter.grad is not None for parameter in model.parameters()), "a weight that nothing uses"
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder-decoder"])
+@pytest.mark.parametrize("position", sorted(POSITIONS))
+def test_what_comes_later_changes_nothing_before_it(architecture: str, position: str) -> None:
+    model = toys.model(position=position, **ARCHITECTURES[architecture])
+    changed = IDS.clone()
+    changed[:, 4:] = (changed[:, 4:] + 7) % 300
+    before, after = logits(model), logits(model, changed)
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+def test_an_encoder_sees_both_ways() -> None:
+    model = toys.model(**ARCHITECTURES["encoder"])
+    changed = IDS.clone()
+    changed[:, 5] += 1
+    assert not torch.allclose(logits(model)[:, 0], logits(model, changed)[:, 0])
+
+
+def test_in_an_encoder_decoder_the_masks_are_the_decoders_and_the_source_is_seen_whole() -> None:
+    model = toys.model(**ARCHITECTURES["encoder-decoder"])
+    changed = SOURCE.clone()
+    changed[:, -1] += 1
+    before, after = model.encode(SOURCE), model.encode(changed)
+    assert not torch.allclose(before[:, 0], after[:, 0])
+    assert not torch.allclose(logits(model)[:, 0], logits(model, source=changed)[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "position", "kernel"), list(product(ARCHITECTURES, sorted(POSITIONS), sorted(KERNELS)))
+)
+def test_a_batch_with_padding_equals_single_runs(architecture: str, position: str, kernel: str) -> None:
+    model = toys.model(position=position, kernel=kernel, **ARCHITECTURES[architecture])
+    lengths, source_lengths = (6, 3), (4, 9)
+    together: dict[str, Any] = {"real": filled(lengths, 6)}
+    if model.config.has_cross:
+        together |= {"source": SOURCE, "source_real": filled(source_lengths, 9)}
+    batch = logits(model, IDS, **together)
+    for row, (length, source_length) in enumerate(zip(lengths, source_lengths, strict=True)):
+        one = slice(row, row + 1)
+        others = {"source": SOURCE[one, :source_length]} if model.config.has_cross else {}
+        alone = logits(model, IDS[one, :length], **others)
+        torch.testing.assert_close(batch[one, :length], alone, atol=1e-4, rtol=1e-4)
+
+
+def filled(lengths: tuple[int, ...], to: int) -> Tensor:
+    """Which tokens of a padded batch are real."""
+    return torch.arange(to) < torch.tensor(lengths)[:, None]
+
+
+@pytest.mark.parametrize("sharing", [1, 2])
+def test_shared_key_value_heads_equal_full_heads_with_repeated_weights(sharing: int) -> None:
+    grouped = toys.model(key_value_heads=sharing, head_width=6, value_width=5)
+    weights = dict(grouped.state_dict())
+    for name, weight in weights.items():
+        if name.endswith(("attention.key.weight", "attention.value.weight")):
+            heads = weight.view(sharing, -1, weight.shape[1])
+            weights[name] = heads.repeat_interleave(4 // sharing, dim=0).flatten(0, 1)
+    full = Transformer(toys.config(head_width=6, value_width=5)).eval()
+    full.load_state_dict(weights)
+    torch.testing.assert_close(logits(grouped), logits(full))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
+    model = toys.model(**ARCHITECTURES[architecture])
+    alone = torch.eye(6, dtype=torch.bool)[None, None]
+    seen: dict[str, Tensor] = {}
+    logits(model, mask=alone, tap=lambda name, value: seen.setdefault(name, value))
+    weights = seen[f"{model.config.stacks[-1]}.0.self.weights"]
+    torch.testing.assert_close(weights, torch.eye(6).expand_as(weights))
+
+
+@pytest.mark.parametrize("placement", sorted(PLACEMENTS))
+def test_the_stream_adds_up(placement: str) -> None:
+    """What a block reads is what the one before it left, and pre-norm only ever adds to it."""
+    model, seen = toys.model(placement=placement), dict[str, Tensor]()
+    logits(model, tap=lambda name, value: seen.setdefault(name, value))
+    start = seen["decoder.embedding"] + seen["decoder.positions"]
+    torch.testing.assert_close(seen["decoder.0.residual"], start)
+    if placement == "pre":
+        after = seen["decoder.0.residual"] + seen["decoder.0.self.output"]
+        torch.testing.assert_close(seen["decoder.0.after_self"], after)
+        torch.testing.assert_close(seen["decoder.1.residual"], after + seen["decoder.0.feedforward.output"])
+    elif PLACEMENTS[placement].ends_normed:
+        squares = seen["decoder.1.residual"].square().mean(-1)
+        assert squares.max() < 3, "the norm stands after the sum"
+
+
+def test_layernorm_and_rmsnorm_are_their_formulas() -> None:
+    x = torch.randn(5, 16)
+    layernorm, rmsnorm = (NORMS[name](16, 1e-5, True) for name in ("layernorm", "rmsnorm"))
+    centred = x - x.mean(-1, keepdim=True)
+    torch.testing.assert_close(layernorm(x), centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt())
+    torch.testing.assert_close(rmsnorm(x), x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt())
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_text_longer_than_the_context_gets_a_sentence(architecture: str) -> None:
+    model = toys.model(position="learned", **ARCHITECTURES[architecture])
+    with pytest.raises(TextError, match="25 tokens; this model reads at most 24"):
+        logits(model, toys.numbers(1, 25))
+
+
+def test_so_does_a_source_longer_than_the_context() -> None:
+    model = toys.model(position="learned", **ARCHITECTURES["encoder-decoder"])
+    with pytest.raises(TextError, match="source has 25 tokens; this model reads at most 24"):
+        logits(model, source=toys.numbers(2, 25))
+
+
+def test_an_encoder_decoder_without_a_source_gets_a_sentence() -> None:
+    with pytest.raises(TextError, match="give it a source"):
+        toys.model(**ARCHITECTURES["encoder-decoder"])(IDS)
+
+
+def test_a_seed_makes_the_same_model() -> None:
+    def made() -> dict[str, Tensor]:
+        torch.manual_seed(3)
+        return Transformer(toys.config()).state_dict()
+
+    first, second = made(), made()
+    assert all(torch.equal(first[name], second[name]) for name in first)

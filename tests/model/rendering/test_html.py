@@ -1,0 +1,167 @@
+"""A trace as HTML: complete in itself, and text never becomes markup."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model import EditError, run
+from model.rendering.html import CELLS, FOLDER, HEADS, Shown, literal
+from tests.model import toys
+
+TEXT = "the cat sat on the mat"
+SNIPPETS = (
+    "</script>",
+    "<b>",
+    "<!--",
+    "]]>",
+    "&lt;",
+    "\u2028",
+    "\ud800",
+    "😀",
+    "שלום",
+    "\u202e",
+    "${x}",
+    "`",
+    "\\",
+    '"',
+    "\0",
+)
+hostile = st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=6).map("".join)
+
+
+class Elements(HTMLParser):
+    """Which elements a parser sees, and what stands in the script."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.script = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        assert not {"src", "href"} & {name for name, _ in attributes}
+
+    def handle_data(self, data: str) -> None:
+        self.script += data if self.tags and self.tags[-1] == "script" else ""
+
+
+def told(shown: Shown) -> tuple[dict[str, Any], bytes]:
+    """What the script holds: the words and the numbers."""
+    script = Elements(shown._repr_html_()).script
+    meta, numbers = (
+        re.search(r"^const META = (.*);$", script, re.M),
+        re.search(r'^const NUMBERS = "(.*)";$', script, re.M),
+    )
+    assert meta and numbers
+    return json.loads(meta[1]), zlib.decompress(base64.b64decode(numbers[1]))
+
+
+def test_every_weight_comes_along_with_all_its_digits() -> None:
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    meta, numbers = told(trace.show(1, 2))
+    count = len(trace.text.ids)
+    cells = 2 * 4 * count * count
+    codes = np.frombuffer(numbers, np.uint8, cells).reshape(2, 4, count, count)
+    assert (codes[..., *np.triu_indices(count, 1)] == 0).all(), "the mask forbids what comes later"
+    exact = np.frombuffer(numbers, "<f4", cells, -(-cells // 4) * 4).reshape(2, 4, count, count)
+    np.testing.assert_array_equal(np.nan_to_num(exact), trace.attention())
+    assert [token["piece"] for token in meta["tokens"]] == list(trace.text.pieces)
+    assert meta["choice"] == {"layer": 1, "head": 2}
+    (grid,) = meta["grids"]
+    assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
+
+
+def test_without_a_choice_it_begins_with_a_plain_head() -> None:
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    meta, _ = told(trace.show())
+    previous = np.array(meta["grids"][0]["metrics"]["previous"]).reshape(2, 4)
+    choice = meta["choice"]
+    assert previous[choice["layer"], choice["head"]] == previous.max()
+    assert told(trace.show(layer=1))[0]["choice"] == {"layer": 1, "head": 0}
+
+
+def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
+    trace = run(toys.both(), toys.masked(), "the dog", source=TEXT)
+    meta, _ = told(trace.show())
+    assert [(grid["name"], grid["layers"]) for grid in meta["grids"]] == [
+        ("decoder.self", 2), ("decoder.cross", 2), ("encoder.self", 3),
+    ]  # fmt: skip
+    assert meta["grids"][1]["columns"] == len(meta["sourceTokens"])
+
+
+def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.rendering.html.CELLS", 8 * 16)
+    monkeypatch.setattr("model.rendering.html.EXACT", 8)
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    meta, numbers = told(trace.show())
+    assert meta["grids"][0]["cells"] == [4, 4] and len(numbers) == 8 * 16
+    assert f"{len(trace.text.ids)} tokens" in meta["notes"][0] and "largest weight of its block" in meta["notes"][0]
+    assert CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are shown cell by cell"
+
+
+def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_keep() -> None:
+    told(run(toys.decoder(), toys.causal(), TEXT, keep=("*.weights",)).show())
+    with pytest.raises(EditError, match=r"holds no 'decoder.0.self.weights'"):
+        run(toys.decoder(), toys.causal(), TEXT, keep=("logits",)).show()
+    with pytest.raises(EditError, match="no layers"):
+        run(toys.decoder(layers=0), toys.causal(), TEXT).show()
+
+
+def test_several_on_one_page_keep_apart() -> None:
+    shown = run(toys.decoder(), toys.causal(), TEXT).show()
+    names = [re.findall(r'id="(headlight-\w+)"', shown._repr_html_()) for _ in range(3)]
+    assert len({name for found in names for name in found}) == 3
+    script = Elements(shown._repr_html_()).script
+    assert script.startswith("(() => {") and script.endswith("})();"), "nothing is left in the page's own scope"
+
+
+@settings(max_examples=60)
+@given(text=hostile.filter(str.strip))
+def test_text_is_never_markup(text: str) -> None:
+    tokens = toys.causal().encode(text).ids
+    if not tokens or len(tokens) > 24:
+        return
+    shown = run(toys.decoder(), toys.causal(), text).show()
+    html = shown._repr_html_()
+    assert Elements(html).tags == ["div", "p", "script"]
+    meta, _ = told(shown)
+    assert [token["piece"] for token in meta["tokens"]] == list(toys.causal().encode(text).pieces)
+    html.encode("utf-8")
+
+
+@given(st.recursive(hostile, lambda inner: st.lists(inner) | st.dictionaries(hostile, inner), max_leaves=5))
+def test_a_literal_reads_back_as_the_value_and_holds_no_markup(value: Any) -> None:
+    written = literal(value)
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert written.isascii()
+    assert json.loads(written) == value
+
+
+def test_a_saved_file_is_a_page_that_fetches_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "heads.html"
+    run(toys.decoder(), toys.causal(), TEXT).show().save(file)
+    page = file.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert Elements(page).tags == ["html", "meta", "meta", "title", "style", "body", "div", "p", "script"]
+    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|\bimport\s*\(|\bfetch\s*\(", page)
+
+
+@pytest.mark.parametrize("name", [*HEADS, "alone"])
+def test_a_script_stands_in_html_as_it_is(name: str) -> None:
+    script = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+    assert "</script" not in script and "<!--" not in script
+    assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "all share one scope"
+    assert len(script.splitlines()) <= 300

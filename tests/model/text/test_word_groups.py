@@ -1,0 +1,74 @@
+"""Words and sentences of a text, and sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.text.tokenizer import Encoded
+from model.text.word_groups import by_group, pieces, sentences, words
+from tests.model import toys
+
+
+def cut(*parts: str, special: tuple[int, ...] = ()) -> Encoded:
+    """A text cut into these pieces; special ones are no part of it."""
+    spans, text = [], ""
+    for place, part in enumerate(parts):
+        spans.append((0, 0) if place in special else (len(text), len(text) + len(part)))
+        text += "" if place in special else part
+    marks = tuple(place in special for place in range(len(parts)))
+    return Encoded(text, tuple(range(len(parts))), parts, parts, tuple(spans), marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (cut("un", "believ", "able", " story"), ["unbelievable", " story"]),
+        (cut("[CLS]", "play", "ing", ".", "[SEP]", special=(0, 4)), ["[CLS]", "playing", ".", "[SEP]"]),
+        (cut("don", "'", "t", " go", "!", "!"), ["don't", " go", "!", "!"]),
+        (cut(" '", "yes", "'"), [" '", "yes", "'"]),
+        (cut("我", "喜欢", "cats"), ["我", "喜欢", "cats"]),
+        (cut("well", "-", "known"), ["well", "-", "known"]),
+        (cut("one", "\n", "two"), ["one", "\n", "two"]),
+        (cut("<s>", "<s>", special=(0, 1)), ["<s>", "<s>"]),
+    ],
+)
+def test_the_pieces_of_a_word_are_one_group(text: Encoded, told: list[str]) -> None:
+    assert list(pieces(text, words(text))) == told
+
+
+def test_the_bytes_of_one_sign_are_one_group() -> None:
+    text = Encoded(
+        "a😀b", (0, 1, 2, 3), ("a", "x", "y", "b"), ("a", "�", "�", "b"), ((0, 1), (1, 2), (1, 2), (2, 3)), (False,) * 4
+    )
+    assert words(text) == ((0,), (1, 2), (3,))
+    assert pieces(text, words(text)) == ("a", "😀", "b")
+    accents = toys.causal().encode("café", special=False)
+    assert pieces(accents, words(accents)) == ("café",)
+
+
+@given(st.text(max_size=60))
+def test_every_token_is_in_one_group_and_in_order(text: str) -> None:
+    encoded = toys.masked().encode(text)
+    assert [place for group in words(encoded) for place in group] == list(range(len(encoded.ids)))
+
+
+def test_a_separator_ends_a_sentence() -> None:
+    text = cut("[CLS]", "a", "b", "[SEP]", "c", "[SEP]", special=(0, 3, 5))
+    assert sentences(text, separator=3) == (0, 0, 0, 0, 1, 1)
+    assert sentences(text, separator=5) == (0,) * 6  # what ends the text begins no other
+    assert sentences(text, separator=None) == (0,) * 6
+
+
+def test_two_separators_in_a_row_end_one_sentence() -> None:
+    text = Encoded("", (0, 5, 2, 2, 6, 2), ("",) * 6, ("",) * 6, ((0, 0),) * 6, (True, False, True, True, False, True))
+    assert sentences(text, separator=2) == (0, 0, 0, 0, 1, 1)
+
+
+def test_sums_over_keys_and_means_over_queries() -> None:
+    values = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    grouped = by_group(values, ((0,), (1,), (2, 3)), ((0, 1), (2,), (3,)))
+    assert grouped == pytest.approx(np.array([[1, 0, 0], [1, 0, 0], [(0.3 + 0.7) / 2, 0.25, 0.25]]))
+    assert by_group(values[None], ((0, 1, 2, 3),), ((0, 1, 2, 3),)) == pytest.approx(np.ones((1, 1, 1)))

@@ -1,0 +1,109 @@
+"""A long text is walked a few queries at a time, or left to fused attention, and nothing of that can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import model.nn.attention
+from model.config import Config
+from model.errors import EditError
+from model.nn.attention_functions import KERNELS
+from model.nn.hooks import Tap, untouched
+from model.nn.positional_encodings import POSITIONS
+from model.nn.transformer import Transformer
+from model.tracing.interventions import Edits, Intervention
+from model.tracing.run import Record
+
+IDS = torch.arange(3, 16)[None]
+SIZES: dict[str, Any] = {"vocabulary": 20, "context": 24, "width": 24, "layers": 2, "heads": 4, "key_value_heads": 2}
+
+
+def made(**choices: Any) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(**{**SIZES, **choices})).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def hidden(model: Transformer, tap: Tap = untouched) -> np.ndarray:
+    return np.asarray(model.hidden(IDS, tap=tap))
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Everything counts as long, and is walked two or three queries at a time."""
+    monkeypatch.setattr(model.nn.attention, "BLOCK", 130)
+    with monkeypatch.context() as patch:
+        yield patch
+
+
+def both(model_: Transformer, long: pytest.MonkeyPatch, edits: tuple[str, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """What comes out at usual length, and what does where everything is long."""
+
+    def tap() -> Tap:
+        return Edits([Intervention.parse(edit) for edit in edits]) if edits else untouched
+
+    usual = hidden(model_, tap())
+    long.setattr(model.nn.attention, "CELLS", 0)
+    return usual, hidden(model_, tap())
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_and_scheme_gives_the_same(kernel: str, position: str, long: pytest.MonkeyPatch) -> None:
+    np.testing.assert_allclose(*both(made(kernel=kernel, position=position), long), atol=2e-5)
+
+
+@pytest.mark.parametrize("masks", [(), ("causal",), ("window:3",), ("causal", "window:2")])
+def test_every_mask_gives_the_same(masks: tuple[str, ...], long: pytest.MonkeyPatch) -> None:
+    np.testing.assert_allclose(*both(made(masks=masks), long), atol=2e-5)
+
+
+def test_a_query_that_may_attend_to_nothing_stays_at_zero(long: pytest.MonkeyPatch) -> None:
+    rows = "/".join("0" * 13 if row == 4 else "1" * 13 for row in range(13))
+    usual, walked = both(made(masks=(f"custom:{rows}",)), long)
+    assert np.isfinite(walked).all()
+    np.testing.assert_allclose(usual, walked, atol=2e-5)
+
+
+EDITS = [
+    "decoder.1.self.weights[3]=set:0",
+    "decoder.*.self.weights[0]=uniform",
+    "decoder.0.self.mask[:,7,2]=set:0",
+    "decoder.1.self.scores[2,3:9,1]=add:2",
+    "decoder.1.self.masked[2]=mean",
+    "decoder.0.self.bias[:,12,3]=set:1",
+    "decoder.0.self.scale[2]=scale:3",
+    "decoder.at[3]=set:9",
+    "decoder.1.self.weights[1,5:,2:4]=uniform",
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_is_never_lost(edit: str, long: pytest.MonkeyPatch) -> None:
+    model_ = made()
+    plain = hidden(model_)
+    usual, walked = both(model_, long, (edit,))
+    assert np.abs(usual - plain).max() > 1e-3
+    np.testing.assert_allclose(usual, walked, atol=2e-5)
+
+
+def test_an_edit_past_the_end_is_refused_all_the_same(long: pytest.MonkeyPatch) -> None:
+    long.setattr(model.nn.attention, "CELLS", 0)
+    with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
+        hidden(made(), Edits([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
+
+
+def test_what_is_asked_for_is_kept_whole(long: pytest.MonkeyPatch) -> None:
+    model_, asked = made(), ("decoder.1.self.weights",)
+    usual, walked = Record(untouched, asked), Record(untouched, asked)
+    hidden(model_, usual)
+    long.setattr(model.nn.attention, "CELLS", 0)
+    hidden(model_, walked)
+    np.testing.assert_allclose(usual.arrays()[asked[0]], walked.arrays()[asked[0]], atol=1e-6)

@@ -1,0 +1,224 @@
+"""run(): one forward, seen and unchanged; what a Trace holds and promises."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import SITES, EditError, HeadlightError, TextError, Trace, asked, candidates, run
+from model.nn.sites import site_of
+from model.tracing.run import LONGEST, encode
+from model.vision.image import view
+from model.vision.patches import class_token
+from tests.model import toys
+
+TEXT, SOURCE = "the cat sat on the mat", "a small bird sang"
+
+
+def decoder(**others: Any) -> Trace:
+    """One run of each architecture; sizes that differ wherever they may."""
+    return run(toys.decoder(key_value_heads=2, head_width=6, value_width=5, inner=11), toys.causal(), TEXT, **others)
+
+
+def encoder(**others: Any) -> Trace:
+    """With one masked word."""
+    return run(toys.encoder(head_width=6, value_width=5, inner=11), toys.masked(), TEXT, masked=(2,), **others)
+
+
+def both(**others: Any) -> Trace:
+    """Three encoder layers, two decoder layers, texts of different length."""
+    model = toys.both(key_value_heads=2, head_width=6, value_width=5, inner=11)
+    return run(model, toys.masked(), TEXT, source=SOURCE, **others)
+
+
+def seer(**others: Any) -> Trace:
+    """A picture of 2 x 3 patches behind a class token."""
+    model = toys.seer(head_width=6, value_width=5, inner=11)
+    return run(model, class_token(), view(toys.photo(), model.config.picture), **others)
+
+
+RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "seer": seer}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_site_has_its_declared_axes(name: str) -> None:
+    trace = RUNS[name]()
+    text = len(trace.text.ids)
+    source = len(trace.source.ids) if trace.source else text
+    sizes = {"width": 16, "head": 4, "key_value_head": 2, "channel": 6, "value_channel": 5, "inner": 11}
+    sizes |= {"token": trace.config.vocabulary, "key_value_head": trace.config.key_value_heads}
+    sizes |= {"colour": 3, "pixel_row": 12, "pixel_column": 18}
+    assert {path.rpartition(".")[2] for path in trace.values} >= set(SITES) - {"after_cross", "pixels"}
+    for path, value in trace.values.items():
+        own = source if path.startswith("encoder.") else text
+        seen = source if ".cross." in path else own
+        lengths = {"query": own, "key": seen, "pos": seen if path.endswith((".k", ".v", ".rotated_k")) else own}
+        wanted = tuple({**sizes, **lengths}[axis] for axis in site_of(path).axes)
+        assert value.shape == (wanted if (name, path) != ("seer", "logits") else (2,)), path
+
+
+def test_two_models_show_every_site_there_is() -> None:
+    assert {path.rpartition(".")[2] for trace in (both(), seer()) for path in trace.values} == set(SITES)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_tracing_changes_nothing(name: str) -> None:
+    """The answer is bit for bit that of a forward which nobody watches, whatever is kept."""
+    everything, nothing = RUNS[name](), RUNS[name](keep=("logits",))
+    np.testing.assert_array_equal(everything["logits"], nothing["logits"])
+
+
+def test_the_logits_are_those_of_the_bare_model() -> None:
+    model, tokenizer = toys.decoder(), toys.causal()
+    bare = model(torch.tensor([tokenizer.encode(TEXT).ids]))
+    np.testing.assert_array_equal(run(model, tokenizer, TEXT)["logits"], bare[0])
+
+
+def test_keep_chooses_paths() -> None:
+    kept = decoder(keep=("*.weights", "logits"))
+    assert sorted(kept.values) == ["decoder.0.self.weights", "decoder.1.self.weights", "logits"]
+    assert not decoder(keep=()).values
+
+
+def test_a_trace_is_read_only() -> None:
+    trace = decoder()
+    for value in trace.values.values():
+        with pytest.raises(ValueError, match="read-only"):
+            value[...] = 0
+    with pytest.raises(TypeError):
+        trace.values["decoder.final"] = np.zeros(3)  # type: ignore[index]
+    with pytest.raises(FrozenInstanceError):
+        trace.text = trace.text  # type: ignore[misc]
+
+
+def test_a_trace_shares_no_memory_with_the_model() -> None:
+    model = toys.decoder(position="learned")
+    trace = run(model, toys.causal(), TEXT)
+    copies = {path: value.copy() for path, value in trace.values.items()}
+    for parameter in model.parameters():
+        parameter.zero_()
+    for path, value in trace.values.items():
+        np.testing.assert_array_equal(value, copies[path])
+
+
+def test_traces_can_be_compared_and_kept_in_sets() -> None:
+    trace = decoder()
+    assert trace != decoder()
+    assert len({trace, trace}) == 1
+
+
+def test_attention_is_layer_head_query_key() -> None:
+    trace = both()
+    text, source = len(trace.text.ids), len(trace.source.ids) if trace.source else 0
+    assert trace.attention().shape == (2, 4, text, text)
+    assert trace.attention(stack="encoder").shape == (3, 4, source, source)
+    assert trace.attention("cross").shape == (2, 4, text, source)
+    for weights in (trace.attention(), trace.attention(stack="encoder"), trace.attention("cross")):
+        assert weights.dtype == np.float32
+        np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-5)
+
+
+def test_probabilities_are_over_the_whole_vocabulary() -> None:
+    trace = decoder()
+    for position in range(len(trace.text.ids)):
+        shares = trace.probabilities(position)
+        assert shares.shape == (300,)
+        assert shares.sum() == pytest.approx(1, abs=1e-5)
+    best = candidates(trace, toys.causal(), top=300)
+    assert sum(candidate.probability for candidate in best) == pytest.approx(1, abs=1e-5)
+    assert [each.probability for each in best] == sorted((each.probability for each in best), reverse=True)
+
+
+def test_asking_for_what_is_not_there_gets_a_sentence() -> None:
+    with pytest.raises(EditError, match=r"holds no 'decoder\.9\.self\.weights'.*weights"):
+        decoder()["decoder.9.self.weights"]
+    with pytest.raises(EditError, match=r"holds no 'logits'"):
+        decoder(keep=()).probabilities()
+    with pytest.raises(HeadlightError, match=r"no token 99.* has 7, counted from 0"):
+        decoder().probabilities(99)
+
+
+def test_masked_positions_are_read_as_the_mask_token() -> None:
+    trace = encoder()
+    assert trace.text.ids[2] == toys.masked().mask_id
+    assert trace.text.tokens[2] == "[MASK]"
+    typed = run(toys.encoder(), toys.masked(), "the [MASK] sat on the mat")
+    clicked = run(toys.encoder(), toys.masked(), TEXT, masked=(2,))
+    np.testing.assert_array_equal(typed["logits"], clicked["logits"])
+    assert asked(toys.encoder(), toys.masked(), typed.text) == (2,)
+
+
+@pytest.mark.parametrize("place", [-1, 8, 10_000])
+def test_masking_a_token_that_is_not_there_gets_a_sentence(place: int) -> None:
+    with pytest.raises(EditError, match=rf"no token {place} to mask: the text has 8"):
+        run(toys.encoder(), toys.masked(), TEXT, masked=(place,))
+
+
+def test_masking_needs_a_mask_token() -> None:
+    with pytest.raises(TextError, match="no mask token"):
+        decoder(masked=(1,))
+
+
+def test_the_decoder_of_an_encoder_decoder_begins_with_its_start_token_and_may_read_nothing_else() -> None:
+    alone = run(toys.both(), toys.masked(), "", source=SOURCE)
+    assert alone.text.ids == (toys.masked().start_id,)
+    target = encode(toys.both(), toys.masked(), "the cat")
+    assert target.tokens == ("[CLS]", "the", "cat")
+    assert target.special == (True, False, False)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u00a0\u2003"])
+def test_a_text_without_a_character_to_read_gets_a_sentence(text: str) -> None:
+    with pytest.raises(TextError, match="empty; type a sentence"):
+        run(toys.decoder(), toys.causal(), text)
+    with pytest.raises(TextError, match="empty; type a sentence"):
+        run(toys.both(), toys.masked(), "", source=text)
+
+
+def test_too_long_a_text_gets_a_sentence_with_both_numbers() -> None:
+    with pytest.raises(TextError, match=r"The text has 26 tokens; this model reads at most 24\."):
+        run(toys.decoder(), toys.causal(), "the" + " cat" * 24)
+    with pytest.raises(TextError, match=r"The source has 26 tokens; this model reads at most 24\."):
+        run(toys.both(), toys.masked(), "", source="the" + " cat" * 23)
+    with pytest.raises(TextError, match=rf"at most {LONGEST:,} are read"):
+        run(toys.decoder(), toys.causal(), "a" * (LONGEST + 1))
+
+
+def test_a_source_is_for_encoder_decoders_and_they_need_one() -> None:
+    with pytest.raises(TextError, match="takes no source"):
+        decoder(source="the cat")
+    with pytest.raises(TextError):
+        run(toys.both(), toys.masked(), "the cat")
+
+
+@given(st.text(max_size=40) | st.text(alphabet="\x00\x07\x1b\u200b\u202e\ufeffא😀👩‍👧<>/$*&[MASK] \n", max_size=40))
+def test_any_text_is_a_trace_or_a_sentence(text: str) -> None:
+    for model, tokenizer in ((toys.decoder(layers=1), toys.causal()), (toys.encoder(layers=1), toys.masked())):
+        try:
+            trace = run(model, tokenizer, text)
+        except HeadlightError as error:
+            assert str(error).endswith(".")
+        else:
+            assert len(trace.text.tokens) == len(trace["logits"]) == len(trace.text.pieces)
+            np.testing.assert_allclose(trace.attention().sum(-1), 1, rtol=1e-4)
+
+
+def test_runs_in_threads_do_not_mix() -> None:
+    model, tokenizer = toys.decoder(), toys.causal()
+    edits = [(), ("decoder.0.self.weights[1]=set:0",), ("decoder.*.self.mask[:,3]=set:0",), ("logits=scale:2",)]
+    questions = [(text, edit) for text in (TEXT, SOURCE, "the dog saw the cat") for edit in edits] * 4
+
+    def answer(question: tuple[str, tuple[str, ...]]) -> np.ndarray:
+        return run(model, tokenizer, question[0], question[1])["logits"]
+
+    alone = [answer(question) for question in questions]
+    with ThreadPoolExecutor(4) as pool:
+        for one, other in zip(alone, pool.map(answer, questions), strict=True):
+            np.testing.assert_array_equal(one, other)

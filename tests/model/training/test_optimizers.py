@@ -1,0 +1,67 @@
+"""Optimizers take each weight once; schedules go up, stay and fall."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from model.config import Config
+from model.errors import ConfigError
+from model.nn.transformer import Transformer
+from model.training.optimizers import OPTIMIZERS, SCHEDULES, cosine, wsd
+
+
+@dataclass(frozen=True)
+class Plain:
+    learning_rate: float = 1e-3
+    matrix_rate: float = 0.0
+    weight_decay: float = 0.1
+
+
+def model() -> Transformer:
+    return Transformer(Config(vocabulary=50, context=8, width=16, layers=2, heads=2, position="learned", bias=True))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_weight_is_in_exactly_one_group(name: str) -> None:
+    if name == "muon" and not hasattr(torch.optim, "Muon"):
+        pytest.skip("this torch has no Muon")
+    made = model()
+    groups = [group for optimizer in OPTIMIZERS[name](made, Plain()) for group in optimizer.param_groups]
+    taken = [id(parameter) for group in groups for parameter in group["params"]]
+    assert sorted(taken) == sorted(id(parameter) for parameter in made.parameters())
+    for group in groups:
+        assert all((parameter.dim() > 1) == (group["weight_decay"] > 0) for parameter in group["params"])
+
+
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this torch has no Muon")
+def test_muon_takes_the_matrices_of_the_blocks_alone() -> None:
+    made = model()
+    inner = {id(p) for group in OPTIMIZERS["muon"](made, Plain())[0].param_groups for p in group["params"]}
+    names = {name for name, parameter in made.named_parameters() if id(parameter) in inner}
+    assert len(names) == 2 * 7 and all(".blocks." in name and name.endswith("weight") for name in names)
+
+
+def test_without_muon_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.optim, "Muon", raising=False)
+    with pytest.raises(ConfigError, match=r"has no Muon.*adamw"):
+        OPTIMIZERS["muon"](model(), Plain())
+
+
+def test_cosine_falls_all_the_way() -> None:
+    shares = [cosine(done / 10, 1.0, 0.1) for done in range(11)]
+    assert shares[0] == 1 and math.isclose(shares[5], 0.55) and math.isclose(shares[-1], 0.1)
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_wsd_stays_then_falls_straight_to_nothing() -> None:
+    assert [wsd(done, 0.8, 0.0) for done in (0.0, 0.5, 0.8)] == [1.0, 1.0, 1.0]
+    assert math.isclose(wsd(0.9, 0.8, 0.0), 0.5) and wsd(1.0, 0.8, 0.0) == 0.0
+    assert wsd(1.0, 0.8, 0.25) == 0.25
+    assert wsd(0.99, 1.0, 0.0) == 1.0  # no descent has begun
+
+
+def test_the_tables_say_what_they_know() -> None:
+    with pytest.raises(KeyError, match="cosine, wsd"):
+        SCHEDULES["linear"]

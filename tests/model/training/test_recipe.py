@@ -1,0 +1,132 @@
+"""Recipes: files, flags, and both; nothing unknown gets through."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from model.cli.train import add_arguments, recipe_of
+from model.errors import ConfigError, DataError, HeadlightError, UnknownName
+from model.paths import assets
+from model.training.recipe import Recipe, from_table, load
+
+RECIPE = """
+objective = "masked"
+valid = ["v.txt"]
+[texts]
+"a.txt" = 3
+"b.txt.xz" = 0.5
+[tokenizer]
+size = 500
+[model]
+layers = 2
+[training]
+steps = 10
+learning_rate = 1
+"""
+
+
+def parsed(*flags: str) -> Recipe:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return recipe_of(parser.parse_args([*flags, "--out", "out"]))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "recipe.toml"
+    path.write_text(RECIPE)
+    return str(path)
+
+
+def test_a_file_says_it_all(file: str) -> None:
+    recipe = load(Path(file))
+    assert [(source.name, source.weight) for source in recipe.texts] == [("a", 3.0), ("b", 0.5)]
+    assert recipe.objective == "masked" and recipe.tokenizer.size == 500
+    assert recipe.training.steps == 10 and recipe.training.learning_rate == 1.0
+    config = recipe.config(vocabulary=500)
+    assert (config.layers, config.architecture, config.top, config.masks) == (2, "encoder", "masked-language", ())
+
+
+def test_flags_lie_over_the_file(file: str) -> None:
+    recipe = parsed(file, "--layers", "5", "--steps", "7", "--vocabulary", "900", "--text", "c.txt=2", "--no-tied")
+    assert recipe.training.steps == 7 and recipe.training.learning_rate == 1.0
+    assert recipe.tokenizer.size == 900 and recipe.model["layers"] == 5 and recipe.model["tied"] is False
+    assert [(str(source.path), source.weight) for source in recipe.texts] == [("c.txt", 2.0)]
+
+
+def test_flags_are_enough() -> None:
+    recipe = parsed("--text", "a.txt", "--minutes", "3", "--objective", "causal", "--optimizer", "muon")
+    assert recipe.training.minutes == 3.0 and recipe.training.optimizer == "muon"
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"speed": 3}, r"Unknown in the recipe: speed\. Known: objective, texts"),
+        ({"training": {"rate": 3}}, r"Unknown in the \[training\]: rate\. Known: batch"),
+        ({"model": {"depth": 3}}, r"Unknown in the \[model\]: depth\. Known: context"),
+        ({"model": {"architecture": "decoder"}}, r"Unknown in the \[model\]: architecture"),
+        ({"tokenizer": {"length": 3}}, r"Unknown in the \[tokenizer\]: length"),
+        ({"training": {"batch": "many"}}, "batch in .* is 'many'; wanted int"),
+        ({"training": {"batch": 1.5}}, "batch in .* is 1.5; wanted int"),
+        ({"texts": ["a.txt"]}, "A recipe lists"),
+    ],
+)
+def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        from_table(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"objective": ["causal"]}, "no objective"),
+        ({"tokenizer": "bpe"}, r"wanted a table, \[tokenizer\]"),
+        ({"texts": {"t.txt": "many"}}, "lists \\[texts\\] as"),
+    ],
+)
+def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sentence: str) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
+        from_table(table)
+
+
+def test_unknown_names_are_told_before_any_text_is_read() -> None:
+    wrong = {"--optimizer": "sgd", "--schedule": "zigzag", "--tokenizer-kind": "syllable", "--kernel": "sieve"}
+    for flag, name in wrong.items():
+        with pytest.raises(UnknownName, match=name):
+            parsed("--text", "nowhere.txt", "--steps", "3", flag, name)
+
+
+def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
+    with pytest.raises(UnknownName, match=r"no objective 'guess'.*causal, masked"):
+        from_table({"objective": "guess"})
+    with pytest.raises(ConfigError, match="does not divide"):
+        from_table({"model": {"width": 10, "heads": 3}}).config(100)
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--steps", "3"], "no text to train on"),
+        (["--text", "a.txt"], "When should training end"),
+        (["--text", "a.txt", "--steps", "3", "--batch", "0"], "batch is 0"),
+        (["--text", "a.txt", "--steps", "3", "--mask-rate", "1.5"], "mask_rate is 1.5"),
+        (["--text", "a.txt", "--steps", "3", "--last-mask-rate", "-0.1"], "last_mask_rate is -0.1"),
+        (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
+        (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
+        (["absent.toml"], "cannot be read"),
+    ],
+)
+def test_what_is_missing_is_said(flags: list[str], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        parsed(*flags)
+
+
+@pytest.mark.parametrize("name", ["stories-causal", "stories-masked"])
+def test_the_shipped_recipes_can_be_read_and_are_small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_DATA", "/texts")
+    recipe = load(assets() / "models" / name / "recipe.toml").check()
+    config = recipe.config(recipe.tokenizer.size)
+    assert config.context >= 256 and config.layers >= 4 and config.heads >= 4
+    assert not {source.path for source in recipe.texts} & set(recipe.valid)
