@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def pack(meta: Mapping[str, Any], numbers: bytes = b"") -> bytes:
+def pack(meta: Mapping[str, Any], payload: bytes = b"") -> bytes:
     """Four bytes of length, that much JSON, filling to a multiple of four, and the raw numbers."""
     text = json.dumps(meta, ensure_ascii=True, allow_nan=False).encode("ascii")
-    head = len(text).to_bytes(4, "little") + text
-    return head + bytes(math.ceil(len(head) / 4) * 4 - len(head)) + numbers
+    header = len(text).to_bytes(4, "little") + text
+    return header + bytes(math.ceil(len(header) / 4) * 4 - len(header)) + payload
 
 
 def unpack(packed: bytes) -> tuple[dict[str, Any], bytes]:

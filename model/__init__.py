@@ -6,7 +6,7 @@ trace = run(loaded.model, loaded.tokenizer, "The cat sat on the mat.")
 trace.attention()            # layer head query key
 """
 
-from model.checkpoints import Entry, Loaded, catalogue, find, load, save
+from model.checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from model.config import Config
 from model.errors import (
     CheckpointError,
@@ -14,68 +14,68 @@ from model.errors import (
     DataError,
     EditError,
     HeadlightError,
-    PictureError,
+    ImageError,
     TextError,
-    UnknownName,
+    UnknownNameError,
 )
-from model.generation.fill_mask import fill
-from model.generation.generate import Step, Writer, generate
-from model.generation.sampling import Rule
-from model.nn.attention_functions import KERNELS
+from model.generation.fill_mask import fill_mask
+from model.generation.generate import GenerationStep, TextGenerator, generate
+from model.generation.sampling import SamplingConfig
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import MASKS
-from model.nn.positional_encodings import POSITIONS
-from model.nn.sites import SITES, Site
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.nn.sites import HOOK_POINTS, HookPoint
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.text.tokenizer import Encoded, Tokenizer
-from model.text.tokenizer_training import TOKENIZERS, train_tokenizer
-from model.tracing.interventions import EDITS, Intervention
-from model.tracing.run import Candidate, asked, candidates, run
+from model.text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
+from model.tracing.interventions import EDIT_OPERATIONS, Intervention
+from model.tracing.run import Candidate, candidates, prediction_positions, run
 from model.tracing.trace import Trace
-from model.vision.image import View, read_picture, view
-from model.vision.patches import Patched
+from model.vision.image import ProcessedImage, process_image, read_image
+from model.vision.patches import EncodedImage
 
 __all__ = [
-    "EDITS",
-    "KERNELS",
+    "ATTENTION_FUNCTIONS",
+    "EDIT_OPERATIONS",
+    "HOOK_POINTS",
     "MASKS",
-    "POSITIONS",
-    "SITES",
-    "TOKENIZERS",
+    "POSITIONAL_ENCODINGS",
+    "TOKENIZER_TRAINERS",
     "Candidate",
+    "CatalogEntry",
+    "Checkpoint",
     "CheckpointError",
     "Config",
     "ConfigError",
     "DataError",
     "EditError",
     "Encoded",
-    "Entry",
+    "EncodedImage",
+    "GenerationStep",
     "HeadlightError",
+    "HookPoint",
+    "ImageError",
     "Intervention",
-    "Loaded",
-    "Patched",
-    "PictureError",
-    "Rule",
-    "Site",
-    "Step",
+    "ProcessedImage",
+    "SamplingConfig",
     "TextError",
+    "TextGenerator",
     "Tokenizer",
     "Trace",
     "Transformer",
-    "UnknownName",
-    "View",
-    "Writer",
-    "asked",
+    "UnknownNameError",
     "candidates",
-    "catalogue",
-    "fill",
-    "find",
+    "catalog",
+    "fill_mask",
+    "find_checkpoint",
     "generate",
     "load",
-    "read_picture",
+    "prediction_positions",
+    "process_image",
+    "read_image",
     "run",
     "save",
     "train_tokenizer",
     "variant",
-    "view",
 ]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from model.config import Config
 
-NAMES = {"encoder": "Encoder", "decoder": "Decoder"}
+STACK_TITLES = {"encoder": "Encoder", "decoder": "Decoder"}
 
 
 @dataclass(frozen=True)
-class Grid:
+class AttentionGroup:
     """One kind of attention in one stack, named `decoder.self`; queries and keys are "text" or "source"."""
 
     name: str
@@ -23,17 +23,26 @@ class Grid:
     keys: str
 
 
-def grids(config: Config) -> tuple[Grid, ...]:
+def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
     """Every kind of attention a model has; the one that gives the answer first."""
 
-    def grid(stack: str, kind: str, title: str, queries: str, keys: str) -> Grid:
-        return Grid(f"{stack}.{kind}", stack, kind, title, config.depth(stack), config.of(stack).heads, queries, keys)
+    def group(stack: str, kind: str, title: str, queries: str, keys: str) -> AttentionGroup:
+        return AttentionGroup(
+            f"{stack}.{kind}",
+            stack,
+            kind,
+            title,
+            config.num_layers(stack),
+            config.for_stack(stack).heads,
+            queries,
+            keys,
+        )
 
-    if not config.has_cross:
+    if not config.has_cross_attention:
         stack = config.stacks[-1]
-        return (grid(stack, "self", NAMES[stack], "text", "text"),) if config.layers else ()
+        return (group(stack, "self", STACK_TITLES[stack], "text", "text"),) if config.layers else ()
     return (
-        grid("decoder", "self", "Decoder", "text", "text"),
-        grid("decoder", "cross", "Cross", "text", "source"),
-        grid("encoder", "self", "Encoder", "source", "source"),
+        group("decoder", "self", "Decoder", "text", "text"),
+        group("decoder", "cross", "Cross", "text", "source"),
+        group("encoder", "self", "Encoder", "source", "source"),
     )

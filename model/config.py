@@ -7,19 +7,27 @@ from math import inf
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from model.config_groups import Answer, ByLayer, Distances, Embed, Picture, Rotation, Slopes
+from model.config_groups import (
+    AlibiConfig,
+    EmbeddingConfig,
+    ImageConfig,
+    OutputHeadConfig,
+    PerLayerConfig,
+    RelativePositionConfig,
+    RopeConfig,
+)
 from model.errors import ConfigError
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 POOLINGS = ("first", "mean", "max", "last")
-BIASES = ("query", "key", "value", "output", "gate", "rise", "fall", "norm", "transform")
-PROJECTED = ("none", "tokens", "all")
-TRANSFORMS = ("none", "dense", "dense-norm")
+BIASES = ("query", "key", "value", "output", "gate", "up", "down", "norm", "transform")
+EMBEDDING_PROJECTIONS = ("none", "tokens", "all")
+HEAD_TRANSFORMS = ("none", "dense", "dense-norm")
 # The largest of each size: no model comes near, and no hostile file makes a product overflow or a loop endless.
-_SIZES = {
-    "vocabulary": 2**31, "context": 2**31, "width": 2**20, "layers": 2**10, "encoder_layers": 2**10, "heads": 2**20,
-    "encoder_heads": 2**20, "key_value_heads": 2**20, "head_width": 2**20, "value_width": 2**20, "inner": 2**20,
-    "encoder_inner": 2**20,
+_MAX_SIZES = {
+    "vocabulary_size": 2**31, "context_length": 2**31, "d_model": 2**20, "layers": 2**10, "encoder_layers": 2**10, "heads": 2**20,
+    "encoder_heads": 2**20, "key_value_heads": 2**20, "head_dim": 2**20, "value_head_dim": 2**20, "d_ff": 2**20,
+    "encoder_d_ff": 2**20,
 }  # fmt: skip
 
 
@@ -38,45 +46,45 @@ class Config:
     """
 
     architecture: str = "decoder"
-    vocabulary: int
-    context: int
-    width: int
+    vocabulary_size: int
+    context_length: int
+    d_model: int
     layers: int
     encoder_layers: int = 0
     heads: int
     encoder_heads: int = 0
     key_value_heads: int = 0
-    head_width: int = 0
-    value_width: int = 0
-    inner: int = 0
-    encoder_inner: int = 0
-    embed: Embed = Embed()
-    picture: Picture = Picture()
-    position: str = "rope"
-    rotation: Rotation = Rotation()
-    distances: Distances = Distances()
-    slopes: Slopes = Slopes()
-    kernel: str = "softmax"
+    head_dim: int = 0
+    value_head_dim: int = 0
+    d_ff: int = 0
+    encoder_d_ff: int = 0
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    image: ImageConfig = ImageConfig()
+    positional_encoding: str = "rope"
+    rope: RopeConfig = RopeConfig()
+    relative_position: RelativePositionConfig = RelativePositionConfig()
+    alibi: AlibiConfig = AlibiConfig()
+    attention_function: str = "softmax"
     masks: tuple[str, ...] = ("causal",)
     scale: bool = True
-    score_cap: float = 0.0
-    query_norm: str = "none"
-    by_layer: ByLayer = ByLayer()
+    score_soft_cap: float = 0.0
+    qk_norm: str = "none"
+    per_layer: PerLayerConfig = PerLayerConfig()
     norm: str = "rmsnorm"
     norm_epsilon: float = 1e-5
-    placement: str = "pre"
-    parallel: bool = False
+    norm_placement: str = "pre"
+    parallel_residual: bool = False
     embedding_norm: bool = False
     first_norm: bool = True
     final_norm: bool = True
-    feedforward: str = "swiglu"
+    feed_forward: str = "swiglu"
     bias: bool = False
     biases: tuple[str, ...] = ()
-    top: str = "language"
-    answer: Answer = Answer()
-    tied: bool = True
+    output_head: str = "language-model"
+    output_head_config: OutputHeadConfig = OutputHeadConfig()
+    tied_embeddings: bool = True
     labels: tuple[str, ...] = ()
-    start_token: int = 0
+    start_token_id: int = 0
     pooling: str = "first"
     dropout: float = 0.0
 
@@ -84,9 +92,9 @@ class Config:
         self._fill_in()
         self._check()
         self._check_layers()
-        if self.picture != Picture():
-            self.picture.check()
-            if self.has_cross:
+        if self.image != ImageConfig():
+            self.image.check()
+            if self.has_cross_attention:
                 raise ConfigError("A picture is read by one stack; an encoder-decoder reads two texts.")
 
     def _fill_in(self) -> None:
@@ -96,32 +104,32 @@ class Config:
 
         for name in ("masks", "labels", "biases"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name, largest in _SIZES.items():
+        for name, largest in _MAX_SIZES.items():
             size = getattr(self, name)
             if type(size) is not int or not 0 <= size <= largest:
                 raise ConfigError(f"{name} is {size!r}; it must be a whole number, at most {largest:,}.")
         if self.heads < 1:
             raise ConfigError(f"heads is {self.heads}; a model needs at least one.")
-        if self.head_width == 0 and self.width % self.heads:
+        if self.head_dim == 0 and self.d_model % self.heads:
             raise ConfigError(
-                f"width {self.width} does not divide into {self.heads} heads; "
+                f"width {self.d_model} does not divide into {self.heads} heads; "
                 "give head_width, or a width that is a multiple of heads."
             )
         fill("key_value_heads", self.heads)
-        fill("head_width", self.width // self.heads)
-        fill("value_width", self.head_width)
-        fill("inner", 4 * self.width)
+        fill("head_width", self.d_model // self.heads)
+        fill("value_width", self.head_dim)
+        fill("inner", 4 * self.d_model)
         if self.architecture == "encoder-decoder":
             fill("encoder_layers", self.layers)
 
     def _check(self) -> None:
-        one_of("architecture", self.architecture, ARCHITECTURES)
-        one_of("pooling", self.pooling, POOLINGS)
-        one_of("embed.project", self.embed.project, PROJECTED)
-        one_of("answer.transform", self.answer.transform or "none", TRANSFORMS)
-        for place in self.biases:
-            one_of("biases", place, BIASES)
-        for name in _SIZES:
+        require_one_of("architecture", self.architecture, ARCHITECTURES)
+        require_one_of("pooling", self.pooling, POOLINGS)
+        require_one_of("embed.project", self.embedding.projection, EMBEDDING_PROJECTIONS)
+        require_one_of("answer.transform", self.output_head_config.transform or "none", HEAD_TRANSFORMS)
+        for module in self.biases:
+            require_one_of("biases", module, BIASES)
+        for name in _MAX_SIZES:
             if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_inner"):
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if self.heads % self.key_value_heads:
@@ -129,21 +137,23 @@ class Config:
                 f"{self.heads} heads cannot share {self.key_value_heads} key/value heads evenly; "
                 "key_value_heads must divide heads."
             )
-        turning = self.rotation.channels
-        if turning + turning % 2 > self.head_width:
-            raise ConfigError(f"{turning} channels are to turn in pairs, but a head has {self.head_width}.")
+        rotary_dim = self.rope.rotary_dim
+        if rotary_dim + rotary_dim % 2 > self.head_dim:
+            raise ConfigError(f"{rotary_dim} channels are to turn in pairs, but a head has {self.head_dim}.")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         if not 0.0 <= self.norm_epsilon < inf:
             raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
-        if not 0.0 < self.rotation.base < inf:
-            raise ConfigError(f"rotation.base is {self.rotation.base}; it must be a number above 0.")
-        if not 0 <= self.start_token < self.vocabulary:
-            raise ConfigError(f"start_token is {self.start_token}; it must be in the vocabulary of {self.vocabulary}.")
+        if not 0.0 < self.rope.theta < inf:
+            raise ConfigError(f"rotation.base is {self.rope.theta}; it must be a number above 0.")
+        if not 0 <= self.start_token_id < self.vocabulary_size:
+            raise ConfigError(
+                f"start_token is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
+            )
 
     def _check_layers(self) -> None:
-        for field in fields(self.by_layer):
-            entries = getattr(self.by_layer, field.name)
+        for field in fields(self.per_layer):
+            entries = getattr(self.per_layer, field.name)
             if entries and len(entries) != self.layers:
                 raise ConfigError(f"by_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
 
@@ -153,45 +163,47 @@ class Config:
         return ("encoder", "decoder") if self.architecture == "encoder-decoder" else (self.architecture,)
 
     @property
-    def has_cross(self) -> bool:
+    def has_cross_attention(self) -> bool:
         """Whether the decoder looks at an encoder."""
         return self.architecture == "encoder-decoder"
 
     @property
-    def token_width(self) -> int:
+    def embedding_dim(self) -> int:
         """How many channels a row of the token table has."""
-        return self.embed.width or self.width
+        return self.embedding.dim or self.d_model
 
     @property
-    def summed_width(self) -> int:
+    def embedding_sum_dim(self) -> int:
         """How many channels tokens and positions have where they are added up."""
-        return self.token_width if self.embed.project == "all" else self.width
+        return self.embedding_dim if self.embedding.projection == "all" else self.d_model
 
-    def has_bias(self, place: str) -> bool:
+    def has_bias(self, module: str) -> bool:
         """Whether a linear map or norm (one of BIASES) has a bias."""
-        return self.bias or place in self.biases
+        return self.bias or module in self.biases
 
-    def of(self, stack: str) -> Config:
+    def for_stack(self, stack: str) -> Config:
         """The config as one stack sees it: in an encoder-decoder the encoder may have sizes of its own, and no mask."""
-        if not (self.has_cross and stack == "encoder"):
+        if not (self.has_cross_attention and stack == "encoder"):
             return self
-        other_heads: dict[str, int] = {}
+        encoder_heads: dict[str, int] = {}
         if self.encoder_heads not in (0, self.heads):
-            other_heads = {"heads": self.encoder_heads, "key_value_heads": 0, "head_width": 0, "value_width": 0}
-        inner = self.encoder_inner or self.inner
-        return self.change(layers=self.encoder_layers, inner=inner, masks=(), by_layer=ByLayer(), **other_heads)
+            encoder_heads = {"heads": self.encoder_heads, "key_value_heads": 0, "head_dim": 0, "value_head_dim": 0}
+        d_ff = self.encoder_d_ff or self.d_ff
+        return self.replace(
+            layers=self.encoder_layers, d_ff=d_ff, masks=(), per_layer=PerLayerConfig(), **encoder_heads
+        )
 
-    def depth(self, stack: str) -> int:
+    def num_layers(self, stack: str) -> int:
         """How many layers `stack` has."""
-        return self.encoder_layers if self.has_cross and stack == "encoder" else self.layers
+        return self.encoder_layers if self.has_cross_attention and stack == "encoder" else self.layers
 
-    def change(self, **choices: Any) -> Config:
+    def replace(self, **changes: Any) -> Config:
         """The same config with some fields replaced, checked again."""
-        return replace(self, **choices)
+        return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values; `from_dict` brings it back."""
-        plain: dict[str, Any] = _listed(asdict(self))
+        plain: dict[str, Any] = _tuples_to_lists(asdict(self))
         return plain
 
     @classmethod
@@ -200,43 +212,54 @@ class Config:
         values = dict(values)
         if "rope_base" in values:  # as version 0.1 wrote it
             values["rotation"] = {"base": values.pop("rope_base")}
-        config: Config = _typed("config", cls, values)
+        config: Config = _convert("config", cls, values)
         return config
 
 
-def one_of(name: str, given: str, known: tuple[str, ...]) -> None:
+def require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise ConfigError unless `given` is one of `known`."""
-    if given not in known:
-        raise ConfigError(f"{name} is {given!r}; possible are {', '.join(known)}.")
+    if value not in allowed:
+        raise ConfigError(f"{name} is {value!r}; possible are {', '.join(allowed)}.")
 
 
-def _listed(value: Any) -> Any:
+def _tuples_to_lists(value: Any) -> Any:
     """Tuples as lists, however deep, as JSON has them."""
     if isinstance(value, dict):
-        return {name: _listed(item) for name, item in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+        return {name: _tuples_to_lists(item) for name, item in value.items()}
+    return [_tuples_to_lists(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _typed(name: str, kind: Any, value: Any) -> Any:
+def _convert(name: str, expected_type: Any, value: Any) -> Any:
     """The value as the field wants it, or a sentence that says what was wanted and what came."""
-    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
-        hints = get_type_hints(kind)
-        unknown = sorted(set(value) - set(hints))
+    if is_dataclass(expected_type) and isinstance(expected_type, type) and isinstance(value, dict):
+        field_types = get_type_hints(expected_type)
+        unknown = sorted(set(value) - set(field_types))
         if unknown:
-            raise ConfigError(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(hints))}.")
-        missing = sorted(each.name for each in fields(kind) if each.default is MISSING and each.name not in value)
+            raise ConfigError(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(field_types))}.")
+        missing = sorted(
+            dataclass_field.name
+            for dataclass_field in fields(expected_type)
+            if dataclass_field.default is MISSING and dataclass_field.name not in value
+        )
         if missing:
             raise ConfigError(f"The {name} misses {', '.join(missing)}.")
-        return kind(**{field: _typed(field, hints[field], item) for field, item in value.items()})
-    if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
-        return tuple(_typed(name, get_args(kind)[0], item) for item in value)
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
+        return expected_type(**{field: _convert(field, field_types[field], item) for field, item in value.items()})
+    if get_origin(expected_type) is tuple and isinstance(value, (list, tuple)):
+        return tuple(_convert(name, get_args(expected_type)[0], item) for item in value)
+    if (
+        expected_type is float
+        and isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and abs(value) < 1e300
+    ):
         return float(value)
-    if isinstance(kind, type) and type(value) is kind:
+    if isinstance(expected_type, type) and type(value) is expected_type:
         return value
-    if NoneType in get_args(kind) and (value is None or isinstance(value, get_args(kind)[0])):
+    if NoneType in get_args(expected_type) and (value is None or isinstance(value, get_args(expected_type)[0])):
         return value
-    wanted = (
-        f"a list of {get_args(kind)[0].__name__}" if get_origin(kind) is tuple else getattr(kind, "__name__", str(kind))
+    expected = (
+        f"a list of {get_args(expected_type)[0].__name__}"
+        if get_origin(expected_type) is tuple
+        else getattr(expected_type, "__name__", str(expected_type))
     )
-    raise ConfigError(f"{name} is {repr(value)[:60]}; wanted {wanted}.")
+    raise ConfigError(f"{name} is {repr(value)[:60]}; wanted {expected}.")

@@ -6,14 +6,21 @@ from dataclasses import dataclass
 
 from model.errors import ConfigError
 
-COLOURS = (1, 3, 4)  # of a picture: grey, red green blue, and these with transparency
-RESAMPLES = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # in the order of their usual numbers
-MOST_PATCHES = 2**12  # every patch looks at every other, whatever a hostile file says
-LONGEST_SIDE = 2**13  # pixels
+CHANNEL_COUNTS = (1, 3, 4)  # of a picture: grey, red green blue, and these with transparency
+RESAMPLING_FILTERS = (
+    "nearest",
+    "lanczos",
+    "bilinear",
+    "bicubic",
+    "box",
+    "hamming",
+)  # in the order of their usual numbers
+MAX_PATCHES = 2**12  # every patch looks at every other, whatever a hostile file says
+MAX_IMAGE_SIDE = 2**13  # pixels
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rotation:
+class RopeConfig:
     """How rotary positions turn queries and keys.
 
     `channels` of each head turn (0: all of them), paired with their neighbour where `interleaved`, else with the
@@ -22,22 +29,22 @@ class Rotation:
     and past `original`; `strength` multiplies what was turned.
     """
 
-    base: float = 10_000.0
-    channels: int = 0
+    theta: float = 10_000.0
+    rotary_dim: int = 0
     interleaved: bool = False
     scaling: str = "none"
     factor: float = 1.0
-    original: int = 0
-    low: float = 1.0
-    high: float = 1.0
-    whole: bool = True
-    strength: float = 1.0
-    short: tuple[float, ...] = ()
-    long: tuple[float, ...] = ()
+    original_context_length: int = 0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 1.0
+    truncate: bool = True
+    attention_factor: float = 1.0
+    short_factor: tuple[float, ...] = ()
+    long_factor: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distances:
+class RelativePositionConfig:
     """How relative schemes sort distances: into `buckets`, the last of which begins at `furthest` tokens.
 
     For disentangled attention: whether contents ask for positions (`to_position`) and positions for contents
@@ -45,23 +52,23 @@ class Distances:
     """
 
     buckets: int = 32
-    furthest: int = 128
-    to_position: bool = True
-    from_position: bool = True
-    normed: bool = False
-    exact: bool = False
+    max_distance: int = 128
+    content_to_position: bool = True
+    position_to_content: bool = True
+    normalized: bool = False
+    exact_distances: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slopes:
+class AlibiConfig:
     """How ALiBi's bias is counted: multiplied by `scale`, and in bfloat16 where `rounded`, as Falcon does."""
 
     scale: float = 1.0
-    rounded: bool = False
+    bfloat16: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Embed:
+class EmbeddingConfig:
     """How tokens become vectors: a table of `width` channels (0: the model's), multiplied by `scale`.
 
     Where the table is narrower, `project` says what is widened: the "tokens", or "all" that is summed and normed.
@@ -69,15 +76,15 @@ class Embed:
     encoder of an encoder-decoder a table of its own.
     """
 
-    width: int = 0
+    dim: int = 0
     scale: float = 1.0
-    project: str = "none"
+    projection: str = "none"
     segments: int = 0
-    apart: bool = False
+    separate_encoder: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByLayer:
+class PerLayerConfig:
     """What differs from layer to layer, one entry each; empty where all layers are alike.
 
     `masks` come on top of the model's masks ("window:8", "none"); `positions`, `rotations` and `scales` (what scores
@@ -85,13 +92,13 @@ class ByLayer:
     """
 
     masks: tuple[str, ...] = ()
-    positions: tuple[str, ...] = ()
-    rotations: tuple[Rotation, ...] = ()
-    scales: tuple[float, ...] = ()
+    positional_encodings: tuple[str, ...] = ()
+    ropes: tuple[RopeConfig, ...] = ()
+    score_scales: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class OutputHeadConfig:
     """What a top does before and after its last linear map.
 
     `transform` is "none", "dense" or "dense-norm", and `activation` bends between. Logits are multiplied by `scale`
@@ -102,14 +109,14 @@ class Answer:
 
     transform: str | None = None
     activation: str = "gelu"
-    scale: float = 1.0
-    cap: float = 0.0
+    logit_scale: float = 1.0
+    logit_soft_cap: float = 0.0
     bias: bool | None = None
-    passed: int | None = None
+    pad_token_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preparation:
+class ImageProcessorConfig:
     """How a picture becomes numbers: resized, its middle cut out, divided, and shifted, in this order.
 
     It is resized to `height` x `width` pixels (0: as the model reads it), or until its shorter side has `shortest`,
@@ -120,17 +127,17 @@ class Preparation:
     resize: bool = True
     height: int = 0
     width: int = 0
-    shortest: int = 0
+    shortest_edge: int = 0
     resample: str = "bilinear"
     crop_height: int = 0
     crop_width: int = 0
-    factor: float = 1 / 255
+    rescale_factor: float = 1 / 255
     mean: tuple[float, ...] = (0.5,)
-    deviation: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.5,)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class ImageConfig:
     """The pictures that a model reads in place of a text, in pixels; `channels` 0: it reads texts.
 
     They are cut into patches of `patch_height` x `patch_width`, row after row; what is left at the right and at the
@@ -142,46 +149,50 @@ class Picture:
     width: int = 0
     patch_height: int = 0
     patch_width: int = 0
-    prepare: Preparation = Preparation()
+    processor: ImageProcessorConfig = ImageProcessorConfig()
 
     @property
-    def rows(self) -> int:
+    def patch_rows(self) -> int:
         """How many patches lie below each other."""
         return self.height // max(self.patch_height, 1)
 
     @property
-    def columns(self) -> int:
+    def patch_columns(self) -> int:
         """How many patches lie side by side."""
         return self.width // max(self.patch_width, 1)
 
     def check(self) -> None:
         """Raise ConfigError unless a model can read such pictures."""
-        own, prepare = ("height", "width", "patch_height", "patch_width"), self.prepare
-        steps = ("height", "width", "shortest", "crop_height", "crop_width")
-        sides = {name: (getattr(self, name), 1) for name in own}
-        sides |= {f"prepare.{name}": (getattr(prepare, name), 0) for name in steps}
-        for name, (side, least) in sides.items():
-            if not least <= side <= LONGEST_SIDE:
-                raise ConfigError(f"picture.{name} is {side}; a side has {least} to {LONGEST_SIDE:,} pixels.")
-        if bool(prepare.crop_height) != bool(prepare.crop_width):
+        image_sides, processor = ("height", "width", "patch_height", "patch_width"), self.processor
+        processor_sides = ("height", "width", "shortest", "crop_height", "crop_width")
+        sides = {name: (getattr(self, name), 1) for name in image_sides}
+        sides |= {f"prepare.{name}": (getattr(processor, name), 0) for name in processor_sides}
+        for name, (side, minimum) in sides.items():
+            if not minimum <= side <= MAX_IMAGE_SIDE:
+                raise ConfigError(f"picture.{name} is {side}; a side has {minimum} to {MAX_IMAGE_SIDE:,} pixels.")
+        if bool(processor.crop_height) != bool(processor.crop_width):
             raise ConfigError("picture.prepare cuts out a height without a width, or a width without a height.")
-        if self.channels not in COLOURS:
-            raise ConfigError(f"picture.channels is {self.channels}; pictures have {', '.join(map(str, COLOURS))}.")
-        if not 0 < self.rows * self.columns <= MOST_PATCHES:
+        if self.channels not in CHANNEL_COUNTS:
             raise ConfigError(
-                f"{self.height} x {self.width} pixels are {self.rows} x {self.columns} patches of "
-                f"{self.patch_height} x {self.patch_width}; a model reads 1 to {MOST_PATCHES:,} patches."
+                f"picture.channels is {self.channels}; pictures have {', '.join(map(str, CHANNEL_COUNTS))}."
             )
-        if prepare.resample not in RESAMPLES:
-            raise ConfigError(f"picture.prepare.resample is {prepare.resample!r}; possible are {', '.join(RESAMPLES)}.")
-        self._check_colours()
+        if not 0 < self.patch_rows * self.patch_columns <= MAX_PATCHES:
+            raise ConfigError(
+                f"{self.height} x {self.width} pixels are {self.patch_rows} x {self.patch_columns} patches of "
+                f"{self.patch_height} x {self.patch_width}; a model reads 1 to {MAX_PATCHES:,} patches."
+            )
+        if processor.resample not in RESAMPLING_FILTERS:
+            raise ConfigError(
+                f"picture.prepare.resample is {processor.resample!r}; possible are {', '.join(RESAMPLING_FILTERS)}."
+            )
+        self._check_normalization()
 
-    def _check_colours(self) -> None:
-        prepare = self.prepare
-        for name, numbers in (("mean", prepare.mean), ("deviation", prepare.deviation)):
+    def _check_normalization(self) -> None:
+        processor = self.processor
+        for name, numbers in (("mean", processor.mean), ("deviation", processor.std)):
             if len(numbers) not in (1, self.channels):
                 raise ConfigError(f"picture.prepare.{name} has {len(numbers)} numbers for {self.channels} colours.")
-        numbers, divisors = (prepare.factor, *prepare.mean), prepare.deviation
+        numbers, divisors = (processor.rescale_factor, *processor.mean), processor.std
         if not all(abs(number) <= 1e6 for number in numbers) or not all(1e-6 <= abs(d) <= 1e6 for d in divisors):
             raise ConfigError(
                 "What colours are multiplied by and lose is at most 1e6, what they are divided by 1e-6 to 1e6; "

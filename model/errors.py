@@ -22,7 +22,7 @@ class HeadlightError(Exception):
     """The root: whoever calls Headlight catches this one and shows its sentence."""
 
 
-class UnknownName(HeadlightError, KeyError):
+class UnknownNameError(HeadlightError, KeyError):
     """A name that a table does not hold."""
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class TextError(HeadlightError):
     """A text that cannot be run."""
 
 
-class PictureError(HeadlightError):
+class ImageError(HeadlightError):
     """A picture that cannot be read, or that a model has no use for."""
 
 
@@ -54,18 +54,18 @@ class DataError(HeadlightError):
 
 
 @contextmanager
-def told(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
+def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
     """What a library raises (bare Exception, and panics that are not even that) as a sentence, without any path."""
     try:
         yield
     except (HeadlightError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:
-        raise kind(f"{sentence}{because(error)}.") from error
+        raise kind(f"{sentence}{reason(error)}.") from error
 
 
-def because(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
     """What a library says of a failure, in one line behind a colon; nothing where that may hold a path."""
-    said = (error.strerror or "") if isinstance(error, OSError) else str(error)
-    line = said.partition("\n")[0].strip().rstrip(".")[:200]
+    message = (error.strerror or "") if isinstance(error, OSError) else str(error)
+    line = message.partition("\n")[0].strip().rstrip(".")[:200]
     return f": {line}" if line and not {"/", "\\"} & set(line) else ""

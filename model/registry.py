@@ -2,17 +2,17 @@
 
 from typing import TypeVar
 
-from model.errors import UnknownName
+from model.errors import UnknownNameError
 
-Part = TypeVar("Part")
+Entry = TypeVar("Entry")
 
 
-class Registry(dict[str, Part]):
+class Registry(dict[str, Entry]):
     """Names and the parts they stand for; `kind` is how a sentence calls such a part."""
 
-    def __init__(self, kind: str, parts: dict[str, Part]) -> None:
-        super().__init__(parts)
+    def __init__(self, kind: str, entries: dict[str, Entry]) -> None:
+        super().__init__(entries)
         self.kind = kind
 
-    def __missing__(self, name: object) -> Part:
-        raise UnknownName(f"There is no {self.kind} {str(name)!r}. Known: {', '.join(sorted(self))}.")
+    def __missing__(self, name: object) -> Entry:
+        raise UnknownNameError(f"There is no {self.kind} {str(name)!r}. Known: {', '.join(sorted(self))}.")

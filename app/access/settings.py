@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SHARED, CACHE, UPLOAD, MEMORY = (
+SHARED_VARIABLE, CACHE_VARIABLE, UPLOAD_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE = (
     "HEADLIGHT_SHARED",
     "HEADLIGHT_CACHE",
     "HEADLIGHT_UPLOAD_LIMIT",
     "HEADLIGHT_MEMORY_LIMIT",
 )
-UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
+DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class Settings:
     """
 
     shared: bool = True
-    cache: bool = False
-    upload_limit: int = UPLOAD_LIMIT
+    hub_cache: bool = False
+    upload_limit: int = DEFAULT_UPLOAD_LIMIT
     memory_limit: int = 0
 
     def to_environment(self) -> dict[str, str]:
         """As variables; `settings` reads them."""
         return {
-            SHARED: str(int(self.shared)),
-            CACHE: str(int(self.cache)),
-            UPLOAD: str(self.upload_limit),
-            MEMORY: str(self.memory_limit),
+            SHARED_VARIABLE: str(int(self.shared)),
+            CACHE_VARIABLE: str(int(self.hub_cache)),
+            UPLOAD_LIMIT_VARIABLE: str(self.upload_limit),
+            MEMORY_LIMIT_VARIABLE: str(self.memory_limit),
         }
 
 
@@ -46,8 +46,8 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         return int(text) if text.isascii() and text.isdecimal() else default
 
     return Settings(
-        shared=number(SHARED, 1) != 0,
-        cache=number(CACHE, 0) != 0,
-        upload_limit=number(UPLOAD, UPLOAD_LIMIT),
-        memory_limit=number(MEMORY, 0),
+        shared=number(SHARED_VARIABLE, 1) != 0,
+        hub_cache=number(CACHE_VARIABLE, 0) != 0,
+        upload_limit=number(UPLOAD_LIMIT_VARIABLE, DEFAULT_UPLOAD_LIMIT),
+        memory_limit=number(MEMORY_LIMIT_VARIABLE, 0),
     )

@@ -19,182 +19,189 @@ from threading import Lock
 from time import time
 
 from app.access.settings import settings
-from app.access.visitor import NOBODY
-from model.checkpoints.files.upload_archive import Limits
+from app.access.visitor import UNKNOWN_VISITOR
+from model.checkpoints.files.upload_archive import UploadLimits
 from model.errors import CheckpointError
 
-PREFIX = "upload-"  # of the name of every upload
-FOLDER = "headlight-uploads-"
-GRACE = 120.0  # seconds that a visitor may be away: a reload, or a network that fails for a moment
-FORSAKEN = 3600.0  # seconds after which a folder that no server has touched was left by one that is no more
-GROWTH = 2  # times larger than its limit that an upload may unpack to; weights hardly shrink
-SERVER = 8  # times one upload's limit that all of them may take together
-MOST = 40  # uploads at a time
-GONE = (
+UPLOAD_PREFIX = "upload-"  # of the name of every upload
+FOLDER_PREFIX = "headlight-uploads-"
+GRACE_SECONDS = 120.0  # seconds that a visitor may be away: a reload, or a network that fails for a moment
+ABANDONED_SECONDS = 3600.0  # seconds after which a folder that no server has touched was left by one that is no more
+MAX_EXPANSION = 2  # times larger than its limit that an upload may unpack to; weights hardly shrink
+SERVER_FACTOR = 8  # times one upload's limit that all of them may take together
+MAX_UPLOADS = 40  # uploads at a time
+UPLOAD_GONE = (
     "This name is of an upload that is not here: uploads belong to the browser that sent them, "
     "and are deleted when it leaves. Upload the checkpoint again on the Models page."
 )
-FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
-Lay = Callable[[Path, Limits], Path]
+SERVER_FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
+Extract = Callable[[Path, UploadLimits], Path]
 
 
 @dataclass(frozen=True)
-class Guest:
+class VisitorCheckpoint:
     """A checkpoint of one visitor: its name in addresses, its title, what is opened, and what is to be deleted."""
 
     name: str
     title: str
     folder: Path
-    root: Path | None = None
+    upload_dir: Path | None = None
     size: int = 0
 
 
-class Guests:
+class UploadStore:
     """Who has brought which checkpoints; `limit` is in bytes of one upload as it is sent."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.root: Path | None = None
-        self.held: dict[str, dict[str, Guest]] = {}
+        self.uploads_dir: Path | None = None
+        self.checkpoints: dict[str, dict[str, VisitorCheckpoint]] = {}
         self.sessions: dict[str, set[str]] = {}
-        self.last: dict[str, float] = {}
-        self.coming = 0  # bytes that uploads being unpacked may still take
+        self.last_seen: dict[str, float] = {}
+        self.reserved_bytes = 0  # bytes that uploads being unpacked may still take
         self.lock = Lock()
 
-    def of(self, visitor: str) -> tuple[Guest, ...]:
+    def owned_by(self, visitor: str) -> tuple[VisitorCheckpoint, ...]:
         """What a visitor has brought."""
         with self.lock:
-            return tuple(self.held.get(visitor, {}).values())
+            return tuple(self.checkpoints.get(visitor, {}).values())
 
-    def find(self, visitor: str, name: str) -> Guest | None:
+    def find(self, visitor: str, name: str) -> VisitorCheckpoint | None:
         """A visitor's own checkpoint. Raises CheckpointError for an upload that is not theirs."""
         with self.lock:
-            guest = self.held.get(visitor, {}).get(name)
-        if guest is None and name.startswith(PREFIX):
-            raise CheckpointError(GONE)
-        return guest
+            checkpoint = self.checkpoints.get(visitor, {}).get(name)
+        if checkpoint is None and name.startswith(UPLOAD_PREFIX):
+            raise CheckpointError(UPLOAD_GONE)
+        return checkpoint
 
-    def folder(self, visitor: str, name: str) -> Path | None:
+    def folder_of(self, visitor: str, name: str) -> Path | None:
         """Where a visitor's own checkpoint lies. Raises CheckpointError for an upload that is not theirs."""
-        guest = self.find(visitor, name)
-        return guest.folder if guest else None
+        checkpoint = self.find(visitor, name)
+        return checkpoint.folder if checkpoint else None
 
-    def admit(self, visitor: str, folder: Path) -> Guest:
+    def add_folder(self, visitor: str, folder: Path) -> VisitorCheckpoint:
         """Let a visitor open a folder of this machine, under its path."""
-        _require(visitor)
-        guest = Guest(str(folder), folder.name or str(folder), folder)
+        _require_visitor(visitor)
+        checkpoint = VisitorCheckpoint(str(folder), folder.name or str(folder), folder)
         with self.lock:
-            self.held.setdefault(visitor, {})[guest.name] = guest
-            self.last[visitor] = time()
-        return guest
+            self.checkpoints.setdefault(visitor, {})[checkpoint.name] = checkpoint
+            self.last_seen[visitor] = time()
+        return checkpoint
 
-    def receive(self, visitor: str, title: str, lay: Lay) -> Guest:
+    def add_upload(self, visitor: str, title: str, extract: Extract) -> VisitorCheckpoint:
         """Take an upload, which `lay` checks and puts into a folder. Where it raises, nothing is left."""
-        _require(visitor)
-        room = self._reserve()
-        root = self._root() / secrets.token_hex(16)
+        _require_visitor(visitor)
+        allowed_bytes = self._reserve()
+        upload_dir = self._uploads_dir() / secrets.token_hex(16)
         try:
-            root.mkdir(mode=0o700)
-            folder = lay(root, Limits(size=room))
+            upload_dir.mkdir(mode=0o700)
+            folder = extract(upload_dir, UploadLimits(max_bytes=allowed_bytes))
         except BaseException:
-            _delete(root)
+            _delete(upload_dir)
             raise
         finally:
             with self.lock:
-                self.coming -= room
+                self.reserved_bytes -= allowed_bytes
         slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "checkpoint"
-        size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
-        guest = Guest(f"{PREFIX}{slug}-{secrets.token_urlsafe(16)}", title, folder, root, size)
+        size = sum(path.stat().st_size for path in upload_dir.rglob("*") if path.is_file())
+        checkpoint = VisitorCheckpoint(
+            f"{UPLOAD_PREFIX}{slug}-{secrets.token_urlsafe(16)}", title, folder, upload_dir, size
+        )
         with self.lock:
-            self.held.setdefault(visitor, {})[guest.name] = guest
-            self.last[visitor] = time()
-        return guest
+            self.checkpoints.setdefault(visitor, {})[checkpoint.name] = checkpoint
+            self.last_seen[visitor] = time()
+        return checkpoint
 
-    def remove(self, visitor: str, name: str) -> Guest | None:
+    def remove(self, visitor: str, name: str) -> VisitorCheckpoint | None:
         """Forget a visitor's checkpoint; an upload is deleted."""
         with self.lock:
-            guest = self.held.get(visitor, {}).pop(name, None)
-        if guest and guest.root:
-            _delete(guest.root)
-        return guest
+            checkpoint = self.checkpoints.get(visitor, {}).pop(name, None)
+        if checkpoint and checkpoint.upload_dir:
+            _delete(checkpoint.upload_dir)
+        return checkpoint
 
-    def seen(self, visitor: str, session: str) -> None:
+    def mark_seen(self, visitor: str, session: str) -> None:
         """A session of the page is a visitor's, who may have brought something."""
         with self.lock:
-            if visitor in self.held:
+            if visitor in self.checkpoints:
                 self.sessions.setdefault(visitor, set()).add(session)
-                self.last[visitor] = time()
+                self.last_seen[visitor] = time()
 
-    def sweep(self, alive: Callable[[str], bool], now: float | None = None) -> tuple[Guest, ...]:
+    def sweep(self, is_alive: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
         """Delete what those brought who have left: none of their sessions is alive, for GRACE seconds."""
-        now, left = time() if now is None else now, []
+        now, departed = time() if now is None else now, []
         with self.lock:
-            for visitor in list(self.held):
-                here = {session for session in self.sessions.get(visitor, ()) if alive(session)}
-                self.sessions[visitor] = here
-                if here:
-                    self.last[visitor] = now
-                elif now - self.last[visitor] > GRACE:
-                    left.append(self._forget(visitor))
-            root = self.root
-        if root and root.is_dir():
-            os.utime(root)  # so that no other server takes it for forsaken
-        gone = [guest for guests in left for guest in guests]
-        for guest in gone:
-            if guest.root:
-                _delete(guest.root)
-        return tuple(gone)
+            for visitor in list(self.checkpoints):
+                live_sessions = {session for session in self.sessions.get(visitor, ()) if is_alive(session)}
+                self.sessions[visitor] = live_sessions
+                if live_sessions:
+                    self.last_seen[visitor] = now
+                elif now - self.last_seen[visitor] > GRACE_SECONDS:
+                    departed.append(self._pop_visitor(visitor))
+            uploads_dir = self.uploads_dir
+        if uploads_dir and uploads_dir.is_dir():
+            os.utime(uploads_dir)  # so that no other server takes it for forsaken
+        removed = [guest for checkpoints in departed for guest in checkpoints]
+        for checkpoint in removed:
+            if checkpoint.upload_dir:
+                _delete(checkpoint.upload_dir)
+        return tuple(removed)
 
     def close(self) -> None:
         """Delete all uploads."""
         with self.lock:
-            for visitor in list(self.held):
-                self._forget(visitor)
-            root, self.root = self.root, None
-        if root:
-            _delete(root)
+            for visitor in list(self.checkpoints):
+                self._pop_visitor(visitor)
+            uploads_dir, self.uploads_dir = self.uploads_dir, None
+        if uploads_dir:
+            _delete(uploads_dir)
 
-    def _forget(self, visitor: str) -> list[Guest]:
+    def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
         self.sessions.pop(visitor, None)
-        self.last.pop(visitor, None)
-        return list(self.held.pop(visitor).values())
+        self.last_seen.pop(visitor, None)
+        return list(self.checkpoints.pop(visitor).values())
 
     def _reserve(self) -> int:
         """How many bytes an upload may unpack to, taken from what all may."""
         with self.lock:
-            uploads = [guest for guests in self.held.values() for guest in guests.values() if guest.root]
-            left = self.limit * SERVER - self.coming - sum(guest.size for guest in uploads)
-            room = min(self.limit * GROWTH, left, shutil.disk_usage(tempfile.gettempdir()).free // 2)
-            if room < self.limit or len(uploads) >= MOST:
-                raise CheckpointError(FULL)
-            self.coming += room
-        return room
+            uploaded = [guest for guests in self.checkpoints.values() for guest in guests.values() if guest.upload_dir]
+            remaining = self.limit * SERVER_FACTOR - self.reserved_bytes - sum(guest.size for guest in uploaded)
+            allowed_bytes = min(
+                self.limit * MAX_EXPANSION, remaining, shutil.disk_usage(tempfile.gettempdir()).free // 2
+            )
+            if allowed_bytes < self.limit or len(uploaded) >= MAX_UPLOADS:
+                raise CheckpointError(SERVER_FULL)
+            self.reserved_bytes += allowed_bytes
+        return allowed_bytes
 
-    def _root(self) -> Path:
+    def _uploads_dir(self) -> Path:
         with self.lock:
-            if self.root is None:
-                self.root = Path(tempfile.mkdtemp(prefix=FOLDER))
-            return self.root
+            if self.uploads_dir is None:
+                self.uploads_dir = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+            return self.uploads_dir
 
 
 @lru_cache(maxsize=1)
-def guests() -> Guests:
+def upload_store() -> UploadStore:
     """The one register of this process."""
-    return Guests(settings().upload_limit << 20)
+    return UploadStore(settings().upload_limit << 20)
 
 
-def clear_forsaken(now: float | None = None) -> None:
+def delete_abandoned(now: float | None = None) -> None:
     """Delete what servers that were killed have left behind."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         try:
-            if not folder.is_symlink() and (time() if now is None else now) - folder.stat().st_mtime > FORSAKEN:
+            if (
+                not folder.is_symlink()
+                and (time() if now is None else now) - folder.stat().st_mtime > ABANDONED_SECONDS
+            ):
                 _delete(folder)
         except OSError:
             continue  # somebody else's
 
 
-def _require(visitor: str) -> None:
-    if visitor == NOBODY:
+def _require_visitor(visitor: str) -> None:
+    if visitor == UNKNOWN_VISITOR:
         raise CheckpointError(
             "Your browser sends no cookie to this page, so nothing could be kept for you alone. "
             "Allow cookies here (an embedded page may need a window of its own), and reload."

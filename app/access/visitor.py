@@ -12,19 +12,19 @@ from hashlib import sha256
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-COOKIE = "headlight_visitor"
-NOBODY = ""
-_ASKING: ContextVar[str] = ContextVar("asking", default=NOBODY)
+COOKIE_NAME = "headlight_visitor"
+UNKNOWN_VISITOR = ""
+_CURRENT_VISITOR: ContextVar[str] = ContextVar("asking", default=UNKNOWN_VISITOR)
 
 
-def visitor() -> str:
+def current_visitor() -> str:
     """The visitor for whom this thread works, in a request or in a run of the page; NOBODY where that is not known."""
-    asking = _ASKING.get()
-    if asking or get_script_run_ctx(suppress_warning=True) is None:
-        return asking
-    return named(str(st.context.cookies.get(COOKIE, "")))
+    known = _CURRENT_VISITOR.get()
+    if known or get_script_run_ctx(suppress_warning=True) is None:
+        return known
+    return visitor_id(str(st.context.cookies.get(COOKIE_NAME, "")))
 
 
-def named(cookie: str) -> str:
+def visitor_id(cookie: str) -> str:
     """What a visitor is called here: what the server keeps would not let anybody pass for them."""
-    return sha256(cookie.encode()).hexdigest()[:32] if cookie else NOBODY
+    return sha256(cookie.encode()).hexdigest()[:32] if cookie else UNKNOWN_VISITOR

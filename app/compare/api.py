@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from app.packing import pack
-from app.services.attention_payload import blocks, rewiring, tokens
-from app.services.traces import loaded, said, trace
-from app.state.request import question_of, whole
+from app.services.attention_payload import quantized_weights, tokens_payload, variant_notes
+from app.services.traces import open_checkpoint, position_logits, trace
+from app.state.request import integer_or_zero, parse_question
 from app.state.state import Question
-from model.analysis.run_comparison import Pairs, align, distance, jensen_shannon
-from model.attention_groups import Grid, grids
+from model.analysis.run_comparison import TokenPairs, align, head_distance, jensen_shannon_distance
+from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import HeadlightError, TextError
 from model.text.tokenizer import Tokenizer
-from model.tracing.run import encode
+from model.tracing.run import encode_input
 from model.tracing.trace import Trace
 
-SIDES = ("A", "B")
-SHOWN = 8  # candidates of each side
-MOST = 1 << 26  # weights of all heads of one side; 12 x 12 heads at 680 tokens
-TITLES = {"language": "Next token", "masked-language": "Masked token"}
+SIDE_NAMES = ("A", "B")
+MAX_CANDIDATES = 8  # candidates of each side
+MAX_WEIGHTS = 1 << 26  # weights of all heads of one side; 12 x 12 heads at 680 tokens
+PREDICTION_TITLES = {"language-model": "Next token", "masked-language-model": "Masked token"}
 
 
 @dataclass(frozen=True)
@@ -32,190 +32,204 @@ class Side:
     """One of the two: what is asked, what the model did, and its tokenizer."""
 
     question: Question
-    traced: Trace
+    trace: Trace
     tokenizer: Tokenizer
 
-    def places(self, query: int) -> tuple[int, ...]:
+    def prediction_positions(self, query: int) -> tuple[int, ...]:
         """Where somebody wants to know what it predicts: at each masked token, or at `query` (-1: the last)."""
-        ids = self.traced.text.ids
-        hidden = tuple(place for place, token in enumerate(ids) if token == self.tokenizer.mask_id)
-        if hidden and self.traced.config.top == "masked-language":
-            return hidden
+        ids = self.trace.text.ids
+        masked_positions = tuple(position for position, token in enumerate(ids) if token == self.tokenizer.mask_id)
+        if masked_positions and self.trace.config.output_head == "masked-language-model":
+            return masked_positions
         return (query if 0 <= query < len(ids) else len(ids) - 1,)
 
 
 @dataclass(frozen=True)
-class Partner:
+class AttentionPair:
     """An attention of the one side and the one of the other that it is compared with."""
 
-    one: Grid
-    other: Grid
+    left: AttentionGroup
+    right: AttentionGroup
 
     @property
-    def common(self) -> tuple[int, int]:
+    def shared_shape(self) -> tuple[int, int]:
         """How many layers and heads both have."""
-        return min(self.one.layers, self.other.layers), min(self.one.heads, self.other.heads)
+        return min(self.left.layers, self.right.layers), min(self.left.heads, self.right.heads)
 
 
-def compare_work(body: dict[str, Any]) -> bytes:
+def handle_compare(body: dict[str, Any]) -> bytes:
     """Both sides' tokens, the byte codes of all their heads, the distance of each head, and both predictions."""
-    begun = perf_counter()
-    left, right = (_side(body, place) for place in range(2))
-    by = str(body.get("align", "tokens"))
-    text = align(left.traced.text, right.traced.text, by)
-    sources = left.traced.source, right.traced.source
-    pairs: dict[str, Pairs] = {"text": text}
+    started = perf_counter()
+    left, right = (_read_side(body, index) for index in range(2))
+    alignment = str(body.get("align", "tokens"))
+    text_alignment = align(left.trace.text, right.trace.text, alignment)
+    sources = left.trace.source, right.trace.source
+    alignments: dict[str, TokenPairs] = {"text": text_alignment}
     if sources[0] and sources[1]:
-        pairs["source"] = align(sources[0], sources[1], by)
-    told, parts, offset = [], [], 0
+        alignments["source"] = align(sources[0], sources[1], alignment)
+    side_payloads, chunks, offset = [], [], 0
     for side in (left, right):
-        meta, numbers = _painted(side, offset)
-        told.append(meta)
-        parts.append(numbers)
+        meta, numbers = _side_payload(side, offset)
+        side_payloads.append(meta)
+        chunks.append(numbers)
         offset += len(numbers)
     meta = {
-        "sides": told,
-        "pairs": pairs,
-        "attentions": [_apart(left, right, partner, pairs) for partner in partners(left, right)],
-        "predictions": _predictions(left, right, whole(body.get("query", -1)), text),
-        "milliseconds": (perf_counter() - begun) * 1_000,
+        "sides": side_payloads,
+        "pairs": alignments,
+        "attentions": [
+            _distances_payload(left, right, partner, alignments) for partner in pair_attentions(left, right)
+        ],
+        "predictions": _predictions(left, right, integer_or_zero(body.get("query", -1)), text_alignment),
+        "milliseconds": (perf_counter() - started) * 1_000,
     }
-    return pack(meta, b"".join(parts))
+    return pack(meta, b"".join(chunks))
 
 
-def _side(body: dict[str, Any], place: int) -> Side:
+def _read_side(body: dict[str, Any], index: int) -> Side:
     """One side of a request. Raises TextError, with the side's name in front, for what cannot be run."""
-    given = body.get(("left", "right")[place])
-    if not isinstance(given, dict):
+    body_side = body.get(("left", "right")[index])
+    if not isinstance(body_side, dict):
         raise TextError("A comparison needs two questions, left and right.")
     try:
-        question = question_of(given)
-        tokenizer = loaded(question.model, question.device).tokenizer
-        _require_room(question, tokenizer)
+        question = parse_question(body_side)
+        tokenizer = open_checkpoint(question.model, question.device).tokenizer
+        _require_short_enough(question, tokenizer)
         return Side(question, trace(question), tokenizer)
     except HeadlightError as error:
-        raise TextError(f"{SIDES[place]}: {error}") from error
+        raise TextError(f"{SIDE_NAMES[index]}: {error}") from error
 
 
-def _require_room(question: Question, tokenizer: Tokenizer) -> None:
-    model = loaded(question.model, question.device).model
-    config, count = model.config, len(encode(model, tokenizer, question.text).ids)
-    if config.layers * config.heads * count**2 > MOST:
-        longest = int((MOST / (config.layers * config.heads)) ** 0.5)
+def _require_short_enough(question: Question, tokenizer: Tokenizer) -> None:
+    model = open_checkpoint(question.model, question.device).model
+    config, count = model.config, len(encode_input(model, tokenizer, question.text).ids)
+    if config.layers * config.heads * count**2 > MAX_WEIGHTS:
+        longest = int((MAX_WEIGHTS / (config.layers * config.heads)) ** 0.5)
         raise TextError(
             f"The text has {count} tokens; all heads of this model are compared on at most {longest}. Shorten it."
         )
 
 
-def _painted(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
+def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
     """What the browser needs of one side, and the byte codes of all its heads."""
-    traced, shapes, parts = side.traced, [], []
-    for grid in grids(traced.config):
-        block = blocks(traced, grid)
-        rows, columns = traced[f"{grid.stack}.0.{grid.kind}.weights"].shape[-2:]
-        shape = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset}
-        shapes.append(asdict(grid) | shape)
-        parts.append(block.tobytes())
-        offset += block.size
+    traced, group_payloads, chunks = side.trace, [], []
+    for attention_group in attention_groups(traced.config):
+        quantized = quantized_weights(traced, attention_group)
+        rows, columns = traced[f"{attention_group.stack}.0.{attention_group.kind}.weights"].shape[-2:]
+        layout = {"rows": rows, "columns": columns, "cells": quantized.shape[-2:], "offset": offset}
+        group_payloads.append(asdict(attention_group) | layout)
+        chunks.append(quantized.tobytes())
+        offset += quantized.size
     meta = {
-        "tokens": tokens(traced.text, side.tokenizer),
-        "sourceTokens": tokens(traced.source, side.tokenizer) if traced.source else None,
-        "grids": shapes,
-        "context": traced.config.context,
-        "notes": [" ".join(rewiring(side.question))] if side.question.rewired else [],
+        "tokens": tokens_payload(traced.text, side.tokenizer),
+        "sourceTokens": tokens_payload(traced.source, side.tokenizer) if traced.source else None,
+        "grids": group_payloads,
+        "context": traced.config.context_length,
+        "notes": [" ".join(variant_notes(side.question))] if side.question.is_variant else [],
     }
-    return meta, b"".join(parts)
+    return meta, b"".join(chunks)
 
 
-def partners(left: Side, right: Side) -> tuple[Partner, ...]:
+def pair_attentions(left: Side, right: Side) -> tuple[AttentionPair, ...]:
     """Which attentions are compared: those of one name, else the first of the same kind; self with self."""
-    ours, theirs = grids(left.traced.config), grids(right.traced.config)
-    found = []
-    for grid in ours:
-        alike = [other for other in theirs if other.name == grid.name] or [
-            other for other in theirs if other.kind == grid.kind and other.name not in {grid.name for grid in ours}
+    left_groups, right_groups = attention_groups(left.trace.config), attention_groups(right.trace.config)
+    pairs = []
+    for attention_group in left_groups:
+        candidates = [other for other in right_groups if other.name == attention_group.name] or [
+            other
+            for other in right_groups
+            if other.kind == attention_group.kind and other.name not in {grid.name for grid in left_groups}
         ]
-        found += [Partner(grid, other) for other in alike[:1]]
-    return tuple(found)
+        pairs += [AttentionPair(attention_group, other) for other in candidates[:1]]
+    return tuple(pairs)
 
 
-def _apart(left: Side, right: Side, partner: Partner, pairs: dict[str, Pairs]) -> dict[str, Any]:
+def _distances_payload(
+    left: Side, right: Side, pair: AttentionPair, alignments: dict[str, TokenPairs]
+) -> dict[str, Any]:
     """How far each head of the one side is from the same head of the other, layer after layer."""
-    layers, heads = partner.common
-    queries, keys = pairs.get(partner.one.queries, ()), pairs.get(partner.one.keys, ())
+    layers, heads = pair.shared_shape
+    queries, keys = alignments.get(pair.left.queries, ()), alignments.get(pair.left.keys, ())
 
-    def layer(number: int) -> np.ndarray:
+    def layer_distances(number: int) -> np.ndarray:
         one, other = (
-            side.traced[f"{grid.stack}.{number}.{grid.kind}.weights"][:heads]
-            for side, grid in ((left, partner.one), (right, partner.other))
+            side.trace[f"{attention_group.stack}.{number}.{attention_group.kind}.weights"][:heads]
+            for side, attention_group in ((left, pair.left), (right, pair.right))
         )
-        return distance(one, other, queries, keys)
+        return head_distance(one, other, queries, keys)
 
-    numbers = [[None if np.isnan(head) else float(head) for head in layer(number)] for number in range(layers)]
-    return {"name": partner.one.name, "other": partner.other.name, "title": partner.one.title, "distance": numbers}
+    numbers = [
+        [None if np.isnan(head) else float(head) for head in layer_distances(number)] for number in range(layers)
+    ]
+    return {"name": pair.left.name, "other": pair.right.name, "title": pair.left.title, "distance": numbers}
 
 
-def _predictions(left: Side, right: Side, query: int, pairs: Pairs) -> list[dict[str, Any]]:
+def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> list[dict[str, Any]]:
     """What both sides predict at corresponding places; `query` counts the left side's tokens."""
-    if "none" in (left.traced.config.top, right.traced.config.top):
+    if "none" in (left.trace.config.output_head, right.trace.config.output_head):
         return []
-    there = dict(pairs).get(query, -1) if query >= 0 else -1
-    places = zip(left.places(query), right.places(there), strict=False)
-    return [_prediction(left, right, ours, theirs) for ours, theirs in places]
+    right_query = dict(alignment).get(query, -1) if query >= 0 else -1
+    positions = zip(left.prediction_positions(query), right.prediction_positions(right_query), strict=False)
+    return [
+        _prediction_payload(left, right, left_position, right_position) for left_position, right_position in positions
+    ]
 
 
-def _prediction(left: Side, right: Side, ours: int, theirs: int) -> dict[str, Any]:
+def _prediction_payload(left: Side, right: Side, left_position: int, right_position: int) -> dict[str, Any]:
     """Two predictions over what both vocabularies can say; None for the share of what one of them cannot."""
-    sides = (left, ours), (right, theirs)
-    one, other = (_shares(side, place) for side, place in sides)
+    sides = (left, left_position), (right, right_position)
+    one, other = (_probabilities(side, place) for side, place in sides)
     if left.tokenizer is right.tokenizer and len(one) == len(other):
-        names, here, there = _names(left, len(one)), np.ones(len(one)), np.ones(len(other))
+        names, in_left, in_right = _answer_names(left, len(one)), np.ones(len(one)), np.ones(len(other))
     else:
-        names, ours_at, theirs_at = _union(_names(left, len(one)), _names(right, len(other)))
-        here, there = (np.bincount(at, minlength=len(names)).astype(float) for at in (ours_at, theirs_at))
-        one, other = np.bincount(ours_at, one, len(names)), np.bincount(theirs_at, other, len(names))
-    best = {int(key) for side in (one, other) for key in np.argsort(-side, kind="stable")[:SHOWN]}
+        names, left_index, right_index = _merge_vocabularies(
+            _answer_names(left, len(one)), _answer_names(right, len(other))
+        )
+        in_left, in_right = (np.bincount(at, minlength=len(names)).astype(float) for at in (left_index, right_index))
+        one, other = np.bincount(left_index, one, len(names)), np.bincount(right_index, other, len(names))
+    shown = {int(key) for side in (one, other) for key in np.argsort(-side, kind="stable")[:MAX_CANDIDATES]}
     return {
-        "titles": [TITLES.get(side.traced.config.top, "Label") for side, _ in sides],
-        "places": [ours, theirs],
-        "pieces": [side.traced.text.pieces[place] for side, place in sides],
-        "apart": float(jensen_shannon(one, other)),
+        "titles": [PREDICTION_TITLES.get(side.trace.config.output_head, "Label") for side, _ in sides],
+        "places": [left_position, right_position],
+        "pieces": [side.trace.text.token_texts[place] for side, place in sides],
+        "apart": float(jensen_shannon_distance(one, other)),
         "candidates": [
             {
                 "piece": names[key],
-                "before": float(one[key]) if here[key] else None,
-                "after": float(other[key]) if there[key] else None,
+                "before": float(one[key]) if in_left[key] else None,
+                "after": float(other[key]) if in_right[key] else None,
             }
-            for key in sorted(best, key=lambda key: (-max(one[key], other[key]), key))
+            for key in sorted(shown, key=lambda key: (-max(one[key], other[key]), key))
         ],
     }
 
 
-def _shares(side: Side, place: int) -> np.ndarray:
+def _probabilities(side: Side, position: int) -> np.ndarray:
     """Each token's probability, or each label's."""
-    row = said(side.question, place).astype(np.float64)
+    row = position_logits(side.question, position).astype(np.float64)
     powers = np.exp(row - row.max())
     return np.asarray(powers / powers.sum())
 
 
-def _names(side: Side, count: int) -> tuple[str, ...]:
+def _answer_names(side: Side, count: int) -> tuple[str, ...]:
     """What there is to predict, in words."""
-    config = side.traced.config
-    if config.top in TITLES:
-        return _pieces(side.tokenizer, count)
-    return (*config.labels, *(f"label {place}" for place in range(len(config.labels), count)))
+    config = side.trace.config
+    if config.output_head in PREDICTION_TITLES:
+        return _vocabulary_pieces(side.tokenizer, count)
+    return (*config.labels, *(f"label {index}" for index in range(len(config.labels), count)))
 
 
 @lru_cache(maxsize=8)
-def _pieces(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
-    return tuple(map(tokenizer.piece, range(count)))
+def _vocabulary_pieces(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
+    return tuple(map(tokenizer.token_text, range(count)))
 
 
 @lru_cache(maxsize=4)
-def _union(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+def _merge_vocabularies(
+    left_names: tuple[str, ...], right_names: tuple[str, ...]
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Everything that either can say, by what it reads, spaces apart; and where each one's own stand in it."""
-    words = [piece.strip() or piece for piece in (*ours, *theirs)]
+    words = [piece.strip() or piece for piece in (*left_names, *right_names)]
     names = tuple(dict.fromkeys(words))
-    at = {name: place for place, name in enumerate(names)}
-    index = np.array([at[word] for word in words])
-    return names, index[: len(ours)], index[len(ours) :]
+    index_of = {name: number for number, name in enumerate(names)}
+    index = np.array([index_of[word] for word in words])
+    return names, index[: len(left_names)], index[len(left_names) :]

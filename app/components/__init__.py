@@ -9,14 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from model.rendering.html import HEADS, LOOKS, PANELS, panel, read
+from model.rendering.html import HEAD_SCRIPTS, PANELS_PLACEHOLDER, STYLESHEETS, read_static, tab_panel
 
 FOLDER = Path(__file__).parent / "instrument"
 # Each with an HTML file of its name; the table of the same name in rooms.js draws them.
 ROOMS = ("heads", "steps", "layers")
 # Plain scripts that share one module's scope; the last one exports the component. HEADS are a notebook's as well.
 SCRIPTS = (
-    *HEADS,
+    *HEAD_SCRIPTS,
     "backend",
     "gallery",
     *("wording", "making", "changing", "edits"),
@@ -24,7 +24,7 @@ SCRIPTS = (
     *("figure", "print", "takeaway", "presenter"),
     "instrument",
 )
-STYLES = (*LOOKS, "gallery", "rooms", "edits", "takeaway", "presenter")
+STYLES = (*STYLESHEETS, "gallery", "rooms", "edits", "takeaway", "presenter")
 TAKEAWAY = "<!-- what can be taken away -->"  # where instrument.html has it
 KEY = "instrument"
 
@@ -41,13 +41,13 @@ def _instrument() -> Callable[..., Any]:
 
 def _html() -> str:
     whole = _read("instrument.html").replace(TAKEAWAY, _read("takeaway.html"))
-    return whole.replace(PANELS, "".join(panel(room, _read(f"{room}.html")) for room in ROOMS))
+    return whole.replace(PANELS_PLACEHOLDER, "".join(tab_panel(room, _read(f"{room}.html")) for room in ROOMS))
 
 
 def _read(name: str) -> str:
     """A file of the instrument's own, or of those that it shares."""
     own = FOLDER / name
-    return own.read_text(encoding="utf-8") if own.exists() else read(name)
+    return own.read_text(encoding="utf-8") if own.exists() else read_static(name)
 
 
 def instrument(data: Mapping[str, Any], on_settled: Callable[[], None]) -> None:

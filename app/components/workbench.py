@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from model.rendering.html import read
+from model.rendering.html import read_static
 
 FOLDER = Path(__file__).parent
 # Plain scripts that share one module's scope; the last one exports the component, and has its name.
@@ -43,7 +43,9 @@ def _component(name: str) -> Callable[..., Any]:
 
 def _read(path: str) -> str:
     """A file of a component's own, or (`canvas/`) of those that a notebook gets as well."""
-    return read(path.removeprefix("canvas/")) if path.startswith("canvas/") else (FOLDER / path).read_text("utf-8")
+    return (
+        read_static(path.removeprefix("canvas/")) if path.startswith("canvas/") else (FOLDER / path).read_text("utf-8")
+    )
 
 
 def mounted(name: str, data: Mapping[str, Any], on_settled: Callable[[], None]) -> None:

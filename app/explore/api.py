@@ -7,60 +7,60 @@ from typing import Any
 
 import numpy as np
 
-from app.explore.head_view import points
-from app.explore.long_text import picture
+from app.explore.head_view import head_qk_projection
+from app.explore.long_text import head_view
 from app.packing import pack
-from app.services.attention_payload import layer_codes, measured
-from app.services.attention_payload import whole as traced_whole
-from app.services.head_selection import chosen_grid
+from app.services.attention_payload import has_weights as traced_whole
+from app.services.attention_payload import metrics_payload, quantized_layer_weights
+from app.services.head_selection import selected_attention
 from app.services.traces import trace
-from app.state.request import question_of, state_of, whole
+from app.state.request import integer_or_zero, parse_question, parse_state
 from model.errors import EditError
 
 
-def view_work(body: dict[str, Any]) -> bytes:
+def handle_head_view(body: dict[str, Any]) -> bytes:
     """The picture of the chosen heads, float32 [row column], and last a byte of state for each cell.
 
     With `each` every head by itself follows the numbers, float32 [head row column].
     """
-    made = picture(question_of(body), state_of(body))
-    each = made.each if body.get("each") is True else made.each[:0]
-    low, high = made.limits
+    view = head_view(parse_question(body), parse_state(body))
+    per_head = view.per_head if body.get("each") is True else view.per_head[:0]
+    low, high = view.colour_limits
     meta = {
-        "rows": asdict(made.rows),
-        "columns": asdict(made.columns),
-        "signed": made.kind.signed,
-        "scale": made.kind.scale,
+        "rows": asdict(view.rows),
+        "columns": asdict(view.columns),
+        "signed": view.quantity.signed,
+        "scale": view.quantity.scale,
         "low": low,
         "high": high,
-        "each": len(each),
-        "said": made.said,
+        "each": len(per_head),
+        "said": view.rules,
     }
-    numbers = np.concatenate([made.numbers.ravel(), each.ravel()]).astype("<f4")
-    return pack(meta, numbers.tobytes() + made.states.tobytes())
+    numbers = np.concatenate([view.values.ravel(), per_head.ravel()]).astype("<f4")
+    return pack(meta, numbers.tobytes() + view.cell_states.tobytes())
 
 
-def thumbs_work(body: dict[str, Any]) -> bytes:
+def handle_thumbnails(body: dict[str, Any]) -> bytes:
     """The byte codes of all heads of one layer of a long text, [head row column], as `trace` gives them of others."""
-    question, layer = question_of(body), whole(body.get("layer", 0))
-    grid = chosen_grid(question, state_of(body))
-    if not 0 <= layer < grid.layers:
-        raise EditError(f"There is no layer {layer}; this attention has {grid.layers}, counted from 0.")
-    made = layer_codes(question, grid, layer)
-    return pack({"layer": layer, "cells": made.shape[-2:]}, made.tobytes())
+    question, layer = parse_question(body), integer_or_zero(body.get("layer", 0))
+    attention_group = selected_attention(question, parse_state(body))
+    if not 0 <= layer < attention_group.layers:
+        raise EditError(f"There is no layer {layer}; this attention has {attention_group.layers}, counted from 0.")
+    quantized = quantized_layer_weights(question, attention_group, layer)
+    return pack({"layer": layer, "cells": quantized.shape[-2:]}, quantized.tobytes())
 
 
-def points_work(body: dict[str, Any]) -> bytes:
+def handle_qk_projection(body: dict[str, Any]) -> bytes:
     """Queries and then keys of the chosen head in one plane, float32 [token axis], and what part its axes hold."""
-    found = points(question_of(body), state_of(body))
-    numbers = np.concatenate([found.queries, found.keys]).astype("<f4")
-    return pack({"queries": len(found.queries), "shares": found.shares}, numbers.tobytes())
+    projection = head_qk_projection(parse_question(body), parse_state(body))
+    numbers = np.concatenate([projection.queries, projection.keys]).astype("<f4")
+    return pack({"queries": len(projection.queries), "shares": projection.explained_variance}, numbers.tobytes())
 
 
-def metrics_work(body: dict[str, Any]) -> bytes:
+def handle_head_metrics(body: dict[str, Any]) -> bytes:
     """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
-    question = question_of(body)
-    grid, traced = chosen_grid(question, state_of(body)), trace(question)
-    if not traced_whole(traced, grid):
+    question = parse_question(body)
+    attention_group, traced = selected_attention(question, parse_state(body)), trace(question)
+    if not traced_whole(traced, attention_group):
         raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
-    return pack({"metrics": measured(traced, grid)})
+    return pack({"metrics": metrics_payload(traced, attention_group)})

@@ -7,20 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.explore.quantities import KINDS, Asked, Kind
+from app.explore.quantities import QUANTITIES, Quantity, QuantityRequest
 from app.services.attention_payload import predictions
-from app.services.head_selection import _chosen, chosen_grid, chosen_heads, parse_head, text_of, window
-from app.services.traces import loaded, trace
+from app.services.head_selection import (
+    _selected_head,
+    encoded_text,
+    parse_head,
+    selected_attention,
+    selected_heads,
+    zoom_ranges,
+)
+from app.services.traces import open_checkpoint, trace
 from app.state.state import Question, State
-from model.analysis.qk_projection import JointMap, joint_map
-from model.analysis.row_selection import largest, renormalised
-from model.attention_groups import Grid
+from model.analysis.qk_projection import QKProjection, qk_projection
+from model.analysis.row_selection import renormalize_rows, top_mass_mask
+from model.attention_groups import AttentionGroup
 from model.errors import EditError
 from model.text.tokenizer import Encoded, Tokenizer
-from model.text.word_groups import Groups, by_group, pieces, sentences, words
+from model.text.word_groups import TokenGroups, aggregate_by_group, group_texts, sentence_numbers, word_groups
 
-MOST = 1 << 24  # cells of all collected heads together: 64 MB
-HIDDEN = {"special": "special tokens", "first": "first token"}
+MAX_CELLS = 1 << 24  # cells of all collected heads together: 64 MB
+HIDDEN_TOKEN_TITLES = {"special": "special tokens", "first": "first token"}
 FORBIDDEN, SHOWN, LEFT_OUT = 0, 1, 2  # what becomes of a cell
 
 
@@ -28,12 +35,12 @@ FORBIDDEN, SHOWN, LEFT_OUT = 0, 1, 2  # what becomes of a cell
 class Axis:
     """The rows or columns of a picture: what each reads, and which tokens it stands for."""
 
-    names: tuple[str, ...]
-    tokens: Groups
+    labels: tuple[str, ...]
+    tokens: TokenGroups
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class HeadView:
     """A picture of the chosen heads put together, [row column], and of `each` by itself, [head row column].
 
     `states` says of each cell whether it is forbidden, shown, or left out as too small. `said` are the rules, in words.
@@ -41,179 +48,199 @@ class View:
 
     rows: Axis
     columns: Axis
-    numbers: np.ndarray
-    states: np.ndarray
-    each: np.ndarray
-    kind: Kind
-    said: tuple[str, ...]
+    values: np.ndarray
+    cell_states: np.ndarray
+    per_head: np.ndarray
+    quantity: Quantity
+    rules: tuple[str, ...]
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def colour_limits(self) -> tuple[float, float]:
         """The numbers at the two ends of the colours."""
-        if self.kind.scale == "share":
+        if self.quantity.scale == "share":
             return 0.0, 1.0
-        seen = self.numbers[self.states == SHOWN]
-        if not seen.size:
-            return (-1.0, 1.0) if self.kind.signed else (0.0, 1.0)
-        if self.kind.signed:
-            reach = float(np.abs(seen).max()) or 1.0
-            return -reach, reach
-        return (0.0 if self.kind.scale == "root" else float(seen.min())), float(seen.max())
+        shown = self.values[self.cell_states == SHOWN]
+        if not shown.size:
+            return (-1.0, 1.0) if self.quantity.signed else (0.0, 1.0)
+        if self.quantity.signed:
+            limit = float(np.abs(shown).max()) or 1.0
+            return -limit, limit
+        return (0.0 if self.quantity.scale == "root" else float(shown.min())), float(shown.max())
 
 
-def view(question: Question, state: State) -> View:
+def exact_head_view(question: Question, state: State) -> HeadView:
     """What `state` asks to see of its heads. Raises HeadlightError where that cannot be; its text is for the reader."""
-    grid, kind = chosen_grid(question, state), KINDS[state.view]
-    heads = chosen_heads(state, grid)
-    asked, target = asked_of(question, state, grid)
-    layers = {layer: kind.of(asked, layer) for layer, _ in heads}
+    attention_group, quantity = selected_attention(question, state), QUANTITIES[state.quantity]
+    heads = selected_heads(state, attention_group)
+    request, target = quantity_request(question, state, attention_group)
+    layers = {layer: quantity.compute(request, layer) for layer, _ in heads}
     cells = len(heads) * layers[heads[0][0]][0][0].size
-    if cells > MOST:
+    if cells > MAX_CELLS:
         raise EditError(f"{len(heads)} heads of so long a text are too much for one picture. Collect fewer.")
-    numbers = np.stack([layers[layer][0][min(head, len(layers[layer][0]) - 1)] for layer, head in heads])
+    values = np.stack([layers[layer][0][min(head, len(layers[layer][0]) - 1)] for layer, head in heads])
     allowed = np.stack([layers[layer][1][min(head, len(layers[layer][1]) - 1)] for layer, head in heads])
-    texts = (text_of(question, grid.queries), text_of(question, grid.keys))
-    cut = Cut(state, kind, loaded(question.model, question.device).tokenizer, *texts)
-    numbers, allowed = cut.apply(np.where(allowed, numbers, 0), allowed)
-    together, either = _together(numbers, state.rule), allowed.any(0)
-    kept = np.where(_kept(together, state, kind), SHOWN, LEFT_OUT)
-    states = np.where(either, kept, FORBIDDEN).astype(np.uint8)
-    each = np.where(allowed & _kept(numbers, state, kind), numbers, np.nan)
-    said = _said(state, kind, grid, heads, target, cut)
-    return View(cut.axis(0), cut.axis(1), np.where(either, together, np.nan), states, each, kind, said)
+    texts = (encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys))
+    token_filter = TokenFilter(state, quantity, open_checkpoint(question.model, question.device).tokenizer, *texts)
+    values, allowed = token_filter.apply(np.where(allowed, values, 0), allowed)
+    combined, any_allowed = _combine_heads(values, state.head_reduction), allowed.any(0)
+    kept_states = np.where(_within_top_mass(combined, state, quantity), SHOWN, LEFT_OUT)
+    states = np.where(any_allowed, kept_states, FORBIDDEN).astype(np.uint8)
+    per_head = np.where(allowed & _within_top_mass(values, state, quantity), values, np.nan)
+    rules = _describe(state, quantity, attention_group, heads, target, token_filter)
+    return HeadView(
+        token_filter.axis(0),
+        token_filter.axis(1),
+        np.where(any_allowed, combined, np.nan),
+        states,
+        per_head,
+        quantity,
+        rules,
+    )
 
 
-def points(question: Question, state: State) -> JointMap:
+def head_qk_projection(question: Question, state: State) -> QKProjection:
     """Queries and keys of the chosen head in one plane."""
-    grid = chosen_grid(question, state)
-    layer, head = _chosen(state, grid)
-    path = f"{grid.stack}.{layer}.{grid.kind}"
-    held = trace(question, (f"{path}.rotated_q", f"{path}.rotated_k"))
-    return joint_map(held, path, head)
+    attention_group = selected_attention(question, state)
+    layer, head = _selected_head(state, attention_group)
+    path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+    traced = trace(question, (f"{path}.rotated_q", f"{path}.rotated_k"))
+    return qk_projection(traced, path, head)
 
 
-def asked_of(question: Question, state: State, grid: Grid) -> tuple[Asked, str]:
+def quantity_request(question: Question, state: State, attention_group: AttentionGroup) -> tuple[QuantityRequest, str]:
     """What the kinds need to know, and what the gradient is of, in words."""
-    layer, head = chosen_heads(state, grid)[0]
-    versus = parse_head(state.versus, grid) or (layer, (head + 1) % grid.heads)
-    if state.view != "gradient":
-        return Asked(question, grid, state.other, versus), ""
+    layer, head = selected_heads(state, attention_group)[0]
+    other_head = parse_head(state.other_head, attention_group) or (layer, (head + 1) % attention_group.heads)
+    if state.quantity != "gradient":
+        return QuantityRequest(question, attention_group, state.other_text, other_head), ""
     predicted = predictions(question, state.query)
     if not predicted:
         raise EditError("This model ends without a head: there is no prediction whose gradient could be taken.")
-    at = next((one for one in predicted if one.position == state.query), predicted[0])
-    best = max(at.candidates, key=lambda candidate: candidate.after)
-    token = best.id if state.target < 0 else state.target
-    known = {candidate.id: candidate.piece for candidate in at.candidates}
-    name = known.get(token) or loaded(question.model, question.device).tokenizer.piece(token)
-    return Asked(
-        question, grid, state.other, versus, at.position, token
-    ), f"log p of “{name.strip()}” {at.before}“{at.piece.strip()}”"
+    prediction = next((one for one in predicted if one.position == state.query), predicted[0])
+    likeliest = max(prediction.candidates, key=lambda candidate: candidate.after)
+    token = likeliest.id if state.target_token < 0 else state.target_token
+    piece_of = {candidate.id: candidate.text for candidate in prediction.candidates}
+    name = piece_of.get(token) or open_checkpoint(question.model, question.device).tokenizer.token_text(token)
+    return QuantityRequest(
+        question, attention_group, state.other_text, other_head, prediction.position, token
+    ), f"log p of “{name.strip()}” {prediction.preposition}“{prediction.token_text.strip()}”"
 
 
-def _together(each: np.ndarray, rule: str) -> np.ndarray:
+def _combine_heads(per_head: np.ndarray, reduction: str) -> np.ndarray:
     """Several heads as one picture, by a rule that the page states."""
-    if len(each) == 1 or rule == "mean":
-        return np.asarray(each.mean(0))
-    return np.asarray(np.take_along_axis(each, np.abs(each).argmax(0)[None], 0)[0])
+    if len(per_head) == 1 or reduction == "mean":
+        return np.asarray(per_head.mean(0))
+    return np.asarray(np.take_along_axis(per_head, np.abs(per_head).argmax(0)[None], 0)[0])
 
 
-def _kept(values: np.ndarray, state: State, kind: Kind) -> np.ndarray:
+def _within_top_mass(values: np.ndarray, state: State, quantity: Quantity) -> np.ndarray:
     """The cells that are large enough to be shown."""
-    if state.mass == 100 or not kind.additive:
+    if state.top_mass == 100 or not quantity.additive:
         return np.ones(values.shape, dtype=bool)
-    return largest(values, state.mass / 100)
+    return top_mass_mask(values, state.top_mass / 100)
 
 
-class Cut:
+class TokenFilter:
     """Which tokens a picture shows, and how they are put together, for queries (0) and keys (1)."""
 
-    def __init__(self, state: State, kind: Kind, tokenizer: Tokenizer, queries: Encoded, keys: Encoded) -> None:
-        self.state, self.kind, self.texts = state, kind, (queries, keys)
-        self.pair = self._pair(tokenizer)
-        self.window = window(state, len(queries.ids), len(keys.ids))
-        self.kept = tuple(self._kept(side, tokenizer) for side in (0, 1))
-        if not all(self.kept):
+    def __init__(self, state: State, quantity: Quantity, tokenizer: Tokenizer, queries: Encoded, keys: Encoded) -> None:
+        self.state, self.quantity, self.texts = state, quantity, (queries, keys)
+        self.segments = self._segments(tokenizer)
+        self.zoom = zoom_ranges(state, len(queries.ids), len(keys.ids))
+        self.kept_positions = tuple(self._kept_positions(side, tokenizer) for side in (0, 1))
+        if not all(self.kept_positions):
             raise EditError("Everything is hidden: this text has no other token. Show the hidden ones again.")
-        self.by_word = state.unit == "words" and kind.additive
-        self.groups = tuple(self._groups(side) for side in (0, 1))
+        self.by_word = state.unit == "words" and quantity.additive
+        self.groups = tuple(self._token_groups(side) for side in (0, 1))
 
     @property
-    def hidden(self) -> bool:
+    def hides_keys(self) -> bool:
         """Whether keys are left out."""
-        return len(self.kept[1]) < len(self.texts[1].ids)
+        return len(self.kept_positions[1]) < len(self.texts[1].ids)
 
-    def apply(self, numbers: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def apply(self, values: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and allowed cells, [head query key], as [head row column]."""
-        numbers = numbers[:, self.kept[0]][..., self.kept[1]].astype(np.float32)
-        allowed = allowed[:, self.kept[0]][..., self.kept[1]]
-        if self.renormalises:
-            numbers = renormalised(numbers)
+        values = values[:, self.kept_positions[0]][..., self.kept_positions[1]].astype(np.float32)
+        allowed = allowed[:, self.kept_positions[0]][..., self.kept_positions[1]]
+        if self.renormalizes:
+            values = renormalize_rows(values)
         if not self.by_word:
-            return numbers, allowed
-        queries, keys = (self._inside(side) for side in (0, 1))
-        return by_group(numbers, queries, keys), by_group(allowed.astype(np.float32), queries, keys) > 0
+            return values, allowed
+        queries, keys = (self._groups_among_kept(side) for side in (0, 1))
+        return aggregate_by_group(values, queries, keys), aggregate_by_group(
+            allowed.astype(np.float32), queries, keys
+        ) > 0
 
     @property
-    def renormalises(self) -> bool:
+    def renormalizes(self) -> bool:
         """Whether rows are made to sum to one again; differences and lengths have no such sum."""
-        return self.state.rest == "renormalised" and self.kind.scale == "share" and self.hidden
+        return self.state.renormalize == "renormalised" and self.quantity.scale == "share" and self.hides_keys
 
     def axis(self, side: int) -> Axis:
         """Names and tokens of the rows (0) or columns (1)."""
-        return Axis(pieces(self.texts[side], self.groups[side]), self.groups[side])
+        return Axis(group_texts(self.texts[side], self.groups[side]), self.groups[side])
 
-    def _kept(self, side: int, tokenizer: Tokenizer) -> list[int]:
+    def _kept_positions(self, side: int, tokenizer: Tokenizer) -> list[int]:
         text, hide = self.texts[side], self.state.hide.split("+")
-        marks = tokenizer.specials - {tokenizer.mask_id, tokenizer.unknown_id}
-        numbers = sentences(text, tokenizer.end_id)
+        special_ids = tokenizer.special_ids - {tokenizer.mask_id, tokenizer.unknown_id}
+        sentence_of = sentence_numbers(text, tokenizer.end_id)
         return [
-            place
-            for place, token in enumerate(text.ids)
-            if place in self.window[side]
-            and not ("special" in hide and token in marks)
-            and not ("first" in hide and place == 0)
-            and (not self.pair or numbers[place] == "ab".index(self.pair[side]))
+            position
+            for position, token in enumerate(text.ids)
+            if position in self.zoom[side]
+            and not ("special" in hide and token in special_ids)
+            and not ("first" in hide and position == 0)
+            and (not self.segments or sentence_of[position] == "ab".index(self.segments[side]))
         ]
 
-    def _pair(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+    def _segments(self, tokenizer: Tokenizer) -> tuple[str, ...]:
         """Which sentence asks and which is looked at, where the text is a pair."""
         queries, keys = self.texts
-        both = queries is keys and max(sentences(queries, tokenizer.end_id)) > 0
-        return tuple(self.state.pair.split("-")) if self.state.pair and both else ()
+        has_segments = queries is keys and max(sentence_numbers(queries, tokenizer.end_id)) > 0
+        return tuple(self.state.segments.split("-")) if self.state.segments and has_segments else ()
 
-    def _groups(self, side: int) -> Groups:
-        kept = set(self.kept[side])
+    def _token_groups(self, side: int) -> TokenGroups:
+        kept_positions = set(self.kept_positions[side])
         if not self.by_word:
-            return tuple((place,) for place in self.kept[side])
-        left = (tuple(place for place in group if place in kept) for group in words(self.texts[side]))
-        return tuple(group for group in left if group)
+            return tuple((position,) for position in self.kept_positions[side])
+        remaining = (
+            tuple(place for place in group if place in kept_positions) for group in word_groups(self.texts[side])
+        )
+        return tuple(group for group in remaining if group)
 
-    def _inside(self, side: int) -> Groups:
+    def _groups_among_kept(self, side: int) -> TokenGroups:
         """The groups, counted among the kept tokens."""
-        where = {place: number for number, place in enumerate(self.kept[side])}
-        return tuple(tuple(where[place] for place in group) for group in self.groups[side])
+        index_of = {position: index for index, position in enumerate(self.kept_positions[side])}
+        return tuple(tuple(index_of[place] for place in group) for group in self.groups[side])
 
 
-def _said(
-    state: State, kind: Kind, grid: Grid, heads: Sequence[tuple[int, int]], target: str, cut: Cut
+def _describe(
+    state: State,
+    quantity: Quantity,
+    attention_group: AttentionGroup,
+    heads: Sequence[tuple[int, int]],
+    target: str,
+    token_filter: TokenFilter,
 ) -> tuple[str, ...]:
     """Every rule by which the picture was made, in the order in which they apply."""
-    told = [kind.about]
-    if state.view == "head":
-        layer, head = parse_head(state.versus, grid) or (heads[0][0], (heads[0][1] + 1) % grid.heads)
-        told[0] += f" layer {layer}, head {head}"
+    rule_texts = [quantity.description]
+    if state.quantity == "head":
+        layer, head = parse_head(state.other_head, attention_group) or (
+            heads[0][0],
+            (heads[0][1] + 1) % attention_group.heads,
+        )
+        rule_texts[0] += f" layer {layer}, head {head}"
     if target:
-        told[0] += f" of {target}"
-    if cut.pair:
-        told.append(f"only {cut.pair[0].upper()} → {cut.pair[1].upper()}")
-    if names := [HIDDEN[name] for name in HIDDEN if name in state.hide.split("+")]:
-        rows = "rows renormalised" if cut.renormalises else "rows not renormalised"
-        told.append(f"{' and '.join(names)} hidden" + (f", {rows}" if kind.scale == "share" else ""))
-    if cut.by_word:
-        told.append("words: sum over keys, mean over queries")
-    if len(heads) > 1 and state.view != "rollout":
-        told.append(f"{'mean' if state.rule == 'mean' else 'largest'} of {len(heads)} heads")
-    if state.mass < 100 and kind.additive:
-        told.append(f"the largest of each row that make {state.mass} %")
-    return tuple(told)
+        rule_texts[0] += f" of {target}"
+    if token_filter.segments:
+        rule_texts.append(f"only {token_filter.segments[0].upper()} → {token_filter.segments[1].upper()}")
+    if names := [HIDDEN_TOKEN_TITLES[name] for name in HIDDEN_TOKEN_TITLES if name in state.hide.split("+")]:
+        row_sum = "rows renormalised" if token_filter.renormalizes else "rows not renormalised"
+        rule_texts.append(f"{' and '.join(names)} hidden" + (f", {row_sum}" if quantity.scale == "share" else ""))
+    if token_filter.by_word:
+        rule_texts.append("words: sum over keys, mean over queries")
+    if len(heads) > 1 and state.quantity != "rollout":
+        rule_texts.append(f"{'mean' if state.head_reduction == 'mean' else 'largest'} of {len(heads)} heads")
+    if state.top_mass < 100 and quantity.additive:
+        rule_texts.append(f"the largest of each row that make {state.top_mass} %")
+    return tuple(rule_texts)

@@ -9,69 +9,85 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.explore.head_view import FORBIDDEN, SHOWN, Axis, View, view
-from app.explore.quantities import KINDS
-from app.services.head_selection import chosen_grid, chosen_heads, text_of, window
-from app.services.traces import long, trace, wired
+from app.explore.head_view import FORBIDDEN, SHOWN, Axis, HeadView, exact_head_view
+from app.explore.quantities import QUANTITIES
+from app.services.head_selection import encoded_text, selected_attention, selected_heads, zoom_ranges
+from app.services.traces import is_long_text, model_variant, trace
 from app.state.state import Question, State
 from model.errors import EditError
-from model.rendering.quantize import pool
-from model.text.word_groups import Groups
-from model.tracing.recompute import regions
+from model.rendering.quantize import max_pool
+from model.text.word_groups import TokenGroups
+from model.tracing.recompute import recompute_values
 
-SIDE = 384  # cells; more than a picture has pixels to show
-HEADS = 4  # of a long text in one picture
-SITES = ("weights", "scores", "masked")  # kinds that are one head's alone, and so can be made for it alone
+MAX_SIDE_CELLS = 384  # cells; more than a picture has pixels to show
+MAX_HEADS = 4  # of a long text in one picture
+LONG_TEXT_QUANTITIES = (
+    "weights",
+    "scores",
+    "masked",
+)  # kinds that are one head's alone, and so can be made for it alone
 
 
-def picture(question: Question, state: State) -> View:
+def head_view(question: Question, state: State) -> HeadView:
     """What `state` asks to see of its heads, of a text of any length. Raises HeadlightError where that cannot be."""
-    return _region(question, state) if long(question) else view(question, state)
+    return _long_text_view(question, state) if is_long_text(question) else exact_head_view(question, state)
 
 
-def _region(question: Question, state: State) -> View:
-    grid, kind = chosen_grid(question, state), KINDS[state.view]
-    if state.view not in SITES:
-        known = ", ".join(KINDS[name].title.lower() for name in SITES)
+def _long_text_view(question: Question, state: State) -> HeadView:
+    attention_group, quantity = selected_attention(question, state), QUANTITIES[state.quantity]
+    if state.quantity not in LONG_TEXT_QUANTITIES:
+        known = ", ".join(QUANTITIES[name].title.lower() for name in LONG_TEXT_QUANTITIES)
         raise EditError(f"Of a text this long these can be shown: {known}. Shorten it for all else.")
-    heads = chosen_heads(state, grid)
-    if len(heads) > HEADS:
-        raise EditError(f"{len(heads)} heads of so long a text are too much for one picture. Collect at most {HEADS}.")
-    asking, asked = text_of(question, grid.queries), text_of(question, grid.keys)
-    queries, keys = window(state, len(asking.ids), len(asked.ids))
-    numbers, allowed = [], []
+    heads = selected_heads(state, attention_group)
+    if len(heads) > MAX_HEADS:
+        raise EditError(
+            f"{len(heads)} heads of so long a text are too much for one picture. Collect at most {MAX_HEADS}."
+        )
+    query_text, key_text = encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys)
+    queries, keys = zoom_ranges(state, len(query_text.ids), len(key_text.ids))
+    pooled_values, pooled_allowed = [], []
     for layer, head in heads:
-        path = f"{grid.stack}.{layer}.{grid.kind}"
-        made = regions(wired(question), trace(question), path, (state.view, "mask"), head, queries, keys)
-        may = made["mask"] > 0 if state.view != "scores" else np.ones(made["mask"].shape, dtype=bool)
+        path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+        region_values = recompute_values(
+            model_variant(question), trace(question), path, (state.quantity, "mask"), head, queries, keys
+        )
+        allowed_cells = (
+            region_values["mask"] > 0
+            if state.quantity != "scores"
+            else np.ones(region_values["mask"].shape, dtype=bool)
+        )
         # Forbidden cells are lower than all others, so that of a block they count only where it has no other.
-        numbers.append(pool(np.where(may, made[state.view], np.finfo(np.float32).min), SIDE))
-        allowed.append(pool(may, SIDE))
-    each = np.stack(numbers)
-    together = each.mean(0) if state.rule == "mean" else each.max(0)
-    either = np.stack(allowed).any(0)
-    rows, columns = (_axis(text.pieces, part, SIDE) for text, part in ((asking, queries), (asked, keys)))
-    said = (kind.about, *_said(queries, keys, len(asking.ids), len(asked.ids)))
+        pooled_values.append(
+            max_pool(np.where(allowed_cells, region_values[state.quantity], np.finfo(np.float32).min), MAX_SIDE_CELLS)
+        )
+        pooled_allowed.append(max_pool(allowed_cells, MAX_SIDE_CELLS))
+    per_head = np.stack(pooled_values)
+    combined = per_head.mean(0) if state.head_reduction == "mean" else per_head.max(0)
+    any_allowed = np.stack(pooled_allowed).any(0)
+    rows, columns = (
+        _axis(text.token_texts, part, MAX_SIDE_CELLS) for text, part in ((query_text, queries), (key_text, keys))
+    )
+    rules = (quantity.description, *_describe_region(queries, keys, len(query_text.ids), len(key_text.ids)))
     if len(heads) > 1:
-        said += (f"{'mean' if state.rule == 'mean' else 'largest'} of {len(heads)} heads",)
-    states = np.where(either, SHOWN, FORBIDDEN).astype(np.uint8)
-    shown = np.where(np.stack(allowed), each, np.nan).astype(np.float32)
-    return View(rows, columns, np.where(either, together, np.nan), states, shown, kind, said)
+        rules += (f"{'mean' if state.head_reduction == 'mean' else 'largest'} of {len(heads)} heads",)
+    states = np.where(any_allowed, SHOWN, FORBIDDEN).astype(np.uint8)
+    shown = np.where(np.stack(pooled_allowed), per_head, np.nan).astype(np.float32)
+    return HeadView(rows, columns, np.where(any_allowed, combined, np.nan), states, shown, quantity, rules)
 
 
-def _axis(pieces: tuple[str, ...], part: range, side: int) -> Axis:
+def _axis(pieces: tuple[str, ...], span: range, side: int) -> Axis:
     """Tokens, or blocks of them where there are more than `side`; a block has the name of its first."""
-    count = min(side, len(part))
-    starts = [part.start + block * len(part) // count for block in range(count)] + [part.stop]
-    groups: Groups = tuple(tuple(range(first, end)) for first, end in pairwise(starts))
+    count = min(side, len(span))
+    starts = [span.start + block * len(span) // count for block in range(count)] + [span.stop]
+    groups: TokenGroups = tuple(tuple(range(first, end)) for first, end in pairwise(starts))
     return Axis(tuple(pieces[group[0]] for group in groups), groups)
 
 
-def _said(queries: range, keys: range, asking: int, asked: int) -> tuple[str, ...]:
-    told = []
-    if (len(queries), len(keys)) != (asking, asked):
-        told.append(f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}")
-    if max(len(queries), len(keys)) > SIDE:
-        down, right = (-(-len(part) // SIDE) for part in (queries, keys))
-        told.append(f"each cell the largest of up to {down} x {right}; zoom in for single ones")
-    return tuple(told)
+def _describe_region(queries: range, keys: range, query_count: int, key_count: int) -> tuple[str, ...]:
+    sentences = []
+    if (len(queries), len(keys)) != (query_count, key_count):
+        sentences.append(f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}")
+    if max(len(queries), len(keys)) > MAX_SIDE_CELLS:
+        block_rows, block_columns = (-(-len(part) // MAX_SIDE_CELLS) for part in (queries, keys))
+        sentences.append(f"each cell the largest of up to {block_rows} x {block_columns}; zoom in for single ones")
+    return tuple(sentences)

@@ -13,46 +13,46 @@ import streamlit as st
 
 from app.components import instrument
 from app.explore.head_view import SHOWN
-from app.explore.long_text import picture
-from app.explore.quantities import KINDS
-from app.explore.source_code import parts
-from app.services.attention_payload import Prediction, changed, predictions
-from app.services.examples import openings
-from app.services.head_selection import chosen_grid, chosen_heads, plain
-from app.services.images import names
+from app.explore.long_text import head_view
+from app.explore.quantities import QUANTITIES
+from app.explore.source_code import code_sections
+from app.services.attention_payload import Prediction, is_changed, predictions
+from app.services.examples import opening_examples
+from app.services.head_selection import find_default_head, selected_attention, selected_heads
+from app.services.images import shipped_image_names
 from app.services.traces import trace
-from app.state.session import heard, listen, pointed, serial
-from app.state.state import LONGEST_ADDRESS, Question, State
+from app.state.session import is_component_run, on_component_change, report_serial, with_default_head
+from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
-from model.analysis.head_metrics import metrics_of
-from model.attention_groups import grids
-from model.checkpoints import Entry
+from model.analysis.head_metrics import head_metrics_for
+from model.attention_groups import attention_groups
+from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
-from model.nn.sites import SITES
+from model.nn.sites import HOOK_POINTS
 from model.tracing.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
-HEAD_START = 0.12
-SETTINGS = ("model", "device")  # of the sidebar alone; all else the instrument reports
-MARKUP = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
-TOOLS = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+PAINT_SECONDS = 0.12
+SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the instrument reports
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
+CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 
-def show(state: State, entry: Entry) -> None:
+def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
-    opening = openings(entry, state.device)[0]
-    question = state.question(opening.text, opening.source)
-    state = pointed(state, lambda: plain(question, state))
-    instrument(_data(state, entry, question), partial(listen, opening.text, opening.source))
-    if state.bare:
+    example = opening_examples(entry, state.device)[0]
+    question = state.question(example.text, example.source)
+    state = with_default_head(state, lambda: find_default_head(question, state))
+    instrument(_component_data(state, entry, question), partial(on_component_change, example.text, example.source))
+    if state.embed:
         return
-    if not heard():
-        sleep(HEAD_START)
+    if not is_component_run():
+        sleep(PAINT_SECONDS)
     if state.too_long:
         st.info(
-            f"This text is longer than {LONGEST_ADDRESS:,} characters, too long for an address: a copied link carries "
+            f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: a copied link carries "
             "everything but the text, and reloading loses it. Save state, in the menu Take away, keeps all in a file.",
             icon=":material/link_off:",
         )
@@ -60,109 +60,115 @@ def show(state: State, entry: Entry) -> None:
         return
     try:
         traced = trace(question)
-        _numbers(state, question, traced)
+        _draw_charts(state, question, traced)
     except HeadlightError:
         return  # the instrument says it, beside the sentence
-    _code(traced)
+    _source_code(traced)
 
 
-def _data(state: State, entry: Entry, question: Question) -> dict[str, Any]:
+def _component_data(state: State, entry: CatalogEntry, question: Question) -> dict[str, Any]:
     """What the instrument needs to know from Streamlit."""
-    settings = {name: getattr(question, name) for name in SETTINGS}
-    choice = {name: item for name, item in asdict(state).items() if name not in SETTINGS}
+    sidebar = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
+    choice = {name: item for name, item in asdict(state).items() if name not in SIDEBAR_FIELDS}
     choice |= {"text": question.text, "source": question.source}
     base = st.get_option("server.baseUrlPath").strip("/")
     return {
         "api": f"/{base}/api" if base else "/api",
         "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
-        "settings": settings,
-        "examples": [asdict(example) for example in openings(entry, state.device)],
-        "sourced": entry.config.has_cross,
-        "pictures": list(names()) if entry.config.picture.channels else None,
+        "settings": sidebar,
+        "examples": [asdict(example) for example in opening_examples(entry, state.device)],
+        "sourced": entry.config.has_cross_attention,
+        "pictures": list(shipped_image_names()) if entry.config.image.channels else None,
         "kinds": [
-            {"name": name, "title": kind.title, "about": kind.about, "scale": kind.scale, "additive": kind.additive}
-            for name, kind in KINDS.items()
+            {
+                "name": name,
+                "title": kind.title,
+                "about": kind.description,
+                "scale": kind.scale,
+                "additive": kind.additive,
+            }
+            for name, kind in QUANTITIES.items()
         ],
         "metrics": [
-            {"name": name, "short": metric.name, "title": metric.title, "unit": metric.unit}
-            for name, metric in metrics_of(bool(entry.config.picture.channels)).items()
+            {"name": name, "short": metric.title, "title": metric.description, "unit": metric.unit}
+            for name, metric in head_metrics_for(bool(entry.config.image.channels)).items()
         ],
-        "sites": {name: {"axes": site.axes, "title": site.title} for name, site in SITES.items()},
-        "serial": serial(),
+        "sites": {name: {"axes": site.axes, "title": site.title} for name, site in HOOK_POINTS.items()},
+        "serial": report_serial(),
     }
 
 
-def _numbers(state: State, question: Question, traced: Trace) -> None:
+def _draw_charts(state: State, question: Question, traced: Trace) -> None:
     """The chosen heads and the predictions once more as charts, with exact numbers."""
-    said = predictions(question, state.query)
+    shown_predictions = predictions(question, state.query)
     left, right = st.columns([3, 2], gap="large")
-    if grids(traced.config):
+    if attention_groups(traced.config):
         with left:
-            _head(state, question)
-    if said:
+            _head_chart(state, question)
+    if shown_predictions:
         with right:
-            _bars(said, changed(question))
+            _prediction_charts(shown_predictions, is_changed(question))
 
 
-def _head(state: State, question: Question) -> None:
+def _head_chart(state: State, question: Question) -> None:
     try:
-        made = picture(question, state)
+        view = head_view(question, state)
     except HeadlightError:
         return  # as above
-    title = _titled(state, question)
+    title = _heads_title(state, question)
     st.subheader(f"{title} in numbers")
     queries, keys = (
-        charts.numbered(axis.names, [tokens[0] for tokens in axis.tokens]) for axis in (made.rows, made.columns)
+        charts.numbered_labels(axis.labels, [tokens[0] for tokens in axis.tokens]) for axis in (view.rows, view.columns)
     )
-    figure = charts.attention(
-        np.where(made.states == SHOWN, made.numbers, np.nan),
+    figure = charts.attention_heatmap(
+        np.where(view.cell_states == SHOWN, view.values, np.nan),
         queries,
         keys,
-        made.kind.title.lower(),
-        limits=made.limits,
-        signed=made.kind.signed,
-        rooted=made.kind.scale != "linear",
+        view.quantity.title.lower(),
+        limits=view.colour_limits,
+        signed=view.quantity.signed,
+        square_root_scale=view.quantity.scale != "linear",
     )
     chart = st.container()
-    saved = {"format": _format(), "filename": re.sub(r"\W+", "-", title.lower())}
-    chart.plotly_chart(figure, key="head_chart", config=TOOLS | {"toImageButtonOptions": saved})
-    if made.said[1:] or state.view != "weights":
-        st.caption(MARKUP.sub(r"\\\g<0>", " · ".join(made.said)))
+    camera_options = {"format": _camera_format(), "filename": re.sub(r"\W+", "-", title.lower())}
+    chart.plotly_chart(figure, key="head_chart", config=CHART_CONFIG | {"toImageButtonOptions": camera_options})
+    if view.rules[1:] or state.quantity != "weights":
+        st.caption(MARKDOWN_CHARACTERS.sub(r"\\\g<0>", " · ".join(view.rules)))
 
 
-def _format() -> str:
+def _camera_format() -> str:
     """What the camera above the chart saves."""
     return st.segmented_control(
         "The chart's camera saves", ("png", "svg"), default="png", key="camera", required=True, format_func=str.upper
     )
 
 
-def _titled(state: State, question: Question) -> str:
-    heads = chosen_heads(state, chosen_grid(question, state))
+def _heads_title(state: State, question: Question) -> str:
+    heads = selected_heads(state, selected_attention(question, state))
     return f"Layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads"
 
 
-def _bars(said: tuple[Prediction, ...], differs: bool) -> None:
+def _prediction_charts(shown_predictions: tuple[Prediction, ...], differs: bool) -> None:
     st.subheader("Predictions in numbers")
-    for prediction in said[:4]:
-        if len(said) > 1:
+    for prediction in shown_predictions[:4]:
+        if len(shown_predictions) > 1:
             st.caption(f"Token at position {prediction.position}")
-        listed = prediction.candidates
-        figure = charts.predictions(
-            [item.piece for item in listed],
-            [item.before for item in listed],
-            [item.after for item in listed],
+        candidates = prediction.candidates
+        figure = charts.prediction_bars(
+            [item.text for item in candidates],
+            [item.before for item in candidates],
+            [item.after for item in candidates],
             differs,
         )
-        st.plotly_chart(figure, key=f"prediction_chart_{prediction.position}", config=TOOLS)
+        st.plotly_chart(figure, key=f"prediction_chart_{prediction.position}", config=CHART_CONFIG)
     st.caption("Probabilities are over the whole vocabulary.")
 
 
-def _code(traced: Trace) -> None:
+def _source_code(traced: Trace) -> None:
     with st.expander("The code that computed this", icon=":material/code:"):
-        found = parts(traced.config)
-        for tab, part in zip(st.tabs([part.title for part in found]), found, strict=True):
+        sections = code_sections(traced.config)
+        for tab, section in zip(st.tabs([part.title for part in sections]), sections, strict=True):
             with tab:
-                if part.formula:
-                    st.latex(part.formula)
-                st.code(part.code, language="python")
+                if section.formula:
+                    st.latex(section.formula)
+                st.code(section.code, language="python")

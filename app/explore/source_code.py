@@ -11,15 +11,15 @@ from typing import Any
 
 from model.config import Config
 from model.nn.attention import Attention
-from model.nn.attention_functions import KERNELS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import MASKS
-from model.nn.patch_embedding import Patches
-from model.nn.positional_encodings import POSITIONS
-from model.nn.sites import SITES
+from model.nn.patch_embedding import PatchEmbedding
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.nn.sites import HOOK_POINTS
 
 
 @dataclass(frozen=True)
-class Part:
+class CodeSection:
     """A piece of the running program: its title, the formula where it has one, and its source."""
 
     title: str
@@ -28,23 +28,23 @@ class Part:
 
 
 @lru_cache(maxsize=32)
-def parts(config: Config) -> tuple[Part, ...]:
+def code_sections(config: Config) -> tuple[CodeSection, ...]:
     """The parts that make attention in a model with this config."""
-    kernel, position = KERNELS[config.kernel], POSITIONS[config.position]
-    kind = kernel if inspect.isclass(kernel) else type(kernel)
-    found = [
-        Part("Attention", SITES["weights"].formula, code(Attention.forward)),
-        Part(f"Kernel: {config.kernel}", SITES["scores"].formula, code(kind)),
-        Part(f"Positions: {config.position}", "", code(position)),
+    kernel, position = ATTENTION_FUNCTIONS[config.attention_function], POSITIONAL_ENCODINGS[config.positional_encoding]
+    kernel_class = kernel if inspect.isclass(kernel) else type(kernel)
+    sections = [
+        CodeSection("Attention", HOOK_POINTS["weights"].formula, source_of(Attention.forward)),
+        CodeSection(f"Kernel: {config.attention_function}", HOOK_POINTS["scores"].formula, source_of(kernel_class)),
+        CodeSection(f"Positions: {config.positional_encoding}", "", source_of(position)),
     ]
-    if config.picture.channels:
-        found.append(Part("Patches", "", code(Patches)))
+    if config.image.channels:
+        sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
     for mask in config.masks:
         name = mask.partition(":")[0]
-        found.append(Part(f"Mask: {name}", SITES["mask"].formula, code(MASKS[name])))
-    return tuple(found)
+        sections.append(CodeSection(f"Mask: {name}", HOOK_POINTS["mask"].formula, source_of(MASKS[name])))
+    return tuple(sections)
 
 
-def code(part: Callable[..., Any] | type) -> str:
+def source_of(function_or_class: Callable[..., Any] | type) -> str:
     """The source of a class or function as it runs here."""
-    return dedent(inspect.getsource(part))
+    return dedent(inspect.getsource(function_or_class))

@@ -15,20 +15,26 @@ import numpy as np
 
 import model.nn.attention
 from app.packing import pack
-from app.services.traces import trace, wired
-from app.state.request import question_of, whole
-from model.analysis.attention_walkthrough import Step, Value, favourite, keep, steps
-from model.nn.attention import Attention, merge, split
-from model.nn.block import Residual
+from app.services.traces import model_variant, trace
+from app.state.request import integer_or_zero, parse_question
+from model.analysis.attention_walkthrough import (
+    StepValue,
+    WalkthroughStep,
+    attention_walkthrough,
+    most_attended_key,
+    paths_to_keep,
+)
+from model.nn.attention import Attention, merge_heads, split_heads
+from model.nn.block import ResidualConnection
 from model.nn.masks import MASKS
 from model.nn.norms import soft_cap
-from model.nn.positional_encodings import Position
-from model.nn.sites import PAIRED, site_of
+from model.nn.positional_encodings import PositionalEncoding
+from model.nn.sites import QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.nn.transformer import Transformer, attention_at
 from model.tracing.trace import Trace
 
 # Each step in plain words.
-MEANINGS = {
+STEP_EXPLANATIONS = {
     "read": "The stream of the token that looks, as attention reads it, and that of the token looked at.",
     "project": "Three linear maps: what i asks for, what j can be found by, and what j hands over.",
     "rotate": "Each pair of channels turns by an angle that grows with its position: the product sees the distance.",
@@ -45,137 +51,145 @@ MEANINGS = {
 }
 
 
-def steps_work(body: dict[str, Any]) -> bytes:
+def handle_walkthrough(body: dict[str, Any]) -> bytes:
     """The steps of one head between two tokens, by their numbers; a `key` of -1 is the one with the largest weight."""
-    question = question_of(body)
-    attention, head = str(body.get("attention", "")), whole(body.get("head", 0))
-    model = wired(question)
+    question = parse_question(body)
+    attention, head = str(body.get("attention", "")), integer_or_zero(body.get("head", 0))
+    model = model_variant(question)
     attention_at(model, attention)  # a path that nobody has keeps nothing, and would be told badly
-    traced = trace(question, keep(attention))
-    query = _place(whole(body.get("query", -1)), traced[f"{attention}.q"].shape[1])
-    key = whole(body.get("key", -1))
+    traced = trace(question, paths_to_keep(attention))
+    query = _valid_query(integer_or_zero(body.get("query", -1)), traced[f"{attention}.q"].shape[1])
+    key = integer_or_zero(body.get("key", -1))
     if key < 0:
-        key = favourite(model, traced, attention, head, query)
-    found = steps(model, traced, attention, head, query, key)
-    numbers = [value.numbers.astype("<f4").ravel() for step in found for value in step.values]
+        key = most_attended_key(model, traced, attention, head, query)
+    walkthrough_steps = attention_walkthrough(model, traced, attention, head, query, key)
+    arrays = [value.array.astype("<f4").ravel() for step in walkthrough_steps for value in step.values]
     meta = {
         "query": query,
         "key": key,
-        "steps": [_told(step, traced, attention) for step in found],
+        "steps": [_step_payload(step, traced, attention) for step in walkthrough_steps],
     }
-    return pack(meta, np.concatenate(numbers).tobytes())
+    return pack(meta, np.concatenate(arrays).tobytes())
 
 
-def _place(query: int, length: int) -> int:
+def _valid_query(query: int, length: int) -> int:
     return query if 0 <= query < length else length - 1
 
 
-def _told(step: Step, traced: Trace, attention: str) -> dict[str, Any]:
-    def value(each: Value) -> dict[str, Any]:
-        return {"sign": each.sign, "axis": each.axis, "count": each.numbers.size}
+def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[str, Any]:
+    def value_payload(each: StepValue) -> dict[str, Any]:
+        return {"sign": each.symbol, "axis": each.axis, "count": each.array.size}
 
     queries, keys = traced[f"{attention}.q"], traced[f"{attention}.k"]
-    pairs = [queries.shape[0], queries.shape[1], keys.shape[1]]
+    head_query_key = [queries.shape[0], queries.shape[1], keys.shape[1]]
 
-    def sizes(site: str) -> list[int]:
-        return pairs if site in PAIRED else list(traced[f"{attention}.{site}"].shape)
+    def hook_point_sizes(site: str) -> list[int]:
+        return head_query_key if site in QUERY_KEY_HOOK_POINTS else list(traced[f"{attention}.{site}"].shape)
 
-    shapes = [{"site": site, "axes": list(site_of(site).axes), "sizes": sizes(site)} for site in step.sites]
+    shapes = [
+        {"site": site, "axes": list(hook_point_of(site).axes), "sizes": hook_point_sizes(site)}
+        for site in step.hook_points
+    ]
     return {
         "name": step.name,
         "title": step.title,
-        "meaning": MEANINGS[step.name],
+        "meaning": STEP_EXPLANATIONS[step.name],
         "formula": step.formula,
         "edited": step.edited,
         "shapes": shapes,
-        "values": [value(each) for each in step.values],
+        "values": [value_payload(each) for each in step.values],
     }
 
 
 @dataclass(frozen=True)
-class Piece:
+class CodeExcerpt:
     """Some lines of the running program, and where they stand."""
 
-    where: str
+    location: str
     code: str
 
 
-def code_work(body: dict[str, Any]) -> bytes:
+def handle_step_code(body: dict[str, Any]) -> bytes:
     """The lines that each step of an attention runs, by the step's name."""
-    model = wired(question_of(body))
+    model = model_variant(parse_question(body))
     attention = str(body.get("attention", ""))
-    found = pieces(model, attention)
+    found = step_code(model, attention)
     return pack({"code": {name: [vars(piece) for piece in listed] for name, listed in found.items()}})
 
 
-def pieces(model: Transformer, attention: str) -> dict[str, tuple[Piece, ...]]:
+def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt, ...]]:
     """Which code each step of the attention at a path runs, in this model with these parts."""
-    part, scheme = attention_at(model, attention)
+    attention_module, scheme = attention_at(model, attention)
     name, layer, kind = attention.split(".")
     residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_residual")
-    assert isinstance(residual, Residual)
+    assert isinstance(residual, ResidualConnection)
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
     return {
-        "read": (*_methods(residual.norm, "forward"), *_lines('tap("input"')),
-        "project": (*_lines('tap("q"', 'tap("k"', 'tap("v"'), _function(split), *_norm(part)),
-        "rotate": (*_lines('tap("rotated_q"', 'tap("rotated_k"'), *_methods(scheme, "rotate", "angles")),
-        "feature": _methods(part.kernel, "feature"),
-        "multiply": (*_lines("kernel.score("), *_methods(part.kernel, "score")),
-        "sum": (*_lines("kernel.score("), *_methods(part.kernel, "score")),
-        "scale": (*_lines("self.scale =", 'tap("scale"', "kernel.score("), *_methods(part.kernel, "score")),
-        "bias": (*_lines("scheme.relate(", "scheme.bias(", 'tap("bias"'), *_doors(scheme),
-                 *_methods(part.kernel, "place")),
-        "cap": (*_lines('tap("scores"'), _function(soft_cap)),
-        "mask": (*_lines('tap("mask"', 'tap("masked"'), *_methods(part.kernel, "mask"),
-                 *(_function(MASKS[mask]) for mask in sorted(masks))),
-        "weigh": (*_lines('tap("weights"'), *_methods(part.kernel, "weigh")),
-        "mix": _lines("kept @", 'tap("mixed"'),
-        "write": (*_lines('tap("output"'), _function(merge), *_methods(residual, "forward")),
+        "read": (*_method_code(residual.norm, "forward"), *_statement_code('tap("input"')),
+        "project": (*_statement_code('tap("q"', 'tap("k"', 'tap("v"'), _function_code(split_heads), *_query_norm_code(attention_module)),
+        "rotate": (*_statement_code('tap("rotated_q"', 'tap("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
+        "feature": _method_code(attention_module.attention_function, "feature"),
+        "multiply": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
+        "sum": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
+        "scale": (*_statement_code("self.scale =", 'tap("scale"', "kernel.score("), *_method_code(attention_module.attention_function, "score")),
+        "bias": (*_statement_code("scheme.relate(", "scheme.bias(", 'tap("bias"'), *_bias_methods(scheme),
+                 *_method_code(attention_module.attention_function, "place")),
+        "cap": (*_statement_code('tap("scores"'), _function_code(soft_cap)),
+        "mask": (*_statement_code('tap("mask"', 'tap("masked"'), *_method_code(attention_module.attention_function, "mask"),
+                 *(_function_code(MASKS[mask]) for mask in sorted(masks))),
+        "weigh": (*_statement_code('tap("weights"'), *_method_code(attention_module.attention_function, "weigh")),
+        "mix": _statement_code("kept @", 'tap("mixed"'),
+        "write": (*_statement_code('tap("output"'), _function_code(merge_heads), *_method_code(residual, "forward")),
     }  # fmt: skip
 
 
-def _norm(part: Attention) -> tuple[Piece, ...]:
-    return _methods(part.query_norm, "forward") if any(True for _ in part.query_norm.parameters()) else ()
+def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:
+    return _method_code(attention.query_norm, "forward") if any(True for _ in attention.query_norm.parameters()) else ()
 
 
-def _doors(scheme: Position) -> tuple[Piece, ...]:
-    return _methods(scheme, *(door for door in ("bias", "relate") if door in vars(type(scheme))))
+def _bias_methods(scheme: PositionalEncoding) -> tuple[CodeExcerpt, ...]:
+    return _method_code(scheme, *(method for method in ("bias", "relate") if method in vars(type(scheme))))
 
 
-def _methods(thing: object, *names: str) -> tuple[Piece, ...]:
+def _method_code(instance: object, *names: str) -> tuple[CodeExcerpt, ...]:
     """Methods of a thing's class as they run here; those of torch's own classes are left out."""
-    found = (getattr(type(thing), name, None) for name in names)
-    return tuple(_function(method) for method in found if method and method.__module__.startswith("model."))
+    methods = (getattr(type(instance), name, None) for name in names)
+    return tuple(_function_code(method) for method in methods if method and method.__module__.startswith("model."))
 
 
 @lru_cache(maxsize=128)
-def _function(function: Callable[..., Any]) -> Piece:
+def _function_code(function: Callable[..., Any]) -> CodeExcerpt:
     lines, start = inspect.getsourcelines(function)
-    where = f"{function.__qualname__} · {_file(function.__module__)}, line {start}"
-    return Piece(where, dedent("".join(lines)).rstrip())
+    where = f"{function.__qualname__} · {_module_path(function.__module__)}, line {start}"
+    return CodeExcerpt(where, dedent("".join(lines)).rstrip())
 
 
-def _lines(*marks: str) -> tuple[Piece, ...]:
+def _statement_code(*fragments: str) -> tuple[CodeExcerpt, ...]:
     """The statements of `model.attention` in which some words stand, each once."""
-    found = {statement for mark in marks for statement in _statements(model.nn.attention) if mark in statement.code}
-    return tuple(sorted(found, key=lambda piece: int(piece.where.rpartition(" ")[2])))
+    found = {
+        statement
+        for fragment in fragments
+        for statement in _statements(model.nn.attention)
+        if fragment in statement.code
+    }
+    return tuple(sorted(found, key=lambda piece: int(piece.location.rpartition(" ")[2])))
 
 
 @lru_cache(maxsize=4)
-def _statements(module: ModuleType) -> tuple[Piece, ...]:
+def _statements(module: ModuleType) -> tuple[CodeExcerpt, ...]:
     """Every simple statement of a module: no function, class or other block, and no bare text."""
     source = inspect.getsource(module)
     kinds = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
-    return tuple(_pieces(source, (node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)), module))
+    return tuple(_excerpts(source, (node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)), module))
 
 
-def _pieces(source: str, nodes: Iterable[ast.stmt], module: ModuleType) -> Iterable[Piece]:
+def _excerpts(source: str, nodes: Iterable[ast.stmt], module: ModuleType) -> Iterable[CodeExcerpt]:
     lines = source.splitlines()
     for node in nodes:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             code = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-            yield Piece(f"{_file(module.__name__)}, line {node.lineno}", code)
+            yield CodeExcerpt(f"{_module_path(module.__name__)}, line {node.lineno}", code)
 
 
-def _file(module: str) -> str:
+def _module_path(module: str) -> str:
     return f"{module.replace('.', '/')}.py"

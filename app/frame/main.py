@@ -12,130 +12,139 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app.access.uploads import GONE, PREFIX, guests
-from app.access.visitor import visitor
+from app.access.uploads import UPLOAD_GONE, UPLOAD_PREFIX, upload_store
+from app.access.visitor import current_visitor
 from app.compare import page as compare
 from app.explore import page as explore
 from app.frame import sidebar
 from app.generate import page as generate
 from app.models import page as checkpoints
-from app.models.cards import account
+from app.models.cards import weight_report
 from app.positions import page as positions
 from app.services import traces
-from app.services.model_listing import look_once
-from app.services.traces import devices, models, own_cards
+from app.services.model_listing import read_folders_once
+from app.services.traces import available_devices, available_models, own_models
 from app.state import session
-from app.state.session import current
+from app.state.session import current_state
 from app.state.state import State
-from app.ui.markdown import lines, literal
-from model.checkpoints import Entry
+from app.ui.markdown import escape_markdown, escaped_lines
+from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (explore, compare, generate, positions, checkpoints)
-HEALTH = "_health"
+NONFINITE_WARNING = "_health"
 
 
 def main() -> None:
     """One run of the page."""
-    look_once()
-    state = current()
+    read_folders_once()
+    state = current_state()
     icon = str(STATIC / "icon.png")
     st.set_page_config("Headlight", icon, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
-    st.html(_style(state))
-    _here()
-    entries = models()
-    pages = {page: st.Page(partial(_show, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
+    st.html(_stylesheet(state))
+    _mark_visitor_present()
+    entries = available_models()
+    pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
-    if session.leaving():
+    if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
-    weights = st.empty() if state.bare else _side(state, entries, pages)
-    health = st.empty()
+    weights_slot = st.empty() if state.embed else _draw_sidebar(state, entries, pages)
+    warning_slot = st.empty()
     if entries and chosen != pages[checkpoints]:
-        entry = _entry(state, entries)
-        _warn(health, st.session_state.get(HEALTH, {}).get(entry.name, ""))
+        entry = _chosen_entry(state, entries)
+        _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
         chosen.run()
-        if not state.bare:
-            _tell(weights, health, state, entry)  # once the page is painted: looking at each weight takes its time
+        if not state.embed:
+            _report_weights(
+                weights_slot, warning_slot, state, entry
+            )  # once the page is painted: looking at each weight takes its time
     else:
         chosen.run()
 
 
-def _style(state: State) -> str:
+def _stylesheet(state: State) -> str:
     """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
     names = ("frame", *(name for name in ("presenter", "bare") if getattr(state, name)))
     return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
 
 
-def _side(state: State, entries: tuple[Entry, ...], pages: Mapping[ModuleType, Page]) -> DeltaGenerator:
+def _draw_sidebar(state: State, entries: tuple[CatalogEntry, ...], pages: Mapping[ModuleType, Page]) -> DeltaGenerator:
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
         st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
         for page, link in pages.items():
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=state.to_query())
-        weights = _sidebar(state, entries) if entries else st.empty()
-        sidebar.presenter(state)
-    return weights
+        weights_slot = _draw_controls(state, entries) if entries else st.empty()
+        sidebar.presenter_toggle(state)
+    return weights_slot
 
 
-def _here() -> None:
+def _mark_visitor_present() -> None:
     """Whoever brought a checkpoint is still here."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
-        guests().seen(visitor(), context.session_id)
+        upload_store().mark_seen(current_visitor(), context.session_id)
 
 
-def _entry(state: State, entries: tuple[Entry, ...]) -> Entry:
+def _chosen_entry(state: State, entries: tuple[CatalogEntry, ...]) -> CatalogEntry:
     return next((entry for entry in entries if entry.name == state.model), entries[0])
 
 
-def _show(page: ModuleType) -> None:
-    state, entries = current(), models()
+def _show_page(page: ModuleType) -> None:
+    state, entries = current_state(), available_models()
     if not entries:
         checkpoints.show(state)  # where one may bring one's own
         return
-    known = not state.model or state.model in {entry.name for entry in entries}
-    if not known:
-        missing = GONE if state.model.startswith(PREFIX) else "The model that this link names is not here."
+    is_known = not state.model or state.model in {entry.name for entry in entries}
+    if not is_known:
+        missing = (
+            UPLOAD_GONE if state.model.startswith(UPLOAD_PREFIX) else "The model that this link names is not here."
+        )
         st.warning(f"{missing} Another one is shown.")
-    entry = _entry(state, entries)
-    page.show(state.change(model=entry.name).fitted(entry.config), entry)
+    entry = _chosen_entry(state, entries)
+    page.show(state.change(model=entry.name).normalized_for(entry.config), entry)
 
 
-def _sidebar(state: State, entries: tuple[Entry, ...]) -> DeltaGenerator:
+def _draw_controls(state: State, entries: tuple[CatalogEntry, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
-    titles = {card.name: f"{card.title} (yours)" for card in own_cards()}
-    sidebar.model(state, entries, titles)
-    entry = _entry(state, entries)
-    st.caption(_facts(entry))
-    weights = st.empty()
-    sidebar.wiring(state.fitted(entry.config), entry.config)
-    sidebar.device(state, devices())
-    return weights
+    titles = {card.name: f"{card.title} (yours)" for card in own_models()}
+    sidebar.model_selector(state, entries, titles)
+    entry = _chosen_entry(state, entries)
+    st.caption(_model_summary(entry))
+    weights_slot = st.empty()
+    sidebar.variant_controls(state.normalized_for(entry.config), entry.config)
+    sidebar.device_selector(state, available_devices())
+    return weights_slot
 
 
-def _tell(weights: DeltaGenerator, health: DeltaGenerator, state: State, entry: Entry) -> None:
+def _report_weights(
+    weights_slot: DeltaGenerator, warning_slot: DeltaGenerator, state: State, entry: CatalogEntry
+) -> None:
     """How each weight of the open model was used, and which are no numbers; nothing where it could not be opened."""
     try:
-        told, ill = account(entry.name, state.device), traces.health(entry.name, state.device)
+        weight_sentences, warning = (
+            weight_report(entry.name, state.device),
+            traces.nonfinite_warning(entry.name, state.device),
+        )
     except HeadlightError:
         return
-    if not state.bare:
-        with weights.expander("Its weights"):
-            st.caption(lines(told))
-    st.session_state[HEALTH] = {entry.name: ill}
-    _warn(health, ill)
+    if not state.embed:
+        with weights_slot.expander("Its weights"):
+            st.caption(escaped_lines(weight_sentences))
+    st.session_state[NONFINITE_WARNING] = {entry.name: warning}
+    _show_warning(warning_slot, warning)
 
 
-def _warn(place: DeltaGenerator, told: str) -> None:
-    if told:
-        place.warning(literal(told))
+def _show_warning(slot: DeltaGenerator, message: str) -> None:
+    if message:
+        slot.warning(escape_markdown(message))
 
 
-def _facts(entry: Entry) -> str:
+def _model_summary(entry: CatalogEntry) -> str:
     config = entry.config
-    layers = f"{config.encoder_layers} + {config.layers}" if config.has_cross else f"{config.layers}"
+    layers = f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else f"{config.layers}"
     kind = config.architecture.capitalize()
-    patches = f"{config.picture.rows} × {config.picture.columns} patches"
-    read = patches if config.picture.channels else f"{config.context} tokens"
-    return f"{kind} · {layers} layers × {config.heads} heads · {read}"
+    patches = f"{config.image.patch_rows} × {config.image.patch_columns} patches"
+    input_size = patches if config.image.channels else f"{config.context_length} tokens"
+    return f"{kind} · {layers} layers × {config.heads} heads · {input_size}"

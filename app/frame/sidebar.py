@@ -7,73 +7,76 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from app.components.workbench import mounted, reported
-from app.services.labels import PARTS
-from app.state.session import change, serial
-from app.state.state import AFRESH, TRAINED, State, own_parts
-from model.checkpoints import Entry
+from app.services.labels import VARIANT_FIELDS
+from app.state.session import change_state, report_serial
+from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
+from model.checkpoints import CatalogEntry
 from model.config import Config
 
-WIDTH = 4  # tokens, of a window that somebody has just chosen
-MATRIX = "100/110/111"
+DEFAULT_WINDOW = 4  # tokens, of a window that somebody has just chosen
+DEFAULT_MASK_MATRIX = "100/110/111"
 
 
-def model(state: State, entries: Sequence[Entry], titles: Mapping[str, str]) -> None:
+def model_selector(state: State, entries: Sequence[CatalogEntry], titles: Mapping[str, str]) -> None:
     """Which model; another one starts without the edits made to this one. `titles` of those whose name is no title."""
     names = [entry.name for entry in entries]
 
-    def take() -> None:
-        change(model=st.session_state.model, **AFRESH)
+    def store() -> None:
+        change_state(model=st.session_state.model, **PER_MODEL_DEFAULTS)
 
     st.session_state.model = state.model if state.model in names else names[0]
-    st.selectbox("Model", names, key="model", on_change=take, format_func=lambda name: titles.get(name, name))
+    st.selectbox("Model", names, key="model", on_change=store, format_func=lambda name: titles.get(name, name))
 
 
-def wiring(state: State, trained: Config) -> None:
+def variant_controls(state: State, trained: Config) -> None:
     """Mask, positions, kernel and scale, each as trained until somebody chooses otherwise.
 
     A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
     """
-    own = own_parts(trained)
+    trained_fields = variant_fields(trained)
     data = {
         "parts": [
-            {"field": field, "title": title, "options": _options(own[field], names)}
-            for field, (title, names) in PARTS.items()
+            {"field": field, "title": title, "options": _options(trained_fields[field], names)}
+            for field, (title, names) in VARIANT_FIELDS.items()
         ],
         "scaled": trained.scale,
-        "choice": {field: getattr(state, field) for field in (*PARTS, "scale")},
-        "width": WIDTH,
-        "matrix": MATRIX,
-        "serial": serial(),
+        "choice": {field: getattr(state, field) for field in (*VARIANT_FIELDS, "scale")},
+        "width": DEFAULT_WINDOW,
+        "matrix": DEFAULT_MASK_MATRIX,
+        "serial": report_serial(),
         "turn": reported("wiring").get("turn", 0),
     }
-    mounted("wiring", data, _rewired)
+    mounted("wiring", data, _on_variant_change)
 
 
-def _options(own: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """The part that a model was trained with, then all others."""
-    return [(TRAINED, f"{names.get(own, own)} · as trained"), *((name, names[name]) for name in names if name != own)]
+    return [
+        (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
+        *((name, names[name]) for name in names if name != trained),
+    ]
 
 
-def _rewired() -> None:
-    told = reported("wiring")
-    change(**{field: str(told[field]) for field in (*PARTS, "scale")})
+def _on_variant_change() -> None:
+    report = reported("wiring")
+    change_state(**{field: str(report[field]) for field in (*VARIANT_FIELDS, "scale")})
 
 
-def device(state: State, devices: Sequence[str]) -> None:
+def device_selector(state: State, devices: Sequence[str]) -> None:
     """Where to compute."""
     st.session_state.device = state.device if state.device in devices else devices[0]
-    st.selectbox("Device", devices, key="device", on_change=_taking("device"))
+    st.selectbox("Device", devices, key="device", on_change=_store_widget("device"))
 
 
-def presenter(state: State) -> None:
+def presenter_toggle(state: State) -> None:
     """Large type and fewer controls."""
 
-    def take() -> None:
-        change(presenter="1" if st.session_state.presenter else "")
+    def store() -> None:
+        change_state(presenter="1" if st.session_state.presenter else "")
 
     st.session_state.presenter = state.presenter == "1"
-    st.toggle("Presenter mode", key="presenter", on_change=take, help="Large type for a projector. On Explore also: p")
+    st.toggle("Presenter mode", key="presenter", on_change=store, help="Large type for a projector. On Explore also: p")
 
 
-def _taking(field: str) -> Callable[[], None]:
-    return lambda: change(**{field: st.session_state[field]})
+def _store_widget(field: str) -> Callable[[], None]:
+    return lambda: change_state(**{field: st.session_state[field]})

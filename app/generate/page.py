@@ -9,73 +9,93 @@ from typing import Any
 import streamlit as st
 
 from app.components.workbench import mounted, reported
-from app.services.examples import prompts
-from app.services.head_selection import plain
-from app.services.traces import models
-from app.state.session import change, pointed, serial, take
+from app.services.examples import prompt_examples
+from app.services.head_selection import find_default_head
+from app.services.traces import available_models
+from app.state.session import apply_report, change_state, report_serial, with_default_head
 from app.state.state import Question, State
-from app.state.url import rule_read, rule_told, written_read, written_told
-from model.checkpoints import Entry
-from model.generation.sampling import Rule
+from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from model.checkpoints import CatalogEntry
+from model.generation.sampling import SamplingConfig
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
-NAME = "generate"
-KINDS = {"language": "continue", "masked-language": "fill"}
-SETTINGS = ("model", "masks", "position", "kernel", "scale", "device")
-CHOICES = ("masked", "edits", "attention", "layer", "head")
-WITHOUT = {
+COMPONENT = "generate"
+MODES = {"language-model": "continue", "masked-language-model": "fill"}
+QUESTION_FIELDS = ("model", "masks", "position", "kernel", "scale", "device")
+STATE_FIELDS = ("masked", "edits", "attention", "layer", "head")
+WHY_NO_GENERATION = {
     "none": "ends without a head, so it writes nothing",
     "sequence-classifier": "gives a text one of its labels; it writes nothing",
     "token-classifier": "gives each token one of its labels; it writes nothing",
 }
 
 
-def show(state: State, entry: Entry) -> None:
+def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
-    kind = KINDS.get(entry.config.top)
-    if kind is None:
-        _instead(entry)
+    mode = MODES.get(entry.config.output_head)
+    if mode is None:
+        _offer_other_models(entry)
         return
-    opening = prompts(entry, state.device)[0]
-    question = state.question(opening.text, opening.source)
-    seen = pointed(state, lambda: plain(question, state))
-    data = _data(seen, entry, question, kind) | {"presenter": state.presenter}
-    mounted(NAME, data, partial(_listen, question, opening.text, opening.source))
+    example = prompt_examples(entry, state.device)[0]
+    question = state.question(example.text, example.source)
+    focused_state = with_default_head(state, lambda: find_default_head(question, state))
+    data = _component_data(focused_state, entry, question, mode) | {"presenter": state.presenter}
+    mounted(COMPONENT, data, partial(_on_component_change, question, example.text, example.source))
 
 
-def _data(state: State, entry: Entry, question: Question, kind: str) -> dict[str, Any]:
+def _component_data(state: State, entry: CatalogEntry, question: Question, mode: str) -> dict[str, Any]:
     """What the component needs to know from Streamlit."""
-    rule, asked = rule_read(state.draw), asdict(question)
-    drawn = {"temperature": rule.temperature, "topK": rule.top_k or 0, "topP": rule.top_p or 1.0, "seed": rule.seed}
-    choice = {name: getattr(state, name) for name in CHOICES} | {"text": question.text, "source": question.source}
+    sampling, fields_of_question = decode_sampling(state.sampling), asdict(question)
+    sampling_data = {
+        "temperature": sampling.temperature,
+        "topK": sampling.top_k or 0,
+        "topP": sampling.top_p or 1.0,
+        "seed": sampling.seed,
+    }
+    choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     base = st.get_option("server.baseUrlPath").strip("/")
     return {
         "api": f"/{base}/api" if base else "/api",
-        "kind": kind,
+        "kind": mode,
         "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
-        "rule": drawn,
-        "written": [list(pair) for pair in written_read(question, state.written)],
-        "settings": {name: asked[name] for name in SETTINGS},
-        "examples": [{"text": one.text, "source": one.source} for one in prompts(entry, state.device)],
-        "sourced": entry.config.has_cross,
-        "serial": serial(),
+        "rule": sampling_data,
+        "written": [list(pair) for pair in decode_generated(question, state.generated)],
+        "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
+        "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
+        "sourced": entry.config.has_cross_attention,
+        "serial": report_serial(),
     }
 
 
-def _listen(shown: Question, opening: str, opening_source: str) -> None:
+def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
     """Take over what the component reported."""
-    told = reported(NAME)
-    given, written = told.pop("rule"), tuple((place, token) for place, token in told.pop("written"))
-    rule = Rule(float(given["temperature"]), given["topK"] or None, float(given["topP"]), given["seed"])
-    now = Question(shown.model, told["text"], told["source"], masked=tuple(told["masked"]))
-    take(told | {"draw": rule_told(rule), "written": written_told(now, written)}, opening, opening_source)
+    report = reported(COMPONENT)
+    sampling_data, generated = report.pop("rule"), tuple((position, token) for position, token in report.pop("written"))
+    sampling = SamplingConfig(
+        float(sampling_data["temperature"]),
+        sampling_data["topK"] or None,
+        float(sampling_data["topP"]),
+        sampling_data["seed"],
+    )
+    current_question = Question(
+        shown_question.model, report["text"], report["source"], masked_positions=tuple(report["masked"])
+    )
+    apply_report(
+        report | {"draw": encode_sampling(sampling), "written": encode_generated(current_question, generated)},
+        opening_text,
+        opening_source,
+    )
 
 
-def _instead(entry: Entry) -> None:
+def _offer_other_models(entry: CatalogEntry) -> None:
     """What a person can do with a model that writes nothing."""
-    st.info(f"This model {WITHOUT[entry.config.top]}. The page Explore shows its attention and its answers.")
-    able = [other for other in models() if other.config.top in KINDS]
-    if able:
+    st.info(
+        f"This model {WHY_NO_GENERATION[entry.config.output_head]}. The page Explore shows its attention and its answers."
+    )
+    generators = [other for other in available_models() if other.config.output_head in MODES]
+    if generators:
         st.write("These models write, or fill in masked words:")
-    for other in able[:6]:
-        st.button(other.name, key=f"open_{other.name}", on_click=partial(change, model=other.name, edits=(), masked=()))
+    for other in generators[:6]:
+        st.button(
+            other.name, key=f"open_{other.name}", on_click=partial(change_state, model=other.name, edits=(), masked=())
+        )

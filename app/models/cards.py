@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from app.services.labels import POSITION_NAMES
-from app.services.model_listing import Card
-from app.services.traces import loaded, opened
+from app.services.labels import POSITIONAL_ENCODING_TITLES
+from app.services.model_listing import ListedModel
+from app.services.traces import model_pool, open_checkpoint
 from model.config import Config
 
-KINDS = {
-    "language": "Continues texts",
-    "masked-language": "Fills masks",
+MODEL_TASKS = {
+    "language-model": "Continues texts",
+    "masked-language-model": "Fills masks",
     "both": "Source to target",
     "sequence-classifier": "Labels texts",
     "token-classifier": "Labels tokens",
@@ -21,90 +21,93 @@ KINDS = {
 }
 
 
-def kind(card: Card) -> str:
+def model_task(listed: ListedModel) -> str:
     """What a model does, as a key of KINDS."""
-    config = card.facts.config
+    config = listed.metadata.config
     if config is None:
         return "broken"
-    if config.picture.channels:
+    if config.image.channels:
         return "pictures"
-    return "both" if config.has_cross and config.top == "language" else config.top
+    return "both" if config.has_cross_attention and config.output_head == "language-model" else config.output_head
 
 
-def markup(card: Card, *, open_now: bool) -> str:
+def card_html(listed: ListedModel, *, open_now: bool) -> str:
     """A card as HTML; whatever a stranger wrote is text in it."""
-    marks = [("yours", card.own), ("shipped", card.shipped), ("open now", open_now)]
-    badges = "".join(f"<span>{mark}</span>" for mark, holds in marks if holds)
-    config = card.facts.config
-    facts = f"<dl>{_rows(card, config)}</dl>" if config else ""
-    told = problem(card)
-    why = f"<p class='problem'>{escape(told)}</p>" if told else ""
+    badge_flags = [("yours", listed.own), ("shipped", listed.shipped), ("open now", open_now)]
+    badges = "".join(f"<span>{badge}</span>" for badge, holds in badge_flags if holds)
+    config = listed.metadata.config
+    details = f"<dl>{_detail_rows(listed, config)}</dl>" if config else ""
+    message = opening_problem(listed)
+    problem_html = f"<p class='problem'>{escape(message)}</p>" if message else ""
     return (
-        f"<article class='headlight-model' data-testid='model'><h3>{escape(card.title)}</h3>"
-        f"<p class='what'>{KINDS[kind(card)]}{badges}</p>{facts}{why}</article>"
+        f"<article class='headlight-model' data-testid='model'><h3>{escape(listed.title)}</h3>"
+        f"<p class='what'>{MODEL_TASKS[model_task(listed)]}{badges}</p>{details}{problem_html}</article>"
     )
 
 
-def problem(card: Card) -> str:
+def opening_problem(listed: ListedModel) -> str:
     """Why a model cannot be opened here; empty where it can."""
-    allowed, wanted = opened().budget, card.facts.memory
-    if wanted > allowed:
-        return f"It takes {megabytes(wanted)} of memory; {megabytes(allowed)} are allowed here."
-    return card.facts.problem
+    allowed, needed = model_pool().budget, listed.metadata.memory_bytes
+    if needed > allowed:
+        return f"It takes {format_bytes(needed)} of memory; {format_bytes(allowed)} are allowed here."
+    return listed.metadata.error
 
 
-def _rows(card: Card, config: Config) -> str:
-    told = {
-        "Family": card.facts.family,
-        "Size": f"{count(card.facts.parameters)} parameters",
-        "Heads": heads(config),
-        "Positions": POSITION_NAMES.get(config.position, config.position),
-        **_reads(card.facts.tokenizer, config),
-        "Disk": megabytes(card.bytes),
-        "Memory": f"{megabytes(card.facts.memory)} once open",
-        "Licence": card.facts.licence or "not stated",
+def _detail_rows(listed: ListedModel, config: Config) -> str:
+    details = {
+        "Family": listed.metadata.family,
+        "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
+        "Heads": describe_heads(config),
+        "Positions": POSITIONAL_ENCODING_TITLES.get(config.positional_encoding, config.positional_encoding),
+        **_input_details(listed.metadata.tokenizer, config),
+        "Disk": format_bytes(listed.disk_bytes),
+        "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",
+        "Licence": listed.metadata.licence or "not stated",
     }
-    return "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in told.items())
+    return "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in details.items())
 
 
-def _reads(tokenizer: str, config: Config) -> dict[str, str]:
+def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
     """What becomes of a text, or of a picture."""
-    picture = config.picture
+    picture = config.image
     if picture.channels:
         return {
             "Pictures": f"{picture.height:,} × {picture.width:,} pixels",
-            "Patches": f"{picture.rows:,} × {picture.columns:,}",
+            "Patches": f"{picture.patch_rows:,} × {picture.patch_columns:,}",
         }
-    return {"Tokenizer": f"{tokenizer}, {config.vocabulary:,} tokens", "Context": f"{config.context:,} tokens"}
+    return {
+        "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
+        "Context": f"{config.context_length:,} tokens",
+    }
 
 
-def heads(config: Config) -> str:
+def describe_heads(config: Config) -> str:
     """Layers and heads, of both stacks where there are two."""
-    if not config.has_cross:
+    if not config.has_cross_attention:
         return f"{config.layers} layers × {config.heads} heads"
-    there = config.of("encoder")
-    if there.heads == config.heads:
-        return f"{there.layers} + {config.layers} layers × {config.heads} heads"
-    return f"{there.layers} × {there.heads} + {config.layers} × {config.heads} layers × heads"
+    encoder = config.for_stack("encoder")
+    if encoder.heads == config.heads:
+        return f"{encoder.layers} + {config.layers} layers × {config.heads} heads"
+    return f"{encoder.layers} × {encoder.heads} + {config.layers} × {config.heads} layers × heads"
 
 
-def count(number: int) -> str:
+def format_count(number: int) -> str:
     """A large number in three digits: 6.57 M."""
-    return _short(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
+    return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
 
 
-def megabytes(number: int) -> str:
+def format_bytes(number: int) -> str:
     """Bytes in three digits: 13.2 MB."""
-    return _short(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
+    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
 
 
-def _short(number: int, units: tuple[tuple[str, int], ...]) -> str:
+def _format_unit(number: int, units: tuple[tuple[str, int], ...]) -> str:
     unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
     value = number / size
     digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2
     return f"{value:.{digits}f} {unit}".strip()
 
 
-def account(name: str, device: str = "auto") -> tuple[str, ...]:
+def weight_report(name: str, device: str = "auto") -> tuple[str, ...]:
     """How each weight of a model was used, sentence by sentence. Raises CheckpointError where it cannot be opened."""
-    return loaded(name, device).notes or ("Each of its weights is used.",)
+    return open_checkpoint(name, device).notes or ("Each of its weights is used.",)

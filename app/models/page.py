@@ -14,48 +14,52 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.access.settings import settings
-from app.access.uploads import Guest
-from app.models.cards import KINDS, account, kind, markup, problem
-from app.models.upload import bring_folder, bring_path, bring_zip
-from app.services.model_listing import Card, cards
-from app.services.traces import discard, own_cards
-from app.state.session import choose
+from app.access.uploads import VisitorCheckpoint
+from app.models.cards import MODEL_TASKS, card_html, model_task, opening_problem, weight_report
+from app.models.upload import open_path, upload_folder, upload_zip
+from app.services.model_listing import ListedModel, listed_models
+from app.services.traces import discard_checkpoint, own_models
+from app.state.session import select_model
 from app.state.state import State
-from app.ui.markdown import lines, literal, prose
-from model.checkpoints import Entry
-from model.checkpoints.load import card_of as read_card
+from app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
+from model.checkpoints import CatalogEntry
+from model.checkpoints.load import read_card as read_card
 from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
-STYLE = Path(__file__).parent / "models.css"
-FIRST = 24  # cards that are drawn before somebody asks for all
-MANY = 6  # models from which on one may search
-WAYS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
-SAID, ROUND, ALL = "_brought", "_round", "_all_models"
+STYLESHEET = Path(__file__).parent / "models.css"
+FIRST_CARDS = 24  # cards that are drawn before somebody asks for all
+SEARCH_FROM = 6  # models from which on one may search
+UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
+UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_brought", "_round", "_all_models"
 
 
-def show(state: State, entry: Entry | None = None) -> None:
+def show(state: State, entry: CatalogEntry | None = None) -> None:
     """The page; it looks the same whichever model is open, and where none is."""
-    st.html(STYLE)
+    st.html(STYLESHEET)
     st.title("Models")
-    mine = own_cards()
-    _bring()
-    if mine:
+    own = own_models()
+    _upload_form()
+    if own:
         st.subheader("Yours", anchor=False)
         st.caption("Only your browser sees these. Uploads are deleted when you leave, or send another one.")
-        _grid(mine, state)
+        _card_grid(own, state)
         st.subheader("Everybody's", anchor=False)
-    offered = sorted(cards(), key=lambda card: bool(problem(card)))
+    offered = sorted(listed_models(), key=lambda card: bool(opening_problem(card)))
     if not offered:
         st.info("No model is here yet. Start with `headlight --models FOLDER`, or train one.")
-    _grid(_some(offered), state)
+    _card_grid(_search(offered), state)
 
 
-def _bring() -> None:
+def _upload_form() -> None:
     """Bring a checkpoint of one's own, and hear what became of it."""
-    chosen = settings()
-    ways = [way for way in WAYS if (way == "path" and not chosen.shared) or (way != "path" and chosen.upload_limit)]
-    if not ways:
+    limits = settings()
+    methods = [
+        method
+        for method in UPLOAD_METHODS
+        if (method == "path" and not limits.shared) or (method != "path" and limits.upload_limit)
+    ]
+    if not methods:
         return
     with st.container(border=True, key="bring"):
         left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
@@ -63,63 +67,68 @@ def _bring() -> None:
             st.subheader("Open your own checkpoint", anchor=False)
             st.caption(
                 "A folder with config.json, weights (.safetensors or .bin) and a tokenizer, as it lies on disk. "
-                f"An upload may have up to {chosen.upload_limit:,} MB, is seen by you alone, and nothing in it is run."
+                f"An upload may have up to {limits.upload_limit:,} MB, is seen by you alone, and nothing in it is run."
             )
         with right:
             way = st.segmented_control(
                 "How it comes here",
-                ways,
-                default=ways[0],
+                methods,
+                default=methods[0],
                 required=True,
-                format_func=WAYS.__getitem__,
+                format_func=UPLOAD_METHODS.__getitem__,
                 key="way",
                 label_visibility="collapsed",
             )
-            {"zip": _zip, "folder": _folder, "path": _path}[way or ways[0]]()
-        _told()
+            {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[way or methods[0]]()
+        _show_upload_result()
 
 
-def _zip() -> None:
-    sent = st.file_uploader("A .zip of the checkpoint", type="zip", key=f"zip_{_round()}")
-    if sent is not None:
-        _take([sent], lambda: bring_zip(sent.name, sent))
+def _zip_uploader() -> None:
+    uploaded = st.file_uploader("A .zip of the checkpoint", type="zip", key=f"zip_{_uploader_round()}")
+    if uploaded is not None:
+        _open_upload([uploaded], lambda: upload_zip(uploaded.name, uploaded))
 
 
-def _folder() -> None:
-    sent = st.file_uploader("The checkpoint's folder", accept_multiple_files="directory", key=f"folder_{_round()}")
-    if sent:
-        _take(sent, lambda: bring_folder({file.name: file for file in sent}))
+def _folder_uploader() -> None:
+    uploaded = st.file_uploader(
+        "The checkpoint's folder", accept_multiple_files="directory", key=f"folder_{_uploader_round()}"
+    )
+    if uploaded:
+        _open_upload(uploaded, lambda: upload_folder({file.name: file for file in uploaded}))
 
 
-def _path() -> None:
+def _path_form() -> None:
     with st.form("path", border=False, enter_to_submit=True):
         text = st.text_input(
             "Folder on this machine, or the id of a model on the Hugging Face Hub",
             placeholder=f"{Path.home() / 'my-model'}, or gpt2",
         )
         if st.form_submit_button("Open"):
-            _take([], lambda: bring_path(text))
+            _open_upload([], lambda: open_path(text))
 
 
-def _take(files: Sequence[UploadedFile], bring: Callable[[], Guest]) -> None:
+def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
     """Let a visitor's checkpoint in, and say what became of it once the page is drawn anew."""
-    told: tuple[str, str]
+    outcome: tuple[str, str]
     with st.spinner("Checking and opening ...", show_time=True):
         try:
-            guest = bring()
-            told = (guest.name, "")
+            checkpoint = open_checkpoint()
+            outcome = (checkpoint.name, "")
         except HeadlightError as error:
-            told = ("", str(error))
+            outcome = ("", str(error))
         except Exception as error:  # whatever a stranger's file brings about, the page goes on
             logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
-            told = ("", f"Something went wrong inside Headlight ({type(error).__name__}); the checkpoint is not open.")
-    _release(files)
-    st.session_state[SAID] = told
-    st.session_state[ROUND] = _round() + 1  # an uploader of another key is empty
+            outcome = (
+                "",
+                f"Something went wrong inside Headlight ({type(error).__name__}); the checkpoint is not open.",
+            )
+    _release_memory(files)
+    st.session_state[UPLOAD_RESULT] = outcome
+    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty
     st.rerun()
 
 
-def _release(files: Sequence[UploadedFile]) -> None:
+def _release_memory(files: Sequence[UploadedFile]) -> None:
     """Give back the memory in which Streamlit holds what was sent; it would keep it until the visitor leaves."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not exists():
@@ -130,75 +139,83 @@ def _release(files: Sequence[UploadedFile]) -> None:
             manager.remove_file(context.session_id, file.file_id)
 
 
-def _told() -> None:
+def _show_upload_result() -> None:
     """What became of what was brought last."""
-    name, problem = st.session_state.get(SAID, ("", ""))
+    name, problem = st.session_state.get(UPLOAD_RESULT, ("", ""))
     if problem:
-        st.error(literal(problem), icon=":material/error:")
+        st.error(escape_markdown(problem), icon=":material/error:")
     elif name:
-        brought = next((card for card in (*own_cards(), *cards()) if card.name == name), None)
-        if brought:
-            st.success(lines((f"{brought.title} is here, and opens.", *_account(name))), icon=":material/check_circle:")
+        listed = next((card for card in (*own_models(), *listed_models()) if card.name == name), None)
+        if listed:
+            st.success(
+                escaped_lines((f"{listed.title} is here, and opens.", *_weight_report(name))),
+                icon=":material/check_circle:",
+            )
 
 
-def _account(name: str) -> tuple[str, ...]:
+def _weight_report(name: str) -> tuple[str, ...]:
     try:
-        return account(name)
+        return weight_report(name)
     except HeadlightError as error:  # it was given away meanwhile, and there is no room now
         return (str(error),)
 
 
-def _round() -> int:
-    number: int = st.session_state.get(ROUND, 0)
+def _uploader_round() -> int:
+    number: int = st.session_state.get(UPLOADER_ROUND, 0)
     return number
 
 
-def _some(offered: Sequence[Card]) -> Sequence[Card]:
+def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
     """Those that somebody looks for, where there are many."""
-    if len(offered) <= MANY:
+    if len(offered) <= SEARCH_FROM:
         return offered
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    words = left.text_input("Search", key="model_search", placeholder="name, family, licence ...", live=True) or ""
-    there = [one for one in KINDS if any(kind(card) == one for card in offered)]
-    kinds = right.pills(
-        "Kind", there, selection_mode="multi", format_func=KINDS.__getitem__, key="model_kinds", wrap=True
+    query = left.text_input("Search", key="model_search", placeholder="name, family, licence ...", live=True) or ""
+    present = [task for task in MODEL_TASKS if any(model_task(card) == task for card in offered)]
+    tasks = right.pills(
+        "Kind", present, selection_mode="multi", format_func=MODEL_TASKS.__getitem__, key="model_kinds", wrap=True
     )
     found = [
         card
         for card in offered
-        if (not kinds or kind(card) in kinds)
+        if (not tasks or model_task(card) in tasks)
         and all(
-            word in f"{card.title} {card.facts.family} {card.facts.licence}".lower() for word in words.lower().split()
+            term in f"{card.title} {card.metadata.family} {card.metadata.licence}".lower()
+            for term in query.lower().split()
         )
     ]
     st.caption(f"{len(found)} of {len(offered)} models")
     return found
 
 
-def _grid(shown: Sequence[Card], state: State) -> None:
-    some = shown if st.session_state.get(ALL) else shown[:FIRST]
-    for start in range(0, len(some), 3):
-        for column, card in zip(st.columns(3), some[start : start + 3], strict=False):
+def _card_grid(shown: Sequence[ListedModel], state: State) -> None:
+    visible = shown if st.session_state.get(SHOW_ALL) else shown[:FIRST_CARDS]
+    for start in range(0, len(visible), 3):
+        for column, card in zip(st.columns(3), visible[start : start + 3], strict=False):
             with column, st.container(border=True, height="stretch", key=f"card {card.name}"):
-                _card(card, open_now=card.name == state.model)
-    if len(some) < len(shown):
-        st.button(f"Show all {len(shown)}", on_click=lambda: st.session_state.update({ALL: True}))
+                _draw_card(card, open_now=card.name == state.model)
+    if len(visible) < len(shown):
+        st.button(f"Show all {len(shown)}", on_click=lambda: st.session_state.update({SHOW_ALL: True}))
 
 
-def _card(card: Card, *, open_now: bool) -> None:
-    st.html(markup(card, open_now=open_now))
+def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
+    st.html(card_html(listed, open_now=open_now))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not problem(card):
+        if not opening_problem(listed):
             st.button(
-                "Open", icon=":material/arrow_forward:", key=f"open {card.name}", on_click=choose, args=(card.name,)
+                "Open",
+                icon=":material/arrow_forward:",
+                key=f"open {listed.name}",
+                on_click=select_model,
+                args=(listed.name,),
             )
-        if read_card(card.folder):
-            st.button("Model card", key=f"read {card.name}", on_click=_read, args=(card,))
-        if card.own:
-            st.button("Remove", key=f"remove {card.name}", on_click=discard, args=(card.name,))
+        if read_card(listed.folder):
+            st.button("Model card", key=f"read {listed.name}", on_click=_model_card_dialog, args=(listed,))
+        if listed.own:
+            st.button("Remove", key=f"remove {listed.name}", on_click=discard_checkpoint, args=(listed.name,))
 
 
 @st.dialog("Model card", width="medium")
-def _read(card: Card) -> None:
-    st.caption(literal(f"{card.title}: as its author wrote it, without pictures."))
-    st.markdown(prose(read_card(card.folder)))
+def _model_card_dialog(listed: ListedModel) -> None:
+    st.caption(escape_markdown(f"{listed.title}: as its author wrote it, without pictures."))
+    st.markdown(safe_markdown(read_card(listed.folder)))

@@ -7,31 +7,31 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from app.access.settings import settings
-from app.access.uploads import Guest, Lay, guests
-from app.access.visitor import visitor
-from app.services.model_listing import cards
-from app.services.traces import discard, loaded
-from model.checkpoints.catalog import hub_cache
-from model.checkpoints.files.upload_archive import Content, File, gather, unpack
-from model.checkpoints.hub import download, is_id
+from app.access.uploads import Extract, VisitorCheckpoint, upload_store
+from app.access.visitor import current_visitor
+from app.services.model_listing import listed_models
+from app.services.traces import discard_checkpoint, open_checkpoint
+from model.checkpoints.catalog import hub_cache_folder
+from model.checkpoints.files.upload_archive import BinaryFile, FileContent, extract_zip, write_files
+from model.checkpoints.hub import download_model, is_hub_id
 from model.errors import CheckpointError, HeadlightError
 
-LONGEST = 4_000  # characters of a path
+MAX_PATH_LENGTH = 4_000  # characters of a path
 
 
-def bring_zip(name: str, data: File) -> Guest:
+def upload_zip(name: str, data: BinaryFile) -> VisitorCheckpoint:
     """Take a .zip in place of what this visitor uploaded before. Raises HeadlightError, and keeps nothing of it."""
-    return _brought(PurePosixPath(name).stem, lambda root, limits: unpack(data, root, limits))
+    return _receive_upload(PurePosixPath(name).stem, lambda root, limits: extract_zip(data, root, limits))
 
 
-def bring_folder(files: Mapping[str, Content]) -> Guest:
+def upload_folder(files: Mapping[str, FileContent]) -> VisitorCheckpoint:
     """The same for the files of a folder, by their paths. Raises HeadlightError, and keeps nothing of it."""
     top = {PurePosixPath(name).parts[0] for name in files if name}
     title = top.pop() if len(top) == 1 else "my model"
-    return _brought(title, lambda root, limits: gather(files, root, limits))
+    return _receive_upload(title, lambda root, limits: write_files(files, root, limits))
 
 
-def bring_path(text: str) -> Guest:
+def open_path(text: str) -> VisitorCheckpoint:
     """Open a folder or file of this machine, or fetch a model of the Hugging Face Hub by its id.
 
     Raises HeadlightError, always where the server is shared.
@@ -40,35 +40,35 @@ def bring_path(text: str) -> Guest:
         raise CheckpointError("On a shared server nobody opens a path; upload the checkpoint instead.")
     text = text.strip().strip("\"'")
     path = Path(os.path.expanduser(text))
-    if is_id(text) and not path.is_absolute():
-        return _fetched(text)
-    if len(text) > LONGEST or "\0" in text or not path.is_absolute() or not path.exists():
+    if is_hub_id(text) and not path.is_absolute():
+        return _open_from_hub(text)
+    if len(text) > MAX_PATH_LENGTH or "\0" in text or not path.is_absolute() or not path.exists():
         raise CheckpointError("There is no such folder on this machine. Give its whole path, from the root on.")
-    return _opened(guests().admit(visitor(), path.resolve()))
+    return _open_or_discard(upload_store().add_folder(current_visitor(), path.resolve()))
 
 
-def _fetched(name: str) -> Guest:
+def _open_from_hub(name: str) -> VisitorCheckpoint:
     """A model of the Hub: everybody's where the cache is offered, this visitor's where it is not."""
-    folder = download(name, hub_cache())
-    if name in {card.name for card in cards(fresh=True)}:
-        loaded(name)
-        return Guest(name, name, folder)
-    return _opened(guests().admit(visitor(), folder))
+    folder = download_model(name, hub_cache_folder())
+    if name in {card.name for card in listed_models(refresh=True)}:
+        open_checkpoint(name)
+        return VisitorCheckpoint(name, name, folder)
+    return _open_or_discard(upload_store().add_folder(current_visitor(), folder))
 
 
-def _brought(title: str, lay: Lay) -> Guest:
-    older = [guest for guest in guests().of(visitor()) if guest.root]
-    guest = _opened(guests().receive(visitor(), title, lay))
-    for replaced in older:
-        discard(replaced.name)
-    return guest
+def _receive_upload(title: str, extract: Extract) -> VisitorCheckpoint:
+    replaced_uploads = [guest for guest in upload_store().owned_by(current_visitor()) if guest.upload_dir]
+    checkpoint = _open_or_discard(upload_store().add_upload(current_visitor(), title, extract))
+    for replaced in replaced_uploads:
+        discard_checkpoint(replaced.name)
+    return checkpoint
 
 
-def _opened(guest: Guest) -> Guest:
+def _open_or_discard(checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
     """What cannot be opened is not kept."""
     try:
-        loaded(guest.name)
+        open_checkpoint(checkpoint.name)
     except HeadlightError:
-        discard(guest.name)
+        discard_checkpoint(checkpoint.name)
         raise
-    return guest
+    return checkpoint

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from app.services.traces import picture, wiring
+from app.services.traces import cached_position_profile, without_text
 from app.state.state import State
 from app.ui import charts
-from model.analysis.position_profile import Waves
-from model.checkpoints import Entry
+from model.analysis.position_profile import PositionProfile
+from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
-LONGEST = 256  # positions; more cells than a screen has pixels
-LESSON = {
+MAX_POSITIONS = 256  # positions; more cells than a screen has pixels
+LESSONS = {
     "none": "This model adds no positions at all. With a causal mask it can still tell order apart from how much "
     "each token may see; without one, a sentence is a bag of words.",
     "sinusoidal": "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first "
@@ -29,61 +29,61 @@ LESSON = {
 }
 
 
-def show(state: State, entry: Entry) -> None:
+def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
     st.title("How the model knows order")
-    question = wiring(state.question("", ""))
+    question = without_text(state.question("", ""))
     stacks = entry.config.stacks
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
-    length = min(entry.config.context, LONGEST)
+    length = min(entry.config.context_length, MAX_POSITIONS)
     try:
-        waves = picture(question, length, stack or stacks[-1])
+        profile = cached_position_profile(question, length, stack or stacks[-1])
     except HeadlightError as error:
         st.info(str(error))
         return
-    st.markdown(LESSON.get(waves.scheme, ""))
-    if state.position:
+    st.markdown(LESSONS.get(profile.encoding, ""))
+    if state.positional_encoding:
         st.info("This model was not trained with these positions; they are shown as they would act on it.")
-    if waves.added is not None:
-        _added(waves, waves.added)
-    if waves.angles is not None:
-        _angles(waves.angles)
-    if waves.bias is not None:
-        _bias(waves.bias, waves.slopes)
-    if waves.similarity is not None:
-        _similarity(waves.similarity, waves.angles is not None)
+    if profile.embeddings is not None:
+        _embedding_charts(profile, profile.embeddings)
+    if profile.angles is not None:
+        _rotation_charts(profile.angles)
+    if profile.bias is not None:
+        _bias_charts(profile.bias, profile.slopes)
+    if profile.similarity is not None:
+        _similarity_charts(profile.similarity, profile.angles is not None)
 
 
-def _added(waves: Waves, added: np.ndarray) -> None:
-    if not added.any():
+def _embedding_charts(profile: PositionProfile, embedding: np.ndarray) -> None:
+    if not embedding.any():
         st.info("The table of positions is new here and all zero: the trained model has none.")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What is added to each token")
-        figure = charts.surface(added, "channel", "position", "value", diverging=True)
+        figure = charts.matrix_heatmap(embedding, "channel", "position", "value", diverging=True)
         st.plotly_chart(figure, key="added_chart")
     with right:
         st.subheader("Channels as waves")
-        offered = _spread(added.shape[1])
-        chosen = st.pills("Channels", offered, selection_mode="multi", default=offered[2::2][:4], key="channels")
-        lines = [(f"channel {channel}", added[:, channel]) for channel in chosen]
-        st.plotly_chart(charts.curves(lines, "position", "value", height=310), key="waves_chart")
+        channels = _sample_channels(embedding.shape[1])
+        chosen = st.pills("Channels", channels, selection_mode="multi", default=channels[2::2][:4], key="channels")
+        lines = [(f"channel {channel}", embedding[:, channel]) for channel in chosen]
+        st.plotly_chart(charts.line_chart(lines, "position", "value", height=310), key="waves_chart")
 
 
-def _angles(angles: np.ndarray) -> None:
+def _rotation_charts(angles: np.ndarray) -> None:
     left, right = st.columns(2, gap="large")
-    turned = np.cos(angles)
+    cosines = np.cos(angles)
     with left:
         st.subheader("Cosine of each rotation")
-        figure = charts.surface(turned, "pair of channels", "position", "cosine", diverging=True)
+        figure = charts.matrix_heatmap(cosines, "pair of channels", "position", "cosine", diverging=True)
         st.plotly_chart(figure, key="angles_chart")
     with right:
         st.subheader("Pairs as waves")
-        offered = _spread(angles.shape[1])
-        chosen = st.pills("Pairs", offered, selection_mode="multi", default=offered[1::2][:4], key="pairs")
-        lines = [(f"pair {pair}", turned[:, pair]) for pair in chosen]
-        st.plotly_chart(charts.curves(lines, "position", "cosine of the angle", height=310), key="turns_chart")
+        pairs = _sample_channels(angles.shape[1])
+        chosen = st.pills("Pairs", pairs, selection_mode="multi", default=pairs[1::2][:4], key="pairs")
+        lines = [(f"pair {pair}", cosines[:, pair]) for pair in chosen]
+        st.plotly_chart(charts.line_chart(lines, "position", "cosine of the angle", height=310), key="turns_chart")
         st.caption(
             f"Pair 0 turns by {angles[1, 0]:.3g} rad per token, the last pair by {angles[1, -1]:.2g}."
             if len(angles) > 1
@@ -91,44 +91,46 @@ def _angles(angles: np.ndarray) -> None:
         )
 
 
-def _spread(count: int) -> list[int]:
+def _sample_channels(count: int) -> list[int]:
     """A dozen of `count` channels, closer together where the waves change fastest: at the front."""
     return sorted({min(round((count - 1) * (step / 11) ** 2), count - 1) for step in range(12)})
 
 
-def _bias(bias: np.ndarray, slopes: np.ndarray | None) -> None:
+def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
     heads, length = bias.shape[0], bias.shape[1]
     middle = length // 2
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Bias over distance")
         lines = [(f"head {head}", bias[head, middle]) for head in range(heads)]
-        figure = charts.curves(lines, "distance (key minus query)", "added to the score", start=-middle)
+        figure = charts.line_chart(lines, "distance (key minus query)", "added to the score", start=-middle)
         st.plotly_chart(figure, key="bias_chart")
     with right:
         if slopes is not None:
             st.subheader("Slope of each head")
             names = [f"head {head}" for head in range(heads)]
-            st.plotly_chart(charts.bars(names, slopes, "lost per token", height=380), key="slopes_chart")
+            st.plotly_chart(charts.bar_chart(names, slopes, "lost per token", height=380), key="slopes_chart")
         else:
             st.subheader("Bias of one head")
             head = st.pills("Head", range(heads), default=0, key="bias_head")
-            figure = charts.surface(bias[head or 0], "key", "query", "bias", diverging=True, height=330)
+            figure = charts.matrix_heatmap(bias[head or 0], "key", "query", "bias", diverging=True, height=330)
             st.plotly_chart(figure, key="bias_map_chart")
 
 
-def _similarity(similarity: np.ndarray, turned: bool) -> None:
+def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("How alike two positions are")
-        st.plotly_chart(charts.surface(similarity, "position", "position", "similarity"), key="similarity_chart")
+        st.plotly_chart(charts.matrix_heatmap(similarity, "position", "position", "similarity"), key="similarity_chart")
     with right:
         st.subheader("Seen from one position")
-        place = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="place")
-        figure = charts.curves([(f"position {place}", similarity[place])], "position", "similarity", height=310)
+        position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="place")
+        figure = charts.line_chart(
+            [(f"position {position}", similarity[position])], "position", "similarity", height=310
+        )
         st.plotly_chart(figure, key="seen_chart")
     st.caption(
         "The mean cosine of the difference of all angles: what rotation leaves of the product of two equal vectors."
-        if turned
+        if rotated
         else "Cosine of the two added vectors."
     )

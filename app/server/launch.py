@@ -15,12 +15,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
 
-from app.access.settings import UPLOAD_LIMIT, Settings, settings
+from app.access.settings import DEFAULT_UPLOAD_LIMIT, Settings, settings
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
-MODELS = "HEADLIGHT_MODELS"
+MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
-LARGEST = 1_000_000  # MB of anything
+MAX_MEGABYTES = 1_000_000  # MB of anything
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Half the cores for each of the two questions that are answered at a time is steady.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
     options = _parser({"-h", "--help"} & set(given)).parse_args(given[1:] if given[:1] == ["app"] else given)
-    problem = _folders(options.models) or _busy(options.host, options.port)
+    problem = _register_model_folders(options.models) or _port_problem(options.host, options.port)
     if problem:
         print(f"headlight: {problem}", file=sys.stderr)
         return 2
@@ -45,18 +45,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _serve(options.host, options.port, options.browser)
 
 
-def _parser(asked_help: Collection[str]) -> argparse.ArgumentParser:
+def _parser(help_requested: Collection[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="headlight",
         description="Opens a page that shows what every attention head of a transformer looks at.",
-        epilog=_other_verbs() if asked_help else None,
+        epilog=_other_verbs() if help_requested else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=_port, default=PORT, help=f"default: {PORT}")
     parser.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
     parser.add_argument(
-        "--models", action="append", default=[], metavar="DIR", help=f"a folder of models, repeatable; also ${MODELS}"
+        "--models",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}",
     )
     parser.add_argument(
         "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
@@ -69,9 +73,9 @@ def _parser(asked_help: Collection[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--upload-limit",
         type=_megabytes,
-        default=UPLOAD_LIMIT,
+        default=DEFAULT_UPLOAD_LIMIT,
         metavar="MB",
-        help=f"largest upload; 0 for none (default: {UPLOAD_LIMIT})",
+        help=f"largest upload; 0 for none (default: {DEFAULT_UPLOAD_LIMIT})",
     )
     parser.add_argument(
         "--memory-limit",
@@ -97,8 +101,8 @@ def _port(text: str) -> int:
 
 
 def _megabytes(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {LARGEST:,}")
+    if not (text.isascii() and text.isdecimal() and int(text) <= MAX_MEGABYTES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {MAX_MEGABYTES:,}")
     return int(text)
 
 
@@ -110,28 +114,28 @@ def _version() -> str:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    shared = options.shared or not _is_this_machine(options.host)
+    shared = options.shared or not _is_loopback(options.host)
     cache = not shared if options.hub_cache is None else options.hub_cache
     return Settings(shared, cache, options.upload_limit, options.memory_limit)
 
 
-def _is_this_machine(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
     found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
     return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
 
 
-def _folders(folders: Sequence[str]) -> str:
+def _register_model_folders(folders: Sequence[str]) -> str:
     """Name the folders of models to the page, which runs in this process; a sentence where one is missing."""
     for folder in folders:
         if not Path(folder).is_dir():
             return f"there is no folder {folder!r} to take models from."
-    known = [str(Path(folder).resolve()) for folder in folders]
-    os.environ[MODELS] = os.pathsep.join([*known, *filter(None, [os.environ.get(MODELS)])])
+    resolved = [str(Path(folder).resolve()) for folder in folders]
+    os.environ[MODELS_VARIABLE] = os.pathsep.join([*resolved, *filter(None, [os.environ.get(MODELS_VARIABLE)])])
     return ""
 
 
-def _busy(host: str, port: int) -> str:
+def _port_problem(host: str, port: int) -> str:
     """A sentence where nobody can listen there, else nothing."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -151,14 +155,14 @@ def _serve(host: str, port: int, browser: bool) -> int:
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from app.server.lifespan import apologise, lifespan
-    from app.server.middleware import Gate, Visitors
+    from app.server.lifespan import lifespan, on_script_error
+    from app.server.middleware import UploadLimiter, VisitorMiddleware
     from app.server.routes import routes
 
     address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::') else host}:{port}"
     print(f"Headlight is at {address} - stop it with Ctrl+C", flush=True)
     if browser:
-        threading.Thread(target=_open_when_up, args=(host, port, address), daemon=True).start()
+        threading.Thread(target=_open_browser_when_up, args=(host, port, address), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
     config = {
         "server.address": host,
@@ -166,17 +170,17 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "server.maxUploadSize": max(1, settings().upload_limit),
         "logger.hideWelcomeMessage": True,
     }
-    around = [Middleware(Visitors), Middleware(Gate)]
+    middleware = [Middleware(VisitorMiddleware), Middleware(UploadLimiter)]
     import_module("app.frame.main")  # or the first visitors wait for it, a class that comes at once the longest
     try:
-        app = st.App(SCRIPT, routes=routes(), middleware=around, lifespan=lifespan, on_script_error=apologise)
+        app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
         app.run(config=config)
     except KeyboardInterrupt:
         print()
     return 0
 
 
-def _open_when_up(host: str, port: int, address: str) -> None:
+def _open_browser_when_up(host: str, port: int, address: str) -> None:
     """Open the browser once the server answers; give up after half a minute."""
     for _ in range(150):
         with socket.socket() as probe:

@@ -12,22 +12,22 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.stats import CacheStat
 
 from app.access.settings import settings
-from app.access.visitor import _ASKING, COOKIE, named
+from app.access.visitor import _CURRENT_VISITOR, COOKIE_NAME, visitor_id
 
-PATH = "/_stcore/upload_file/"
-WAITING = 4  # times one upload's limit that files may take in memory before they are unpacked
+UPLOAD_PATH = "/_stcore/upload_file/"
+PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
 
 
-class Gate:
+class UploadLimiter:
     """Lets a file in only while there is memory for it: Streamlit holds what is sent until the page has taken it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.coming = 0
+        self.incoming_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 411 or 507."""
-        if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
+        if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "")
@@ -35,25 +35,25 @@ class Gate:
             await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
             return
         size = int(length)
-        if self.coming + _waiting() + size > WAITING * (settings().upload_limit << 20):
+        if self.incoming_bytes + _pending_bytes() + size > PENDING_FACTOR * (settings().upload_limit << 20):
             await PlainTextResponse("There is no room for uploads now.", 507)(scope, receive, send)
             return
-        self.coming += size
+        self.incoming_bytes += size
         try:
             await self.app(scope, receive, send)
         finally:
-            self.coming -= size
+            self.incoming_bytes -= size
 
 
-def _waiting() -> int:
+def _pending_bytes() -> int:
     """Bytes of files that were sent and not taken yet."""
     if not exists():
         return 0
-    told = get_instance().uploaded_file_mgr.get_stats()
-    return sum(stat.byte_length for stats in told.values() for stat in stats if isinstance(stat, CacheStat))
+    stats_by_kind = get_instance().uploaded_file_mgr.get_stats()
+    return sum(stat.byte_length for stats in stats_by_kind.values() for stat in stats if isinstance(stat, CacheStat))
 
 
-class Visitors:
+class VisitorMiddleware:
     """Gives each browser its cookie with the page, and tells the routes whose request they answer."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -64,23 +64,23 @@ class Visitors:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        cookie = HTTPConnection(scope).cookies.get(COOKIE, "")
+        cookie = HTTPConnection(scope).cookies.get(COOKIE_NAME, "")
 
         async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if not cookie and headers.get("content-type", "").startswith("text/html"):
-                    headers.append("set-cookie", _fresh(scope))
+                    headers.append("set-cookie", _new_cookie(scope))
             await send(message)
 
-        token = _ASKING.set(named(cookie))
+        token = _CURRENT_VISITOR.set(visitor_id(cookie))
         try:
             await self.app(scope, receive, with_cookie)
         finally:
-            _ASKING.reset(token)
+            _CURRENT_VISITOR.reset(token)
 
 
-def _fresh(scope: Scope) -> str:
+def _new_cookie(scope: Scope) -> str:
     # Lax: a link from elsewhere arrives with the cookie, a request that another site's page makes does not.
     ending = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{COOKIE}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax{ending}"
+    return f"{COOKIE_NAME}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax{ending}"

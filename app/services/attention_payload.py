@@ -8,34 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from app.services.traces import loaded, said, trace, wired
-from app.state.state import Question, own_parts
+from app.services.traces import model_variant, open_checkpoint, position_logits, trace
+from app.state.state import Question, variant_fields
 from model.analysis.head_metrics import head_metrics
 from model.array_types import Float
-from model.attention_groups import Grid, grids
+from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
-from model.rendering.html import ends, patches, told_numbers
-from model.rendering.quantize import LARGEST_SIDE, codes, pool
+from model.rendering.html import metric_values_json, patches_json, utf16_ends
+from model.rendering.quantize import MAX_THUMBNAIL_SIDE, max_pool, quantize_weights
 from model.text.tokenizer import Encoded, Tokenizer
-from model.text.word_groups import sentences
-from model.tracing.recompute import overview
-from model.tracing.trace import Trace, shares
-from model.vision.patches import Patched
+from model.text.word_groups import sentence_numbers
+from model.tracing.recompute import max_pooled_weights
+from model.tracing.trace import Trace, softmax
+from model.vision.patches import EncodedImage
 
-SILENT = {
+NO_PREDICTION_REASONS = {
     True: "This model ends without a head, so it predicts nothing.",
     False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
 }
-PARTS = {"masks": "Mask", "position": "Positions", "kernel": "Kernel", "scale": "Scale 1/√d"}
-SHOWN = 10  # candidates of one prediction
-MEASURED = 1 << 20  # cells of all heads; up to here the metrics are as good as free
+VARIANT_FIELD_TITLES = {"masks": "Mask", "position": "Positions", "kernel": "Kernel", "scale": "Scale 1/√d"}
+MAX_CANDIDATES = 10  # candidates of one prediction
+MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
 
 @dataclass(frozen=True)
 class Candidate:
     """One possible token (or label): its text with white space, and its probability before and after all changes."""
 
-    piece: str
+    text: str
     id: int
     before: float
     after: float
@@ -47,108 +47,116 @@ class Prediction:
 
     position: int
     title: str
-    before: str
-    piece: str
+    preposition: str
+    token_text: str
     candidates: tuple[Candidate, ...]
 
 
-def blocks(traced: Trace, grid: Grid) -> np.ndarray:
+def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
     """The byte codes of all heads of a grid, [layer head row column], at most 80 cells a side.
 
     All zero where the trace of a long text holds no weights: `layer_codes` makes them, layer by layer.
     """
-    if not whole(traced, grid):
-        rows, columns = (min(length, LARGEST_SIDE) for length in lengths(traced, grid))
-        return np.zeros((grid.layers, grid.heads, rows, columns), dtype=np.uint8)
-    layers = []
-    for layer in range(grid.layers):
-        path = f"{grid.stack}.{layer}.{grid.kind}"
+    if not has_weights(traced, attention_group):
+        rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in sequence_lengths(traced, attention_group))
+        return np.zeros((attention_group.layers, attention_group.heads, rows, columns), dtype=np.uint8)
+    quantized_layers = []
+    for layer in range(attention_group.layers):
+        path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
         weights = traced[f"{path}.weights"]
         allowed = traced[f"{path}.mask"]
         allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
-        layers.append(codes(pool(weights), pool(allowed > 0)))
-    return np.stack(layers)
+        quantized_layers.append(quantize_weights(max_pool(weights), max_pool(allowed > 0)))
+    return np.stack(quantized_layers)
 
 
-def layer_codes(question: Question, grid: Grid, layer: int) -> np.ndarray:
+def quantized_layer_weights(question: Question, attention_group: AttentionGroup, layer: int) -> np.ndarray:
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
-    path = f"{grid.stack}.{layer}.{grid.kind}"
-    return codes(*overview(wired(question), trace(question), path, side=LARGEST_SIDE))
+    path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+    return quantize_weights(
+        *max_pooled_weights(model_variant(question), trace(question), path, side=MAX_THUMBNAIL_SIDE)
+    )
 
 
-def whole(traced: Trace, grid: Grid) -> bool:
+def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:
     """Whether a trace holds the weights of all heads."""
-    return f"{grid.stack}.0.{grid.kind}.weights" in traced.values
+    return f"{attention_group.stack}.0.{attention_group.kind}.weights" in traced.values
 
 
-def soon(traced: Trace, grid: Grid) -> bool:
+def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
     """Whether what all heads do is measured while nobody notices."""
-    return whole(traced, grid) and grid.layers * grid.heads * math.prod(lengths(traced, grid)) <= MEASURED
+    return (
+        has_weights(traced, attention_group)
+        and attention_group.layers * attention_group.heads * math.prod(sequence_lengths(traced, attention_group))
+        <= MAX_METRIC_CELLS
+    )
 
 
-def lengths(traced: Trace, grid: Grid) -> tuple[int, int]:
+def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
     """How many queries and keys a grid's heads have."""
-    texts = {"text": traced.text, "source": traced.source or traced.text}
-    return len(texts[grid.queries].ids), len(texts[grid.keys].ids)
+    encoded = {"text": traced.text, "source": traced.source or traced.text}
+    return len(encoded[attention_group.queries].ids), len(encoded[attention_group.keys].ids)
 
 
-def answer(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
+def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
     """All that the instrument paints: JSON values, and the byte codes of every grid one after the other.
 
     Raises HeadlightError where the question has no answer; its text is what the person should read.
     """
-    traced, tokenizer = trace(question), loaded(question.model, question.device).tokenizer
-    shapes, parts, offset = [], [], 0
-    for grid in grids(traced.config):
-        block = blocks(traced, grid)
-        rows, columns = lengths(traced, grid)
-        found = measured(traced, grid) if soon(traced, grid) else None
-        text = traced.source if grid.queries == "source" and traced.source else traced.text
-        shape = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset, "metrics": found,
-                 "pending": not whole(traced, grid)}  # fmt: skip
-        pairs = grid.queries == grid.keys and max(sentences(text, tokenizer.end_id)) > 0
-        shapes.append(asdict(grid) | shape | {"pairs": pairs})
-        parts.append(block.tobytes())
+    traced, tokenizer = trace(question), open_checkpoint(question.model, question.device).tokenizer
+    group_payloads, chunks, offset = [], [], 0
+    for attention_group in attention_groups(traced.config):
+        block = quantized_weights(traced, attention_group)
+        rows, columns = sequence_lengths(traced, attention_group)
+        metrics = metrics_payload(traced, attention_group) if metrics_are_cheap(traced, attention_group) else None
+        text = traced.source if attention_group.queries == "source" and traced.source else traced.text
+        layout = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset, "metrics": metrics,
+                 "pending": not has_weights(traced, attention_group)}  # fmt: skip
+        has_segments = (
+            attention_group.queries == attention_group.keys and max(sentence_numbers(text, tokenizer.end_id)) > 0
+        )
+        group_payloads.append(asdict(attention_group) | layout | {"pairs": has_segments})
+        chunks.append(block.tobytes())
         offset += block.size
-    predicted = predictions(question, query)
+    found_predictions = predictions(question, query)
     meta = {
-        "tokens": tokens(traced.text, tokenizer),
-        "sourceTokens": tokens(traced.source, tokenizer) if traced.source else None,
-        "maskable": tokenizer.mask_id is not None and traced.config.top == "masked-language",
-        "context": traced.config.context,
-        "patches": patches(traced.text),
-        "grids": shapes,
-        "predictions": [asdict(prediction) for prediction in predicted],
-        "changed": changed(question),
-        "silent": "" if predicted else SILENT[traced.config.top == "none"],
+        "tokens": tokens_payload(traced.text, tokenizer),
+        "sourceTokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
+        "maskable": tokenizer.mask_id is not None and traced.config.output_head == "masked-language-model",
+        "context": traced.config.context_length,
+        "patches": patches_json(traced.text),
+        "grids": group_payloads,
+        "predictions": [asdict(prediction) for prediction in found_predictions],
+        "changed": is_changed(question),
+        "silent": "" if found_predictions else NO_PREDICTION_REASONS[traced.config.output_head == "none"],
         "notes": notes(question, traced),
         "question": {**asdict(question), "query": query},
     }
-    return meta, b"".join(parts)
+    return meta, b"".join(chunks)
 
 
-def measured(traced: Trace, grid: Grid) -> dict[str, list[float | None]]:
+def metrics_payload(traced: Trace, attention_group: AttentionGroup) -> dict[str, list[float | None]]:
     """Every metric of every head of a grid, layer after layer; None where the text gives a head no occasion."""
-    return told_numbers(head_metrics(traced, grid.stack, grid.kind))
+    return metric_values_json(head_metrics(traced, attention_group.stack, attention_group.kind))
 
 
-def tokens(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def tokens_payload(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Each token for the browser."""
-    last = ends(encoded)
+    ends_utf16 = utf16_ends(encoded)
     return [
         {
-            "piece": encoded.pieces[place],
-            "special": encoded.special[place],
+            "piece": encoded.token_texts[place],
+            "special": encoded.special_mask[place],
             "masked": encoded.ids[place] == tokenizer.mask_id,
-            "end": last[place],
+            "end": ends_utf16[place],
         }
         for place in range(len(encoded.ids))
     ]
 
 
-def changed(question: Question) -> bool:
+def is_changed(question: Question) -> bool:
     """Whether there is a before and an after: an edit, or a part exchanged."""
-    return bool(question.edits) or question.rewired
+    return bool(question.edits) or question.is_variant
 
 
 def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
@@ -157,95 +165,106 @@ def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
     Nothing, where it has no head to say it with or says what is no number.
     """
     after = trace(question)
-    if after.config.top == "none":
+    if after.config.output_head == "none":
         return ()
-    found = _predicted(question, after, query)
-    shares = [share for one in found for item in one.candidates for share in (item.before, item.after)]
-    return found if np.isfinite(shares).all() else ()
+    found = _compute_predictions(question, after, query)
+    values = [value for one in found for item in one.candidates for value in (item.before, item.after)]
+    return found if np.isfinite(values).all() else ()
 
 
-def _predicted(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
-    tokenizer = loaded(question.model, question.device).tokenizer
-    if after.config.top in ("sequence-classifier", "token-classifier"):
-        return (_labels(question, _place(after, query)),)
-    if after.config.top == "masked-language":
-        hidden = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
-        if hidden:
-            return tuple(_tokens(question, place, "Masked token", "at ") for place in hidden)
-        return (_tokens(question, _place(after, query), "Nothing is masked", "at "),)
-    return (_tokens(question, _place(after, query), "Next token", "after "),)
+def _compute_predictions(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
+    tokenizer = open_checkpoint(question.model, question.device).tokenizer
+    if after.config.output_head in ("sequence-classifier", "token-classifier"):
+        return (_label_prediction(question, _query_position(after, query)),)
+    if after.config.output_head == "masked-language-model":
+        masked_positions = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
+        if masked_positions:
+            return tuple(_token_prediction(question, place, "Masked token", "at ") for place in masked_positions)
+        return (_token_prediction(question, _query_position(after, query), "Nothing is masked", "at "),)
+    return (_token_prediction(question, _query_position(after, query), "Next token", "after "),)
 
 
-def _place(traced: Trace, query: int) -> int:
+def _query_position(traced: Trace, query: int) -> int:
     last = len(traced.text.ids) - 1
     return query if 0 <= query <= last else last
 
 
-def _tokens(question: Question, place: int, title: str, preposition: str) -> Prediction:
-    tokenizer, piece = loaded(question.model, question.device).tokenizer, trace(question).text.pieces[place]
-    found = _candidates(*_beside(question, place))
-    chosen = (replace(candidate, piece=tokenizer.piece(candidate.id)) for candidate in found)
-    return Prediction(place, title, preposition, piece, tuple(chosen))
+def _token_prediction(question: Question, position: int, title: str, preposition: str) -> Prediction:
+    tokenizer, piece = (
+        open_checkpoint(question.model, question.device).tokenizer,
+        trace(question).text.token_texts[position],
+    )
+    found = _top_candidates(*_probabilities_before_and_after(question, position))
+    chosen = (replace(candidate, text=tokenizer.token_text(candidate.id)) for candidate in found)
+    return Prediction(position, title, preposition, piece, tuple(chosen))
 
 
-def _beside(question: Question, place: int) -> tuple[np.ndarray, np.ndarray]:
+def _probabilities_before_and_after(question: Question, position: int) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities of every answer at one place, before all changes and after."""
-    after = chances(question, place)
-    return (chances(question.untouched, place) if changed(question) else after), after
+    after = probabilities(question, position)
+    return (probabilities(question.as_trained, position) if is_changed(question) else after), after
 
 
-def chances(question: Question, place: int) -> Float[np.ndarray, " token"]:
+def probabilities(question: Question, position: int) -> Float[np.ndarray, " token"]:
     """The probability of every answer at one place of a text of any length."""
-    return shares(said(question, place))
+    return softmax(position_logits(question, position))
 
 
-def _labels(question: Question, place: int) -> Prediction:
+def _label_prediction(question: Question, position: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
     after = trace(question)
-    of_text = after.config.top == "sequence-classifier"
+    of_text = after.config.output_head == "sequence-classifier"
     names = after.config.labels
-    chosen = _candidates(*_beside(question, place))
-    told = tuple(replace(item, piece=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen)
-    if of_text and isinstance(after.text, Patched):
-        return Prediction(0, "Label", "of the picture, read at ", after.text.pieces[0], told)
-    return Prediction(place, "Label", "of the text up to " if of_text else "of ", after.text.pieces[place], told)
+    chosen = _top_candidates(*_probabilities_before_and_after(question, position))
+    candidates = tuple(
+        replace(item, text=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen
+    )
+    if of_text and isinstance(after.text, EncodedImage):
+        return Prediction(0, "Label", "of the picture, read at ", after.text.token_texts[0], candidates)
+    return Prediction(
+        position, "Label", "of the text up to " if of_text else "of ", after.text.token_texts[position], candidates
+    )
 
 
-def _candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
+def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
     """The likeliest of both, most likely after the changes first; shares are of the whole vocabulary."""
-    either = np.maximum(before, after)
-    count = min(SHOWN, len(either))
-    best = np.argpartition(-either, count - 1)[:count]
-    ranked = sorted(map(int, best), key=lambda token: (-after[token], -before[token], token))
+    larger = np.maximum(before, after)
+    count = min(MAX_CANDIDATES, len(larger))
+    top = np.argpartition(-larger, count - 1)[:count]
+    ranked = sorted(map(int, top), key=lambda token: (-after[token], -before[token], token))
     return tuple(Candidate("", token, float(before[token]), float(after[token])) for token in ranked)
 
 
 def notes(question: Question, traced: Trace) -> list[str]:
     """What somebody should know before believing the picture."""
-    told = rewiring(question)
+    note_texts = variant_notes(question)
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
-        told.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
-    return [" ".join(told)] if told else []
+        note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
+    return [" ".join(note_texts)] if note_texts else []
 
 
-def rewiring(question: Question) -> list[str]:
+def variant_notes(question: Question) -> list[str]:
     """What was exchanged, in sentences, and what that means."""
-    trained, model = loaded(question.model, question.device).model.config, wired(question)
-    told = [_rewired(part, was, now) for part, was, now in exchanged(trained, model.config)]
-    if told:
-        told.append("The model was not trained this way; its weights expect the other.")
-    if model.added:
-        told.append(f"New and zero, because the model has none: {', '.join(model.added)}.")
-    return told
+    trained, model = open_checkpoint(question.model, question.device).model.config, model_variant(question)
+    note_texts = [_describe_difference(part, was, now) for part, was, now in variant_differences(trained, model.config)]
+    if note_texts:
+        note_texts.append("The model was not trained this way; its weights expect the other.")
+    if model.new_parameters:
+        note_texts.append(f"New and zero, because the model has none: {', '.join(model.new_parameters)}.")
+    return note_texts
 
 
-def exchanged(trained: Config, now: Config) -> list[tuple[str, str, str]]:
+def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str]]:
     """Each part that differs from training: its name, what it was, what it is."""
-    was, is_now = own_parts(trained), own_parts(now)
-    changes = [(title, was[part], is_now[part]) for part, title in PARTS.items() if was[part] != is_now[part]]
+    trained_fields, now_fields = variant_fields(trained), variant_fields(variant_config)
+    changes = [
+        (title, trained_fields[part], now_fields[part])
+        for part, title in VARIANT_FIELD_TITLES.items()
+        if trained_fields[part] != now_fields[part]
+    ]
     return [(title, before.replace("+", " + "), after.replace("+", " + ")) for title, before, after in changes]
 
 
-def _rewired(part: str, was: str, now: str) -> str:
-    return f"{part}: {now if len(now) < 40 else 'custom'} instead of {was}."
+def _describe_difference(title: str, before: str, after: str) -> str:
+    return f"{title}: {after if len(after) < 40 else 'custom'} instead of {before}."

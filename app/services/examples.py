@@ -7,12 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 
-from app.services.traces import loaded, place
-from model.checkpoints import Entry, Loaded
+from app.services.traces import model_location, open_checkpoint
+from model.checkpoints import CatalogEntry, Checkpoint
 from model.config import Config
 from model.errors import HeadlightError
-from model.generation.generate import Past, Writer
-from model.generation.sampling import Rule
+from model.generation.generate import Prefix, TextGenerator
+from model.generation.sampling import SamplingConfig
 
 
 @dataclass(frozen=True)
@@ -24,126 +24,136 @@ class Example:
 
     text: str
     source: str = ""
-    look: str = ""
+    hint: str = ""
     sort: str = "layer"
 
 
-NEXT = (
+NEXT_TOKEN_EXAMPLES = (
     Example(
         "Once upon a time there was a little",
-        look="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
+        hint="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
         sort="previous",
     ),
     Example(
         "Tom gave the ball to Anna because she asked",
-        look="A pronoun: point at “she” and see which heads lead back to Anna, and which to Tom.",
+        hint="A pronoun: point at “she” and see which heads lead back to Anna, and which to Tom.",
     ),
     Example(
         "The birds in the tall tree",
-        look="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
+        hint="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
     ),
     Example(
         "Anna and Ben had a red ball. One day Anna and",
-        look="Induction: at the second “and” the first of these heads look at Ben, who followed the first one.",
+        hint="Induction: at the second “and” the first of these heads look at Ben, who followed the first one.",
         sort="repeated",
     ),
     Example(
         '"I want to go home',
-        look="Quotes that close: the first guess ends what was said. Which heads look at the mark that opened it?",
+        hint="Quotes that close: the first guess ends what was said. Which heads look at the mark that opened it?",
     ),
 )
-MASKED = (
+MASKED_EXAMPLES = (
     Example(
         "The cat sat on the [MASK].",
-        look="Both sides count: the guess must fit what stands before it, and the full stop.",
+        hint="Both sides count: the guess must fit what stands before it, and the full stop.",
     ),
     Example(
         "She cut the bread with a [MASK].",
-        look="Point at [MASK]: which heads look at “cut”, which at “bread”? Mask those words, too.",
+        hint="Point at [MASK]: which heads look at “cut”, which at “bread”? Mask those words, too.",
     ),
     Example(
         "The boy was tired, so [MASK] went to bed.",
-        look="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
+        hint="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
     ),
-    Example("The dogs [MASK] very hungry.", look="Subject and verb: make it one dog, and “were” gives way to “was”."),
+    Example("The dogs [MASK] very hungry.", hint="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(
         "She [MASK] the bread with a knife.",
-        look="The same from the other end: what comes after decides, and only a model that looks ahead can know.",
+        hint="The same from the other end: what comes after decides, and only a model that looks ahead can know.",
     ),
 )
-TRANSLATED = (
+TRANSLATION_EXAMPLES = (
     Example("", "The house is small."),
     Example("", "I read the letter again this morning."),
     Example("", "Where do the birds go in winter?"),
 )
 
 
-def examples(config: Config) -> tuple[Example, ...]:
+def examples_for(config: Config) -> tuple[Example, ...]:
     """What suits a model; the first one is on the page when nobody has typed yet. Pictures need no sentence."""
-    if config.picture.channels:
+    if config.image.channels:
         return (Example(""),)
-    if config.has_cross:
-        return TRANSLATED
-    return MASKED if config.top == "masked-language" else NEXT
+    if config.has_cross_attention:
+        return TRANSLATION_EXAMPLES
+    return MASKED_EXAMPLES if config.output_head == "masked-language-model" else NEXT_TOKEN_EXAMPLES
 
 
 # """The sentences that a page begins with, as suits the very model that is open."""
 
-LONGEST = 16  # tokens that a model writes for an opening
-PATIENCE = 1.0  # seconds; the rest of what a large model would write, nobody waits for
+MAX_OPENING_TOKENS = 16  # tokens that a model writes for an opening
+MAX_WAIT_SECONDS = 1.0  # seconds; the rest of what a large model would write, nobody waits for
 
 
-def openings(entry: Entry, device: str = "auto") -> tuple[Example, ...]:
+def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
     """Sentences to begin with; the first one is on the page when nobody has typed yet.
 
     An encoder-decoder begins with what it would write itself; the others as `prompts` says.
     """
-    known = prompts(entry, device)
-    if not entry.config.has_cross:
-        return known
+    prompt_sentences = prompt_examples(entry, device)
+    if not entry.config.has_cross_attention:
+        return prompt_sentences
     try:
-        found = place(entry.name)
-        return tuple(replace(one, text=_written(entry.name, device, one.source, *found)) for one in known)
+        location = model_location(entry.name)
+        return tuple(
+            replace(one, text=_generate_opening(entry.name, device, one.source, *location)) for one in prompt_sentences
+        )
     except HeadlightError:
-        return known
+        return prompt_sentences
 
 
-def prompts(entry: Entry, device: str = "auto") -> tuple[Example, ...]:
+def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
     """Sentences that a model is to go on with; one that fills masks reads its own word for a mask."""
-    known = examples(entry.config)
-    if entry.config.has_cross or entry.config.top != "masked-language":
-        return known
+    default_examples = examples_for(entry.config)
+    if entry.config.has_cross_attention or entry.config.output_head != "masked-language-model":
+        return default_examples
     try:
-        return _masked(loaded(entry.name, device))
+        return _with_mask_token(open_checkpoint(entry.name, device))
     except HeadlightError:
-        return known
+        return default_examples
 
 
-def _masked(opened: Loaded) -> tuple[Example, ...]:
+def _with_mask_token(checkpoint: Checkpoint) -> tuple[Example, ...]:
     """The sentences with the model's own word for a mask; RoBERTa's is <mask>."""
-    mask = opened.tokenizer.mask_id
-    if mask is None:
-        return NEXT
-    word = opened.tokenizer.piece(mask).strip()
+    mask_id = checkpoint.tokenizer.mask_id
+    if mask_id is None:
+        return NEXT_TOKEN_EXAMPLES
+    mask_text = checkpoint.tokenizer.token_text(mask_id).strip()
     return tuple(
-        replace(one, **{name: getattr(one, name).replace("[MASK]", word) for name in ("text", "look")})
-        for one in MASKED
+        replace(one, **{name: getattr(one, name).replace("[MASK]", mask_text) for name in ("text", "look")})
+        for one in MASKED_EXAMPLES
     )
 
 
 @lru_cache(maxsize=128)
-def _written(name: str, device: str, source: str, folder: Path, stamp: int) -> str:
+def _generate_opening(name: str, device: str, source: str, folder: Path, modified: int) -> str:
     """What a model writes for a source, always the likeliest token, as far as it gets while somebody waits."""
-    opened = loaded(name, device)
-    writer = Writer.begin(
-        opened.model, opened.tokenizer, "", source=source, rule=Rule(temperature=0.0), keep=("logits",), asking=True
+    checkpoint = open_checkpoint(name, device)
+    generator = TextGenerator.from_text(
+        checkpoint.model,
+        checkpoint.tokenizer,
+        "",
+        source=source,
+        sampling=SamplingConfig(temperature=0.0),
+        keep=("logits",),
+        prediction_row_only=True,
     )
-    until = monotonic() + PATIENCE
-    written: tuple[int, ...] = ()
-    past: Past | None = None
-    while len(written) < LONGEST and monotonic() < until:
-        step, past = writer.step(written, past)
-        if writer.ended(step) or step.chosen >= opened.tokenizer.size:  # a row of the table without a token
+    deadline = monotonic() + MAX_WAIT_SECONDS
+    generated: tuple[int, ...] = ()
+    prefix: Prefix | None = None
+    while len(generated) < MAX_OPENING_TOKENS and monotonic() < deadline:
+        step, prefix = generator.step(generated, prefix)
+        if (
+            generator.is_finished(step) or step.chosen_token >= checkpoint.tokenizer.vocabulary_size
+        ):  # a row of the table without a token
             break
-        written = (*written, step.chosen)
-    return opened.tokenizer.decode(written) or source  # nothing but marks: then something to look at
+        generated = (*generated, step.chosen_token)
+    return checkpoint.tokenizer.decode(generated) or source  # nothing but marks: then something to look at

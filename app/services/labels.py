@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from model.nn.attention_functions import KERNELS
-from model.nn.positional_encodings import POSITIONS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
-MASKS = {
+MASK_TITLES = {
     "causal": "Causal",
     "none": "Bidirectional",
     "window": "Sliding window",
     "causal+window": "Causal + sliding window",
     "custom": "Custom matrix",
 }
-POSITION_NAMES = {
+POSITIONAL_ENCODING_TITLES = {
     "none": "None",
     "sinusoidal": "Sinusoidal",
     "learned": "Learned",
@@ -21,9 +21,9 @@ POSITION_NAMES = {
     "relative": "Relative (T5)",
     "disentangled": "Disentangled (DeBERTa)",
 }
-KERNEL_NAMES = {"softmax": "Softmax", "hard": "Hard (argmax)", "linear": "Linear (elu + 1)"}
-PARTS: dict[str, tuple[str, dict[str, str]]] = {
-    "masks": ("Mask", MASKS),
-    "position": ("Positions", {name: POSITION_NAMES.get(name, name) for name in POSITIONS}),
-    "kernel": ("Kernel", {name: KERNEL_NAMES.get(name, name) for name in KERNELS}),
+ATTENTION_FUNCTION_TITLES = {"softmax": "Softmax", "hardmax": "Hard (argmax)", "linear": "Linear (elu + 1)"}
+VARIANT_FIELDS: dict[str, tuple[str, dict[str, str]]] = {
+    "masks": ("Mask", MASK_TITLES),
+    "position": ("Positions", {name: POSITIONAL_ENCODING_TITLES.get(name, name) for name in POSITIONAL_ENCODINGS}),
+    "kernel": ("Kernel", {name: ATTENTION_FUNCTION_TITLES.get(name, name) for name in ATTENTION_FUNCTIONS}),
 }

@@ -10,81 +10,91 @@ from pathlib import Path
 from time import monotonic
 
 from app.access.settings import settings
-from model.checkpoints import Entry
-from model.checkpoints.catalog import VARIABLE, places, size
-from model.checkpoints.metadata import Facts, facts
+from model.checkpoints import CatalogEntry
+from model.checkpoints.catalog import MODELS_VARIABLE, checkpoint_locations, weight_bytes
+from model.checkpoints.metadata import CheckpointMetadata, read_metadata
 
-LASTING = 10.0  # seconds for which a look at the folders holds
-_STAMPS: ContextVar[dict[Path, int] | None] = ContextVar("stamps", default=None)
+REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
+_MODIFICATION_TIMES: ContextVar[dict[Path, int] | None] = ContextVar("stamps", default=None)
 
 
 @dataclass(frozen=True)
-class Card:
+class ListedModel:
     """A checkpoint as the page shows it; `bytes` on disk. `title` is its name where a person reads it."""
 
     name: str
     title: str
     folder: Path
     shipped: bool
-    bytes: int
-    facts: Facts
+    disk_bytes: int
+    metadata: CheckpointMetadata
     own: bool = False
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> CatalogEntry | None:
         """It as an entry of the catalogue; None where it cannot be opened."""
-        config = self.facts.config
-        return None if config is None else Entry(self.name, self.folder, config, self.shipped)
+        config = self.metadata.config
+        return None if config is None else CatalogEntry(self.name, self.folder, config, self.shipped)
 
 
-def cards(*, fresh: bool = False) -> tuple[Card, ...]:
+def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
     """All that this server offers, in the catalogue's order; what is broken too. `fresh` looks again at once."""
-    if fresh:
-        _cards.cache_clear()
+    if refresh:
+        _listed_models.cache_clear()
     chosen = settings()
-    return _cards(os.environ.get(VARIABLE, ""), chosen.cache, chosen.shared, int(monotonic() / LASTING))
+    return _listed_models(
+        os.environ.get(MODELS_VARIABLE, ""), chosen.hub_cache, chosen.shared, int(monotonic() / REFRESH_SECONDS)
+    )
 
 
-def look(name: str, title: str, folder: Path, *, shipped: bool = False, own: bool = False) -> Card:
+def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, own: bool = False) -> ListedModel:
     """A card for a folder, read again only where one of its files has changed."""
-    return Card(name, title, folder, shipped, size(folder), known(folder, stamp(folder), title), own)
+    return ListedModel(
+        name,
+        title,
+        folder,
+        shipped,
+        weight_bytes(folder),
+        folder_metadata(folder, modification_time(folder), title),
+        own,
+    )
 
 
-def look_once() -> None:
+def read_folders_once() -> None:
     """From here on, and within this context only, each folder is looked at once.
 
     One question asks for its model some thirty times, and all its parts should come from the same one.
     """
-    _STAMPS.set({})
+    _MODIFICATION_TIMES.set({})
 
 
-def stamp(folder: Path) -> int:
+def modification_time(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
-    seen = _STAMPS.get()
-    if seen is None:
-        return _written(folder)
-    if folder not in seen:
-        seen[folder] = _written(folder)
-    return seen[folder]
+    times = _MODIFICATION_TIMES.get()
+    if times is None:
+        return _read_modification_time(folder)
+    if folder not in times:
+        times[folder] = _read_modification_time(folder)
+    return times[folder]
 
 
-def _written(folder: Path) -> int:
+def _read_modification_time(folder: Path) -> int:
     files = folder.iterdir() if folder.is_dir() else (folder,)
     return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
 
 
 @lru_cache(maxsize=2)
-def _cards(folders: str, cache: bool, shared: bool, tick: int) -> tuple[Card, ...]:
+def _listed_models(folders: str, cache: bool, shared: bool, tick: int) -> tuple[ListedModel, ...]:
     found = []
-    for place in places(cache=cache, inside=shared):
+    for location in checkpoint_locations(include_hub_cache=cache, within_root=shared):
         try:
-            found.append(look(place.name, place.name, place.folder, shipped=place.shipped))
+            found.append(list_folder(location.name, location.name, location.folder, shipped=location.shipped))
         except OSError:
             continue  # removed meanwhile
     return tuple(found)
 
 
 @lru_cache(maxsize=512)
-def known(folder: Path, stamp: int, title: str) -> Facts:
+def folder_metadata(folder: Path, modified: int, title: str) -> CheckpointMetadata:
     """What is told of a folder as it was at a stamp; sentences call it by its title."""
-    return facts(folder, title)
+    return read_metadata(folder, title)

@@ -9,108 +9,108 @@ from threading import Condition
 from time import monotonic
 from weakref import WeakKeyDictionary, finalize
 
-from model.checkpoints import Loaded
+from model.checkpoints import Checkpoint
 from model.errors import CheckpointError
 from model.nn.transformer import Transformer
 
-PATIENCE = 20.0  # seconds in which those who use other models should be done
-WIRINGS = 8  # of one model that are remembered
-Key = tuple[Path, int, str]
-Parts = tuple[str, str, str, str]
+MAX_WAIT_SECONDS = 20.0  # seconds in which those who use other models should be done
+MAX_VARIANTS = 8  # of one model that are remembered
+ModelKey = tuple[Path, int, str]
+VariantKey = tuple[str, str, str, str]
 
 
-class Claim:
+class MemoryReservation:
     """Stands for the bytes of one model; when nothing that uses its weights is left, they are free."""
 
 
-class Opened:
+class PooledModel:
     """One open model, and the same weights wired in other ways."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.loaded = loaded
-        self.wirings: OrderedDict[Parts, Transformer] = OrderedDict()
+    def __init__(self, loaded: Checkpoint) -> None:
+        self.checkpoint = loaded
+        self.variants: OrderedDict[VariantKey, Transformer] = OrderedDict()
 
 
-class Models:
+class ModelPool:
     """Models by folder, stamp and device, the least recently used given away where `budget` bytes would not do.
 
     What is given away while somebody still uses it counts until they are done; who opens another one waits for that.
     """
 
-    def __init__(self, budget: int, patience: float = PATIENCE) -> None:
-        self.budget, self.patience = budget, patience
-        self.open: OrderedDict[Key, Opened] = OrderedDict()
-        self.coming: dict[Key, int] = {}
-        self.claims: WeakKeyDictionary[Transformer, Claim] = WeakKeyDictionary()
-        self.claimed = 0
+    def __init__(self, budget: int, max_wait: float = MAX_WAIT_SECONDS) -> None:
+        self.budget, self.max_wait = budget, max_wait
+        self.models: OrderedDict[ModelKey, PooledModel] = OrderedDict()
+        self.loading: dict[ModelKey, int] = {}
+        self.reservations: WeakKeyDictionary[Transformer, MemoryReservation] = WeakKeyDictionary()
+        self.reserved_bytes = 0
         self.changed = Condition()
 
-    def get(self, key: Key, size: int, load: Callable[[], Loaded]) -> Opened:
+    def get(self, key: ModelKey, size: int, load: Callable[[], Checkpoint]) -> PooledModel:
         """The open model of a key, loaded now if it is not here; it will take `size` bytes.
 
         Raises CheckpointError where they are more than there may be, or stay in use.
         """
         with self.changed:
-            while key in self.coming:
+            while key in self.loading:
                 self.changed.wait()
-            if key in self.open:
-                self.open.move_to_end(key)
-                return self.open[key]
-            self._make_room(size)
-            self.coming[key] = size
+            if key in self.models:
+                self.models.move_to_end(key)
+                return self.models[key]
+            self._free_memory(size)
+            self.loading[key] = size
         try:
-            opened = Opened(load())
+            pooled = PooledModel(load())
             with self.changed:
-                self._claim(opened.loaded.model, size)
-                self.open[key] = opened
-            return opened
+                self._reserve(pooled.checkpoint.model, size)
+                self.models[key] = pooled
+            return pooled
         finally:
             with self.changed:
-                del self.coming[key]
+                del self.loading[key]
                 self.changed.notify_all()
 
-    def wired(self, opened: Opened, parts: Parts, make: Callable[[], Transformer]) -> Transformer:
+    def variant(self, pooled: PooledModel, key: VariantKey, build: Callable[[], Transformer]) -> Transformer:
         """A model under other parts, made once; it holds the claim of the weights that it shares."""
         with self.changed:
-            if parts not in opened.wirings:
-                opened.wirings[parts] = make()
-                self.claims[opened.wirings[parts]] = self.claims[opened.loaded.model]
-            opened.wirings.move_to_end(parts)
-            made = opened.wirings[parts]
-            if len(opened.wirings) > WIRINGS:
-                opened.wirings.popitem(last=False)
-        return made
+            if key not in pooled.variants:
+                pooled.variants[key] = build()
+                self.reservations[pooled.variants[key]] = self.reservations[pooled.checkpoint.model]
+            pooled.variants.move_to_end(key)
+            model = pooled.variants[key]
+            if len(pooled.variants) > MAX_VARIANTS:
+                pooled.variants.popitem(last=False)
+        return model
 
     def drop(self, folder: Path) -> None:
         """Give away what was opened from a folder that is no more."""
         with self.changed:
-            for key in [key for key in self.open if key[0] == folder]:
-                del self.open[key]
+            for key in [key for key in self.models if key[0] == folder]:
+                del self.models[key]
 
-    def _claim(self, model: Transformer, size: int) -> None:
-        claim = self.claims[model] = Claim()
-        self.claimed += size
-        finalize(claim, self._release, size)
+    def _reserve(self, model: Transformer, size: int) -> None:
+        reservation = self.reservations[model] = MemoryReservation()
+        self.reserved_bytes += size
+        finalize(reservation, self._release, size)
 
     def _release(self, size: int) -> None:
         with self.changed:
-            self.claimed -= size
+            self.reserved_bytes -= size
             self.changed.notify_all()
 
-    def _make_room(self, size: int) -> None:
+    def _free_memory(self, size: int) -> None:
         """Give models away until `size` bytes are free."""
         if size > self.budget:
             raise CheckpointError(
                 f"This model takes {size / 1e9:,.2f} GB of memory; {self.budget / 1e9:,.2f} GB are allowed here."
             )
-        until = monotonic() + self.patience
-        while self.claimed + sum(self.coming.values()) + size > self.budget:
-            if self.open:
-                self.open.popitem(last=False)
+        deadline = monotonic() + self.max_wait
+        while self.reserved_bytes + sum(self.loading.values()) + size > self.budget:
+            if self.models:
+                self.models.popitem(last=False)
                 continue
-            left = until - monotonic()
-            if left <= 0:
+            remaining = deadline - monotonic()
+            if remaining <= 0:
                 raise CheckpointError(
                     "The memory for models is full with others that are in use. Try again in a moment."
                 )
-            self.changed.wait(left)
+            self.changed.wait(remaining)

@@ -9,17 +9,17 @@ from app.state.state import Question, State
 from model.errors import TextError
 
 
-def question_of(body: dict[str, Any]) -> Question:
+def parse_question(body: dict[str, Any]) -> Question:
     """The question in a request. Raises TextError for a field that is missing or of another kind."""
     choices: dict[str, Any] = {}
     for field in fields(Question):
         if field.name not in body:
             continue
         given = body[field.name]
-        kind = {"edits": str, "masked": int}.get(field.name)
-        if kind is None and isinstance(given, str):
+        item_type = {"edits": str, "masked": int}.get(field.name)
+        if item_type is None and isinstance(given, str):
             choices[field.name] = given
-        elif kind and isinstance(given, list) and all(type(item) is kind for item in given):
+        elif item_type and isinstance(given, list) and all(type(item) is item_type for item in given):
             choices[field.name] = tuple(given)
         else:
             raise TextError(f"The question's {field.name!r} is not of the right kind.")
@@ -28,12 +28,12 @@ def question_of(body: dict[str, Any]) -> Question:
     return Question(**choices)
 
 
-def state_of(body: dict[str, Any]) -> State:
+def parse_state(body: dict[str, Any]) -> State:
     """What a request says about how to look; what makes no sense counts as not said, as in an address."""
     given = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
     return State().change(**given)
 
 
-def whole(number: Any) -> int:
+def integer_or_zero(value: Any) -> int:
     """A whole number as it is, anything else as 0."""
-    return number if type(number) is int else 0
+    return value if type(value) is int else 0

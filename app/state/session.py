@@ -11,85 +11,89 @@ from typing import Any
 import streamlit as st
 
 from app.components import settled
-from app.state.state import AFRESH, TRAINED, State
+from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State
 
-LEAVING = "_leaving"
+OPEN_EXPLORE = "_leaving"
 
 
-def choose(name: str) -> None:
+def select_model(name: str) -> None:
     """Go to a model as it was trained, and see its heads."""
-    change(model=name, masks=TRAINED, position=TRAINED, kernel=TRAINED, scale=TRAINED, **AFRESH)
-    st.session_state[LEAVING] = True
+    change_state(
+        model=name, masks=UNCHANGED, position=UNCHANGED, kernel=UNCHANGED, scale=UNCHANGED, **PER_MODEL_DEFAULTS
+    )
+    st.session_state[OPEN_EXPLORE] = True
 
 
-def leaving() -> bool:
+def should_open_explore() -> bool:
     """Whether somebody has just chosen a model elsewhere than on the page that shows it; asked once in a run."""
-    return bool(st.session_state.pop(LEAVING, False))
+    return bool(st.session_state.pop(OPEN_EXPLORE, False))
 
 
-STATE, WRITTEN, SERIAL, HEARD = "_state", "_address", "_serial", "_heard"
-POINTED = "_pointed"  # the head that was pointed at, of which model
+STATE_KEY, ADDRESS_KEY, SERIAL_KEY, COMPONENT_RUN_KEY = "_state", "_address", "_serial", "_heard"
+DEFAULT_HEAD_KEY = "_pointed"  # the head that was pointed at, of which model
 
 
-def current() -> State:
+def current_state() -> State:
     """The state of this run, read from the address where that is not the one written last."""
     address = st.query_params.to_dict()
-    if STATE not in st.session_state or address != st.session_state.get(WRITTEN):
-        st.session_state[STATE] = State.from_query(address)
-        st.session_state[WRITTEN] = address
-    state: State = st.session_state[STATE]
+    if STATE_KEY not in st.session_state or address != st.session_state.get(ADDRESS_KEY):
+        st.session_state[STATE_KEY] = State.from_query(address)
+        st.session_state[ADDRESS_KEY] = address
+    state: State = st.session_state[STATE_KEY]
     return state
 
 
-def change(**choices: Any) -> None:
+def change_state(**choices: Any) -> None:
     """Make choices, and put the whole state into the address."""
     # Begins with the session's state: the address may be older than what the instrument reported a moment ago.
-    before = st.session_state.get(STATE) or State.from_query(st.query_params.to_dict())
+    before = st.session_state.get(STATE_KEY) or State.from_query(st.query_params.to_dict())
     state = before.change(**choices)
     query = state.to_query()
-    st.session_state[STATE] = state
-    st.session_state[WRITTEN] = query
+    st.session_state[STATE_KEY] = state
+    st.session_state[ADDRESS_KEY] = query
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
 
 
-def pointed(state: State, find: Callable[[], tuple[int, int]]) -> State:
+def with_default_head(state: State, find_head: Callable[[], tuple[int, int]]) -> State:
     """The same with a head to look at: where nobody has chosen one, the one that is found, once for each model."""
     if max(state.layer, state.head) >= 0:
         return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
-    if st.session_state.get(POINTED, {}).get("model") != state.model:
-        layer, head = find()
-        st.session_state[POINTED] = {"model": state.model, "layer": layer, "head": head}
-    found = st.session_state[POINTED]
-    return state.change(layer=found["layer"], head=found["head"])
+    if st.session_state.get(DEFAULT_HEAD_KEY, {}).get("model") != state.model:
+        layer, head = find_head()
+        st.session_state[DEFAULT_HEAD_KEY] = {"model": state.model, "layer": layer, "head": head}
+    default_head = st.session_state[DEFAULT_HEAD_KEY]
+    return state.change(layer=default_head["layer"], head=default_head["head"])
 
 
-def serial() -> int:
+def report_serial() -> int:
     """The number of the instrument's last report that has been taken over."""
-    number: int = st.session_state.get(SERIAL, 0)
+    number: int = st.session_state.get(SERIAL_KEY, 0)
     return number
 
 
-def heard() -> bool:
+def is_component_run() -> bool:
     """Whether this run is due to a report of the instrument, which has then painted already; asked once in a run."""
-    return bool(st.session_state.pop(HEARD, False))
+    return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))
 
 
-def listen(opening: str, opening_source: str) -> None:
+def on_component_change(opening_text: str, opening_source: str) -> None:
     """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
-    st.session_state[HEARD] = True
-    take(settled(), opening, opening_source)
+    st.session_state[COMPONENT_RUN_KEY] = True
+    apply_report(settled(), opening_text, opening_source)
 
 
-def take(reported: dict[str, Any], opening: str, opening_source: str) -> None:
+def apply_report(reported: dict[str, Any], opening_text: str, opening_source: str) -> None:
     """Take over what a component reported; an opening sentence or head that nobody touched stays unsaid."""
     reported = {name: tuple(value) if isinstance(value, list) else value for name, value in reported.items()}
-    st.session_state[SERIAL] = int(reported.pop("serial", 0))
-    last: State = st.session_state[STATE]
-    for name, unsaid in (("text", opening), ("source", opening_source)):
-        if getattr(last, name) is None and reported.get(name) == unsaid:
+    st.session_state[SERIAL_KEY] = int(reported.pop("serial", 0))
+    state: State = st.session_state[STATE_KEY]
+    for name, opening in (("text", opening_text), ("source", opening_source)):
+        if getattr(state, name) is None and reported.get(name) == opening:
             reported.pop(name)
-    found = st.session_state.get(POINTED, {})
-    if max(last.layer, last.head) < 0 and all(reported.get(name) == found.get(name) for name in ("layer", "head")):
+    default_head = st.session_state.get(DEFAULT_HEAD_KEY, {})
+    if max(state.layer, state.head) < 0 and all(
+        reported.get(name) == default_head.get(name) for name in ("layer", "head")
+    ):
         reported |= {"layer": -1, "head": -1}
-    change(**reported)
+    change_state(**reported)

@@ -10,98 +10,104 @@ from zlib import crc32
 
 from app.state.state import Question
 from model.errors import TextError
-from model.generation.sampling import Rule
+from model.generation.sampling import SamplingConfig
 
-Written = tuple[tuple[int, int], ...]  # position and token of each step, in the order they were taken
-USUAL = Rule(temperature=0.8)
-_RULE = re.compile(r"(?:^|,)([tkps])([0-9.]{1,20})(?=,|$)")
-_COUNT = re.compile(r"[0-9]{1,9}")
-_STEPS = re.compile(r"\d{1,9}-\d{1,9}(\.\d{1,9}-\d{1,9})*")
+GeneratedTokens = tuple[tuple[int, int], ...]  # position and token of each step, in the order they were taken
+DEFAULT_SAMPLING = SamplingConfig(temperature=0.8)
+_SAMPLING_FIELD = re.compile(r"(?:^|,)([tkps])([0-9.]{1,20})(?=,|$)")
+_INTEGER = re.compile(r"[0-9]{1,9}")
+_GENERATED = re.compile(r"\d{1,9}-\d{1,9}(\.\d{1,9}-\d{1,9})*")
 
 
-def rule_told(rule: Rule) -> str:
+def encode_sampling(sampling: SamplingConfig) -> str:
     """How to draw, as in `t0.5,k40,p0.9,s7`; only what differs from the usual."""
 
-    def parts(of: Rule) -> dict[str, str]:
+    def fields(of: SamplingConfig) -> dict[str, str]:
         return {"t": f"{of.temperature:g}", "k": str(of.top_k or 0), "p": f"{of.top_p or 1:g}", "s": str(of.seed)}
 
-    usual = parts(USUAL)
-    return ",".join(f"{key}{value}" for key, value in parts(rule).items() if value != usual[key])
+    defaults = fields(DEFAULT_SAMPLING)
+    return ",".join(f"{key}{value}" for key, value in fields(sampling).items() if value != defaults[key])
 
 
-def rule_read(told: str) -> Rule:
+def decode_sampling(encoded: str) -> SamplingConfig:
     """The rule that a word stands for; the usual one where it makes no sense."""
-    found = dict(_RULE.findall(told))
+    found = dict(_SAMPLING_FIELD.findall(encoded))
     try:
-        temperature, top_p = float(found.get("t", USUAL.temperature)), float(found.get("p", 1))
-        return Rule(temperature, int(found.get("k", 0)) or None, top_p, int(found.get("s", USUAL.seed)))
+        temperature, top_p = float(found.get("t", DEFAULT_SAMPLING.temperature)), float(found.get("p", 1))
+        return SamplingConfig(
+            temperature, int(found.get("k", 0)) or None, top_p, int(found.get("s", DEFAULT_SAMPLING.seed))
+        )
     except (ValueError, TextError):
-        return USUAL
+        return DEFAULT_SAMPLING
 
 
-def written_told(question: Question, written: Written) -> str:
+def encode_generated(question: Question, generated: GeneratedTokens) -> str:
     """The steps taken, behind a mark of the text that they belong to, as in `3f2a:12-318.13-99`."""
-    steps = ".".join(f"{place}-{token}" for place, token in written)
-    return f"{_mark(question)}:{steps}" if written else ""
+    steps = ".".join(f"{position}-{token}" for position, token in generated)
+    return f"{_fingerprint(question)}:{steps}" if generated else ""
 
 
-def written_read(question: Question, told: str) -> Written:
+def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
     """The steps that a word stands for; none where they belong to another text or model."""
-    mark, _, steps = told.partition(":")
-    if mark != _mark(question) or not _STEPS.fullmatch(steps):
+    fingerprint, _, steps = encoded.partition(":")
+    if fingerprint != _fingerprint(question) or not _GENERATED.fullmatch(steps):
         return ()
     pairs = (step.split("-") for step in steps.split("."))
-    return tuple((int(place), int(token)) for place, token in pairs)
+    return tuple((int(position), int(token)) for position, token in pairs)
 
 
-_NAMES = {
+_SIDE_B_KEYS = {
     "m": "model", "t": "text", "s": "source", "k": "masks", "p": "position", "n": "kernel", "d": "scale", "e": "edits",
     "h": "masked", "a": "align", "y": "layer", "x": "head", "c": "chosen",
 }  # fmt: skip
-_SAME = "."  # two sides that differ in nothing
+_NO_DIFFERENCE = "."  # two sides that differ in nothing
 
 
-def beside_told(other: Mapping[str, Any]) -> str:
+def encode_side_b(side_b: Mapping[str, Any]) -> str:
     """What sets the other side apart, as in `p=none&t=The+cat`; only what was chosen for it."""
 
-    def word(value: Any) -> str:
+    def encode_value(value: Any) -> str:
         return ";".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
-    words = {key: word(other[name]) for key, name in _NAMES.items() if name in other}
-    return urlencode(words, errors="surrogatepass") or _SAME
+    encoded = {key: encode_value(side_b[name]) for key, name in _SIDE_B_KEYS.items() if name in side_b}
+    return urlencode(encoded, errors="surrogatepass") or _NO_DIFFERENCE
 
 
-def beside_read(told: str) -> dict[str, Any] | None:
+def decode_side_b(encoded: str) -> dict[str, Any] | None:
     """What a word says of the other side; None where nobody chose anything."""
-    if not told:
+    if not encoded:
         return None
-    given = {_NAMES[key]: word for key, word in parse_qsl(told, keep_blank_values=True) if key in _NAMES}
-    read = {name: _READERS.get(name, str)(word) for name, word in given.items()}
-    return {name: value for name, value in read.items() if value is not None}
+    given = {
+        _SIDE_B_KEYS[key]: value_text
+        for key, value_text in parse_qsl(encoded, keep_blank_values=True)
+        if key in _SIDE_B_KEYS
+    }
+    values = {name: _DECODERS.get(name, str)(word) for name, word in given.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _parts(word: str) -> tuple[str, ...]:
-    return tuple(part for part in word.split(";") if part)
+def _decode_strings(encoded: str) -> tuple[str, ...]:
+    return tuple(part for part in encoded.split(";") if part)
 
 
-def _count(word: str) -> int | None:
-    return int(word) if _COUNT.fullmatch(word) else None
+def _decode_integer(encoded: str) -> int | None:
+    return int(encoded) if _INTEGER.fullmatch(encoded) else None
 
 
-def _places(word: str) -> tuple[int, ...] | None:
-    parts = _parts(word)
-    return tuple(sorted({int(part) for part in parts})) if all(map(_COUNT.fullmatch, parts)) else None
+def _decode_positions(encoded: str) -> tuple[int, ...] | None:
+    parts = _decode_strings(encoded)
+    return tuple(sorted({int(part) for part in parts})) if all(map(_INTEGER.fullmatch, parts)) else None
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    "edits": _parts,
-    "masked": _places,
-    "layer": _count,
-    "head": _count,
+_DECODERS: Mapping[str, Callable[[str], Any]] = {
+    "edits": _decode_strings,
+    "masked": _decode_positions,
+    "layer": _decode_integer,
+    "head": _decode_integer,
 }
 
 
-def _mark(question: Question) -> str:
+def _fingerprint(question: Question) -> str:
     """Four letters that change with the text or the model."""
-    told = "\0".join((question.model, question.text, question.source, str(question.masked)))
-    return f"{crc32(told.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"
+    identity = "\0".join((question.model, question.text, question.source, str(question.masked_positions)))
+    return f"{crc32(identity.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"

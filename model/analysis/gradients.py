@@ -9,12 +9,12 @@ from torch import Tensor
 from model.array_types import Float
 from model.errors import EditError, TextError
 from model.nn.transformer import Transformer
-from model.tracing.interventions import Edits, Intervention
+from model.tracing.interventions import Intervention, InterventionHook
 from model.tracing.trace import Trace
-from model.vision.patches import numbers, pixels
+from model.vision.patches import input_ids, pixel_values
 
 
-def gradient(
+def attention_gradient(
     model: Transformer, trace: Trace, path: str, position: int, token: int
 ) -> Float[np.ndarray, "head query key"]:
     """How the log-probability of a token (or label) at a position grows with each weight of the attention at `path`.
@@ -23,41 +23,45 @@ def gradient(
     first order, what would be lost without the weight (Simonyan et al. 2013; Hao et al. 2021, equation 2, in one step).
     The run of `trace` is made again, with its edits. Raises TextError for a token or position that is not there.
     """
-    edits, free = Edits(tuple(map(Intervention.parse, trace.interventions))), []
+    intervention_hook, leaves = InterventionHook(tuple(map(Intervention.parse, trace.interventions))), []
 
-    def tap(name: str, value: Tensor) -> Tensor:
-        value = edits(name, value)
+    def hook(name: str, value: Tensor) -> Tensor:
+        value = intervention_hook(name, value)
         if name == f"{path}.weights":
             value = value.detach().requires_grad_()
-            free.append(value)
+            leaves.append(value)
         return value
 
     with torch.enable_grad():
-        source = _ids(model, trace.source.ids) if trace.source else None
-        seen = None if (given := pixels(trace.text)) is None else torch.tensor(given, device=model.device)[None]
-        logits = model(_ids(model, numbers(trace.text)), pixels=seen, source=source, tap=tap)
-        if not free:
+        source = _token_tensor(model, trace.source.ids) if trace.source else None
+        pixel_values = (
+            None
+            if (pixel_array := pixel_values(trace.text)) is None
+            else torch.tensor(pixel_array, device=model.device)[None]
+        )
+        logits = model(_token_tensor(model, input_ids(trace.text)), pixels=pixel_values, source=source, tap=hook)
+        if not leaves:
             raise EditError(f"This model has no attention {path!r}.")
-        shares = _answer(logits, trace, position).float().log_softmax(-1)
-        if not 0 <= token < len(shares):
-            raise TextError(f"There is no token {token}: this model knows {len(shares)}, counted from 0.")
-        (slope,) = torch.autograd.grad(shares[token], free, allow_unused=True)
-    flat = torch.zeros_like(free[0]) if slope is None else slope
+        log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
+        if not 0 <= token < len(log_probabilities):
+            raise TextError(f"There is no token {token}: this model knows {len(log_probabilities)}, counted from 0.")
+        (derivative,) = torch.autograd.grad(log_probabilities[token], leaves, allow_unused=True)
+    flat = torch.zeros_like(leaves[0]) if derivative is None else derivative
     found: np.ndarray = flat[0].detach().float().cpu().numpy()
     return found
 
 
-def _ids(model: Transformer, ids: tuple[int, ...]) -> Tensor:
+def _token_tensor(model: Transformer, ids: tuple[int, ...]) -> Tensor:
     return torch.tensor([ids], device=model.device)
 
 
-def _answer(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
+def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
     """The logits of the prediction at a position; of the whole text where a model labels that."""
     if logits is None:
         raise TextError("This model ends without a head: there is no prediction whose gradient could be taken.")
-    if trace.config.top == "sequence-classifier":
-        whole: Tensor = logits[0]
-        return whole
+    if trace.config.output_head == "sequence-classifier":
+        text_logits: Tensor = logits[0]
+        return text_logits
     if not 0 <= position < len(trace.text.ids):
         raise TextError(f"There is no token {position}: the text has {len(trace.text.ids)}, counted from 0.")
     return logits[0, position]

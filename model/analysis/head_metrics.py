@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from model.analysis import patch_metrics
-from model.analysis.patch_metrics import Cells
+from model.analysis.patch_metrics import QueryKeyMask
 from model.array_types import Bool, Float
 from model.registry import Registry
 from model.text.tokenizer import Encoded
 from model.tracing.trace import Trace
-from model.vision.patches import Patched
+from model.vision.patches import EncodedImage
 
 
 def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
@@ -29,79 +29,79 @@ def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray,
     return rows
 
 
-def distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
+def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
     """How many tokens away each row looks on average (Vig and Belinkov 2019, section 4.3)."""
     query, key = weights.shape[-2:]
-    apart = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
-    rows: np.ndarray = (weights * apart).sum(-1)
+    distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
+    rows: np.ndarray = (weights * distances).sum(-1)
     return rows
 
 
-def average(
+def mean_over_rows(
     rows: Float[np.ndarray, "*shape query"], weights: Float[np.ndarray, "*shape query key"]
 ) -> Float[np.ndarray, "*shape"]:
     """The mean over the rows that are not empty; NaN where all are."""
-    full = weights.any(-1)
-    return _ratio((rows * full).sum(-1), full.sum(-1))
+    non_empty = weights.any(-1)
+    return _ratio_or_nan((rows * non_empty).sum(-1), non_empty.sum(-1))
 
 
 # Which keys a query is asked about, as a matrix of pairs.
 
 
-def _previous(text: Encoded) -> Cells:
+def _previous_token(text: Encoded) -> QueryKeyMask:
     return np.eye(len(text.ids), k=-1, dtype=bool)
 
 
-def _next(text: Encoded) -> Cells:
+def _next_token(text: Encoded) -> QueryKeyMask:
     return np.eye(len(text.ids), k=1, dtype=bool)
 
 
-def _itself(text: Encoded) -> Cells:
+def _diagonal(text: Encoded) -> QueryKeyMask:
     return np.eye(len(text.ids), dtype=bool)
 
 
-def _first(text: Encoded) -> Cells:
+def _first_token(text: Encoded) -> QueryKeyMask:
     cells = np.zeros((len(text.ids),) * 2, dtype=bool)
     cells[1:, 0] = True
     return cells
 
 
-def _same_word(text: Encoded) -> Cells:
+def _same_word(text: Encoded) -> QueryKeyMask:
     """Other places of the same word; capital or not, and with or without a space before it, it is the same.
 
     Marks are no words: a comma that looks at a comma does not count, nor does what follows one.
     """
-    words = np.array([piece.strip().casefold() for piece in text.pieces])
-    same: Cells = (words[:, None] == words[None, :]) & (words != "") & ~_marks(text) & ~_itself(text)
+    words = np.array([piece.strip().casefold() for piece in text.token_texts])
+    same: QueryKeyMask = (words[:, None] == words[None, :]) & (words != "") & ~_is_punctuation(text) & ~_diagonal(text)
     return same
 
 
-def _repeated(text: Encoded) -> Cells:
+def _after_earlier_occurrence(text: Encoded) -> QueryKeyMask:
     """The token after an earlier place of this token: what an induction head copies."""
     ids = np.array(text.ids)
-    earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special) & ~_marks(text)
+    earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special_mask) & ~_is_punctuation(text)
     return np.pad(earlier, ((0, 0), (1, 0)))[:, :-1]
 
 
-def _punctuation(text: Encoded) -> Cells:
+def _punctuation_keys(text: Encoded) -> QueryKeyMask:
     """Marks such as . , ! at another place than the query's own."""
-    cells: Cells = ~_itself(text) & _marks(text)
+    cells: QueryKeyMask = ~_diagonal(text) & _is_punctuation(text)
     return cells
 
 
-def _marks(text: Encoded) -> Bool[np.ndarray, " key"]:
+def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
     """Which tokens are punctuation and nothing else."""
-    kinds = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.pieces]
-    special = zip(kinds, text.special, strict=True)
-    return np.array([kind == {"P"} and not added for kind, added in special], dtype=bool)
+    categories = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.token_texts]
+    special = zip(categories, text.special_mask, strict=True)
+    return np.array([kind == {"P"} and not is_special for kind, is_special in special], dtype=bool)
 
 
-def _special(text: Encoded) -> Cells:
-    cells: Cells = ~_itself(text) & np.array(text.special, dtype=bool)
+def _special_keys(text: Encoded) -> QueryKeyMask:
+    cells: QueryKeyMask = ~_diagonal(text) & np.array(text.special_mask, dtype=bool)
     return cells
 
 
-def looking(
+def attention_share(
     weights: Float[np.ndarray, "*shape query key"],
     allowed: Bool[np.ndarray, "*shape query key"],
     cells: Bool[np.ndarray, "habit query key"],
@@ -111,84 +111,84 @@ def looking(
     The mean over the queries that may look at such a cell and whose row is not empty; NaN where there is none.
     """
     *shape, query, key = weights.shape
-    kinds = cells.astype(np.float32).transpose(1, 2, 0)  # query key habit
+    targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key habit
 
-    def gather(values: np.ndarray) -> np.ndarray:
+    def sum_over_keys(values: np.ndarray) -> np.ndarray:
         by_query = values.reshape(-1, query, key).transpose(1, 0, 2)
-        return np.asarray(by_query @ kinds)  # query head habit
+        return np.asarray(by_query @ targets)  # query head habit
 
-    may = allowed.astype(np.float32)
-    asked = (gather(may) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
-    shares = _ratio((gather(weights * may) * asked).sum(0), asked.sum(0))
+    may_attend = allowed.astype(np.float32)
+    counted_rows = (sum_over_keys(may_attend) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
+    shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
     return shares.reshape(*shape, len(cells))
 
 
-def _ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     """total / count, NaN where the count is 0."""
-    none = np.full(np.shape(total), np.nan, dtype=np.float32)
-    ratio: np.ndarray = np.divide(total, count, out=none, where=count > 0)
+    missing = np.full(np.shape(total), np.nan, dtype=np.float32)
+    ratio: np.ndarray = np.divide(total, count, out=missing, where=count > 0)
     return ratio
 
 
 @dataclass(frozen=True)
-class Metric:
+class HeadMetric:
     """One number for each head: its short name, what it tells of the head, how it is made, and its unit.
 
     Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` makes of weights
     and text, which has a unit. Cells compare a text with itself, so they are for self-attention alone.
     """
 
-    name: str
     title: str
-    cells: Callable[[Any], Cells] | None = None
+    description: str
+    cells: Callable[[Any], QueryKeyMask] | None = None
     measure: Callable[[np.ndarray, Any], np.ndarray] | None = None
     unit: str = ""
 
 
-def _spread(weights: np.ndarray, text: Encoded) -> np.ndarray:
-    return average(entropy(weights), weights)
+def _mean_entropy(weights: np.ndarray, text: Encoded) -> np.ndarray:
+    return mean_over_rows(entropy(weights), weights)
 
 
-def _far(weights: np.ndarray, text: Encoded) -> np.ndarray:
-    return average(distance(weights), weights)
+def _mean_distance(weights: np.ndarray, text: Encoded) -> np.ndarray:
+    return mean_over_rows(attention_distance(weights), weights)
 
 
-METRICS: Registry[Metric] = Registry(
+HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric",
     {
-        "previous": Metric("Previous token", "the token before", _previous),
-        "next": Metric("Next token", "the token after", _next),
-        "itself": Metric("Itself", "the token itself", _itself),
-        "first": Metric("First token", "the first token", _first),
-        "same-word": Metric("Same word", "other places of the same word", _same_word),
+        "previous": HeadMetric("Previous token", "the token before", _previous_token),
+        "next": HeadMetric("Next token", "the token after", _next_token),
+        "itself": HeadMetric("Itself", "the token itself", _diagonal),
+        "first": HeadMetric("First token", "the first token", _first_token),
+        "same-word": HeadMetric("Same word", "other places of the same word", _same_word),
         # Olsson et al. 2022, "prefix matching": on the second A of "A B ... A" the head looks at B.
-        "repeated": Metric("Induction", "what followed the same token before", _repeated),
-        "punctuation": Metric("Punctuation", "punctuation marks", _punctuation),
-        "special": Metric("Special tokens", "tokens that only mark a text's ends", _special),
-        "entropy": Metric("Spread", "spread", measure=_spread, unit="nats"),
-        "distance": Metric("Distance", "mean distance", measure=_far, unit="tokens"),
+        "repeated": HeadMetric("Induction", "what followed the same token before", _after_earlier_occurrence),
+        "punctuation": HeadMetric("Punctuation", "punctuation marks", _punctuation_keys),
+        "special": HeadMetric("Special tokens", "tokens that only mark a text's ends", _special_keys),
+        "entropy": HeadMetric("Spread", "spread", measure=_mean_entropy, unit="nats"),
+        "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
     },
 )
-PICTURE_METRICS: Registry[Metric] = Registry(
+IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric of a picture",
     {
-        "itself": Metric("Itself", "the patch itself", _itself),
-        "around": Metric("Neighbours", "the patches around it", patch_metrics.around),
-        "row": Metric("Row", "other patches of its row", patch_metrics.same_row),
-        "column": Metric("Column", "other patches of its column", patch_metrics.same_column),
-        "special": Metric("Class token", "the class token", _special),
-        "entropy": Metric("Spread", "spread", measure=_spread, unit="nats"),
-        "distance": Metric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
+        "itself": HeadMetric("Itself", "the patch itself", _diagonal),
+        "around": HeadMetric("Neighbours", "the patches around it", patch_metrics.neighbours),
+        "row": HeadMetric("Row", "other patches of its row", patch_metrics.same_row),
+        "column": HeadMetric("Column", "other patches of its column", patch_metrics.same_column),
+        "special": HeadMetric("Class token", "the class token", _special_keys),
+        "entropy": HeadMetric("Spread", "spread", measure=_mean_entropy, unit="nats"),
+        "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
     },
 )
 
 
-def metrics_of(picture: bool) -> Registry[Metric]:
+def head_metrics_for(image: bool) -> Registry[HeadMetric]:
     """What can be asked of the heads that read a text, or a picture."""
-    return PICTURE_METRICS if picture else METRICS
+    return IMAGE_HEAD_METRICS if image else HEAD_METRICS
 
 
-def measured(
+def compute_head_metrics(
     weights: Float[np.ndarray, "layer head query key"],
     allowed: Bool[np.ndarray, "layer head query key"],
     text: Encoded | None,
@@ -199,29 +199,29 @@ def measured(
     another text (None) has the entropy alone.
     """
     if text is None:
-        return {"entropy": average(entropy(weights), weights)}
-    known = metrics_of(isinstance(text, Patched))
-    onto = {metric: row.cells(text) for metric, row in known.items() if row.cells}
-    shares = looking(weights, allowed, np.stack(list(onto.values())))
-    found = dict(zip(onto, np.moveaxis(shares, -1, 0), strict=True))
-    rows = {metric: row.measure(weights, text) for metric, row in known.items() if row.measure}
-    return {metric: (found | rows)[metric] for metric in known}
+        return {"entropy": mean_over_rows(entropy(weights), weights)}
+    metrics = head_metrics_for(isinstance(text, EncodedImage))
+    target_cells = {metric: row.cells(text) for metric, row in metrics.items() if row.cells}
+    shares = attention_share(weights, allowed, np.stack(list(target_cells.values())))
+    shares_by_metric = dict(zip(target_cells, np.moveaxis(shares, -1, 0), strict=True))
+    measured_values = {metric: row.measure(weights, text) for metric, row in metrics.items() if row.measure}
+    return {metric: (shares_by_metric | measured_values)[metric] for metric in metrics}
 
 
-def plainest(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
+def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
     """The head whose pattern is the plainest to see: of all, the one that looks most at the token before, or after.
 
     The first head, where nobody measured that or the text gives no occasion.
     """
-    steps = [metrics[name] for name in ("previous", "next") if name in metrics]
-    most = np.fmax.reduce(steps) if steps else np.zeros((0, 0))
-    if not np.isfinite(most).any():
+    local_shares = [metrics[name] for name in ("previous", "next") if name in metrics]
+    largest_share = np.fmax.reduce(local_shares) if local_shares else np.zeros((0, 0))
+    if not np.isfinite(largest_share).any():
         return 0, 0
-    layer, head = np.unravel_index(np.nanargmax(most), most.shape)
+    layer, head = np.unravel_index(np.nanargmax(largest_share), largest_share.shape)
     return int(layer), int(head)
 
 
-def may_look(
+def allowed_mask(
     weights: Float[np.ndarray, "layer head query key"], masks: Sequence[np.ndarray]
 ) -> Bool[np.ndarray, "layer head query key"]:
     """Where each head may look: by the masks of all layers, or, without them, wherever any head does look."""
@@ -241,5 +241,5 @@ def head_metrics(
     name = stack or trace.config.stacks[-1]
     weights = trace.attention(kind, name)
     masks = [trace.values.get(f"{name}.{layer}.{kind}.mask") for layer in range(len(weights))]
-    allowed = may_look(weights, [mask for mask in masks if mask is not None])
-    return measured(weights, allowed, trace.read_by(name) if kind == "self" else None)
+    allowed = allowed_mask(weights, [mask for mask in masks if mask is not None])
+    return compute_head_metrics(weights, allowed, trace.text_of_stack(name) if kind == "self" else None)

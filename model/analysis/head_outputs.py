@@ -5,25 +5,33 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.analysis.linearize import Table, held
+from model.analysis.linearize import Decomposition, linearize
 from model.array_types import Float
 from model.nn.attention import Attention
-from model.nn.block import Residual
+from model.nn.block import ResidualConnection
 
 
-def moved(attention: Attention, mixed: Float[Tensor, "head *row channel"]) -> Float[Tensor, "head *row width"]:
+def per_head_output(
+    attention: Attention, weighted_values: Float[Tensor, "head *row channel"]
+) -> Float[Tensor, "head *row width"]:
     """What each head writes to the stream: its weighted values times its own columns of the output projection."""
-    weight = attention.output.weight.to(mixed)
-    columns = weight.view(len(weight), attention.heads, -1)
-    return torch.einsum("h...c,whc->h...w", mixed, columns)
+    weight = attention.output.weight.to(weighted_values)
+    head_weights = weight.view(len(weight), attention.heads, -1)
+    return torch.einsum("h...c,whc->h...w", weighted_values, head_weights)
 
 
-def through(residual: Residual, table: Table, written: Table, rest: int, onto: Table | None = None) -> Table:
+def through_residual(
+    residual: ResidualConnection,
+    table: Decomposition,
+    sublayer_output: Decomposition,
+    bias_row: int,
+    onto: Decomposition | None = None,
+) -> Decomposition:
     """The parts of the stream after a sublayer wrote to it, wherever the norms stand; `onto` may be another stream."""
-    return residual.apply_placed(
+    return residual.apply_placement(
         table,
         table if onto is None else onto,
-        lambda rows: held(residual.norm, rows, rest),
-        lambda rows: written,
-        lambda rows: held(residual.after_norm, rows, rest),
+        lambda rows: linearize(residual.norm, rows, bias_row),
+        lambda rows: sublayer_output,
+        lambda rows: linearize(residual.output_norm, rows, bias_row),
     )

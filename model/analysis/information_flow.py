@@ -12,25 +12,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.head_outputs import moved, through
+from model.analysis.head_outputs import per_head_output, through_residual
 from model.array_types import Float
 from model.errors import TextError
-from model.nn.attention import repeat
+from model.nn.attention import repeat_key_values
 from model.nn.block import Block
 from model.nn.transformer import Transformer
-from model.tracing.recompute import Scene, scene
+from model.tracing.recompute import RecomputedAttention, recompute_attention
 from model.tracing.trace import Trace
 
-KEEP = ("*.residual", "*.after_self", "*.after_cross", "*.self.input", "*.cross.input", "*.output", "encoder.final")
-THRESHOLD = 0.04
-NEGLIGIBLE = 0.001
+KEEP = ("*.residual", "*.residual_after_self", "*.residual_after_cross", "*.self.input", "*.cross.input", "*.output", "encoder.final_residual")
+DEFAULT_THRESHOLD = 0.04
+NEGLIGIBLE_SHARE = 0.001
 
 
 @dataclass(frozen=True)
 class Edge:
     """What one token's stream after a block holds of something else, as a share of the sum it is part of.
 
-    `kind` is "stream" (the token's own before), "self", "cross" (from a token of the source) or "feedforward" (of
+    `kind` is "stream" (the token's own before), "self", "cross" (from a token of the source) or "feed_forward" (of
     this token; `source` is its own place). `heads` lists the shares of single heads, largest first.
     """
 
@@ -38,12 +38,14 @@ class Edge:
     kind: str
     target: int
     source: int
-    share: float
+    importance: float
     heads: tuple[tuple[int, float], ...] = ()
 
 
 @torch.inference_mode()
-def flow(model: Transformer, trace: Trace, position: int = -1, threshold: float = THRESHOLD) -> tuple[Edge, ...]:
+def information_flow(
+    model: Transformer, trace: Trace, position: int = -1, threshold: float = DEFAULT_THRESHOLD
+) -> tuple[Edge, ...]:
     """The edges that lead to one token of the answering stack, from the last layer down.
 
     `trace` holds KEEP. Raises TextError for a token that is not there or a threshold outside 0 to 1.
@@ -54,27 +56,27 @@ def flow(model: Transformer, trace: Trace, position: int = -1, threshold: float 
     if not 0 < threshold <= 1:
         raise TextError(f"The threshold is {threshold}; it must be above 0 and at most 1.")
     edges: list[Edge] = []
-    reached = {position % length}
+    targets = {position % length}
     for layer, block in reversed(list(enumerate(model.stack(name).blocks))):
         assert isinstance(block, Block)
-        below = _Layer(model, trace, f"{name}.{layer}", layer, block)
-        found = [edge for target in sorted(reached) for edge in below.edges(target, threshold)]
-        edges += found
-        reached = {edge.source for edge in found if edge.kind in ("stream", "self")}
+        layer_flow = _LayerFlow(model, trace, f"{name}.{layer}", layer, block)
+        layer_edges = [edge for target in sorted(targets) for edge in layer_flow.edges(target, threshold)]
+        edges += layer_edges
+        targets = {edge.source for edge in layer_edges if edge.kind in ("stream", "self")}
     return tuple(edges)
 
 
-def proximity(terms: Float[Tensor, "*term width"], whole: Float[Tensor, " width"]) -> Float[Tensor, "*term"]:
+def proximity(terms: Float[Tensor, "*term width"], total: Float[Tensor, " width"]) -> Float[Tensor, "*term"]:
     """How near each term comes to the whole: |whole| - |whole - term| in the 1-norm, at least 0."""
-    return (whole.abs().sum() - (terms - whole).abs().sum(-1)).clamp(min=0)
+    return (total.abs().sum() - (terms - total).abs().sum(-1)).clamp(min=0)
 
 
-class _Layer:
+class _LayerFlow:
     """One block: the terms of each token's stream after each of its sublayers."""
 
     def __init__(self, model: Transformer, trace: Trace, path: str, layer: int, block: Block) -> None:
         self.model, self.trace, self.path, self.layer, self.block = model, trace, path, layer, block
-        self.carried: dict[str, tuple[Scene, Tensor, Tensor]] = {}
+        self.value_terms: dict[str, tuple[RecomputedAttention, Tensor, Tensor]] = {}
 
     def edges(self, target: int, threshold: float) -> list[Edge]:
         """The edges into one token, top down, as long as the stream below is reached."""
@@ -89,57 +91,66 @@ class _Layer:
     def _value(self, path: str, target: int) -> Tensor:
         return torch.tensor(self.trace[f"{self.path}.{path}"][target])
 
-    def _stream(self, after: str, target: int) -> Tensor:
+    def _residual(self, after: str, target: int) -> Tensor:
         return self._value({"": "residual"}.get(after, f"after_{after}"), target)
 
     def _feedforward(self, target: int, threshold: float) -> list[Edge]:
-        stream = self._stream("self" if self.block.cross_attention is None else "cross", target)
-        nothing = torch.zeros_like(stream)
-        table = torch.stack((stream, nothing, nothing))
-        written = torch.stack((nothing, self._value("feedforward.output", target), nothing))
-        read = torch.stack((self._stream("", target), nothing, nothing)) if self.block.parallel else table
-        terms = through(self.block.feedforward_residual, read, written, 2, onto=table)
-        near = proximity(terms[:2], terms.sum(0))
-        shares = (near / near.sum().clamp(min=1e-30)).tolist()
-        kinds = zip(("stream", "feedforward"), shares, strict=True)
+        residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
+        zeros = torch.zeros_like(residual)
+        table = torch.stack((residual, zeros, zeros))
+        sublayer_output = torch.stack((zeros, self._value("feed_forward.output", target), zeros))
+        residual_input = (
+            torch.stack((self._residual("", target), zeros, zeros)) if self.block.parallel_residual else table
+        )
+        terms = through_residual(self.block.feed_forward_residual, residual_input, sublayer_output, 2, onto=table)
+        proximities = proximity(terms[:2], terms.sum(0))
+        shares = (proximities / proximities.sum().clamp(min=1e-30)).tolist()
+        kinds = zip(("stream", "feed_forward"), shares, strict=True)
         return [Edge(self.layer, kind, target, target, share) for kind, share in kinds if share >= threshold]
 
     def _attention(self, kind: str, target: int, threshold: float) -> list[Edge]:
-        residual = self.block.self_residual if kind == "self" else self.block.cross_residual
+        residual = self.block.self_attention_residual if kind == "self" else self.block.cross_attention_residual
         assert residual is not None
-        fetched, places, shape = self._fetched(kind, target)
-        written = torch.zeros(len(fetched) + 2, fetched.shape[-1])
-        written[1:-1] = fetched
-        written[-1] = self._value(f"{kind}.output", target) - fetched.sum(0)  # biases, edits, and what is left out
-        table = torch.zeros_like(written)
-        table[0] = self._stream("" if kind == "self" else "self", target)
-        terms = through(residual, table, written, len(table) - 1)
-        near = proximity(terms[:-1], terms.sum(0))
-        shares = near / near.sum().clamp(min=1e-30)
-        by_head = torch.zeros(shape).flatten().index_copy(0, places, shares[1:]).view(shape)
-        stream = Edge(self.layer, "stream", target, target, float(shares[0]))
+        value_terms, cells, shape = self._weighted_value_terms(kind, target)
+        sublayer_output = torch.zeros(len(value_terms) + 2, value_terms.shape[-1])
+        sublayer_output[1:-1] = value_terms
+        sublayer_output[-1] = self._value(f"{kind}.output", target) - value_terms.sum(
+            0
+        )  # biases, edits, and what is left out
+        table = torch.zeros_like(sublayer_output)
+        table[0] = self._residual("" if kind == "self" else "self", target)
+        terms = through_residual(residual, table, sublayer_output, len(table) - 1)
+        proximities = proximity(terms[:-1], terms.sum(0))
+        shares = proximities / proximities.sum().clamp(min=1e-30)
+        by_head = torch.zeros(shape).flatten().index_copy(0, cells, shares[1:]).view(shape)
+        residual_edge = Edge(self.layer, "stream", target, target, float(shares[0]))
         sources = [int(source) for source in (by_head.sum(0) >= threshold).nonzero()[:, 0]]
-        looks = [Edge(self.layer, kind, target, j, float(by_head[:, j].sum()), _ranked(by_head[:, j])) for j in sources]
-        return ([stream] if stream.share >= threshold else []) + looks
+        attention_edges = [
+            Edge(self.layer, kind, target, j, float(by_head[:, j].sum()), _heads_by_share(by_head[:, j]))
+            for j in sources
+        ]
+        return ([residual_edge] if residual_edge.importance >= threshold else []) + attention_edges
 
-    def _fetched(self, kind: str, target: int) -> tuple[Float[Tensor, "term width"], Tensor, torch.Size]:
+    def _weighted_value_terms(self, kind: str, target: int) -> tuple[Float[Tensor, "term width"], Tensor, torch.Size]:
         """What heads write from the keys that this token looks at, which of all heads' keys these are, and how many.
 
         The shortest are left out: together they are shorter than NEGLIGIBLE times what the stream was.
         """
-        if kind not in self.carried:
-            seen = scene(self.model, self.trace, f"{self.path}.{kind}")
-            written = moved(seen.attention, repeat(seen.v, seen.attention.shared)[0].float().cpu())
-            self.carried[kind] = seen, written, written.abs().sum(-1)
-        seen, written, lengths = self.carried[kind]
-        weights = seen.made(None, slice(target, target + 1))["weights"][:, 0].float().cpu()
-        sizes, order = (weights * lengths).flatten().sort()
-        enough = NEGLIGIBLE * self._stream("" if kind == "self" else "self", target).abs().sum()
-        places = order[int((sizes.cumsum(0) <= enough).sum()) :]
-        return weights.flatten()[places, None] * written.flatten(0, 1)[places], places, weights.shape
+        if kind not in self.value_terms:
+            attention = recompute_attention(self.model, self.trace, f"{self.path}.{kind}")
+            head_outputs = per_head_output(
+                attention.attention, repeat_key_values(attention.v, attention.attention.group_size)[0].float().cpu()
+            )
+            self.value_terms[kind] = attention, head_outputs, head_outputs.abs().sum(-1)
+        attention, head_outputs, norms = self.value_terms[kind]
+        weights = attention.compute(None, slice(target, target + 1))["weights"][:, 0].float().cpu()
+        sizes, order = (weights * norms).flatten().sort()
+        limit = NEGLIGIBLE_SHARE * self._residual("" if kind == "self" else "self", target).abs().sum()
+        cells = order[int((sizes.cumsum(0) <= limit).sum()) :]
+        return weights.flatten()[cells, None] * head_outputs.flatten(0, 1)[cells], cells, weights.shape
 
 
-def _ranked(shares: Float[Tensor, " head"]) -> tuple[tuple[int, float], ...]:
+def _heads_by_share(shares: Float[Tensor, " head"]) -> tuple[tuple[int, float], ...]:
     """The heads that have a share, largest first."""
     order = shares.argsort(descending=True).tolist()
     return tuple((head, float(shares[head])) for head in order if shares[head] > 0)

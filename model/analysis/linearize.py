@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from model.array_types import Float
 from model.errors import ConfigError
-from model.nn.norms import LayerNorm, PlainLayerNorm, RMSNorm, ShiftedRMSNorm
+from model.nn.norms import GemmaRMSNorm, LayerNorm, NonparametricLayerNorm, RMSNorm
 
-Table = Float[Tensor, "part width"]
+Decomposition = Float[Tensor, "part width"]
 
 
 @singledispatch
-def held(layer: nn.Module, table: Table, rest: int) -> Table:
+def linearize(layer: nn.Module, table: Decomposition, bias_row: int) -> Decomposition:
     """The table after a layer; what belongs to no part, such as a bias, goes to the row `rest`.
 
     Raises ConfigError for a layer whose parts cannot be told apart.
@@ -30,56 +30,56 @@ def held(layer: nn.Module, table: Table, rest: int) -> Table:
     raise ConfigError(f"What goes through a {type(layer).__name__} cannot be told apart into parts.")
 
 
-@held.register
+@linearize.register
 def _(layer: nn.Identity, table: Tensor, rest: int) -> Tensor:
     return table
 
 
-@held.register
+@linearize.register
 def _(layer: nn.Linear, table: Tensor, rest: int) -> Tensor:
-    return added(table @ layer.weight.to(table).T, layer.bias, rest)
+    return add_to_row(table @ layer.weight.to(table).T, layer.bias, rest)
 
 
-@held.register
-def _(layer: PlainLayerNorm, table: Tensor, rest: int) -> Tensor:
-    return _centred(table, layer.epsilon)
+@linearize.register
+def _(layer: NonparametricLayerNorm, table: Tensor, rest: int) -> Tensor:
+    return _linearize_layer_norm(table, layer.epsilon)
 
 
-@held.register
+@linearize.register
 def _(layer: LayerNorm, table: Tensor, rest: int) -> Tensor:
-    return added(_centred(table, layer.epsilon) * layer.weight.to(table), layer.bias, rest)
+    return add_to_row(_linearize_layer_norm(table, layer.epsilon) * layer.weight.to(table), layer.bias, rest)
 
 
-@held.register
+@linearize.register
 def _(layer: RMSNorm, table: Tensor, rest: int) -> Tensor:
-    return _shortened(table, layer.epsilon) * layer.weight.to(table)
+    return _divide_by_rms(table, layer.epsilon) * layer.weight.to(table)
 
 
-@held.register
-def _(layer: ShiftedRMSNorm, table: Tensor, rest: int) -> Tensor:
-    return _shortened(table, layer.epsilon) * (1 + layer.weight.to(table))
+@linearize.register
+def _(layer: GemmaRMSNorm, table: Tensor, rest: int) -> Tensor:
+    return _divide_by_rms(table, layer.epsilon) * (1 + layer.weight.to(table))
 
 
-def bent(bend: Callable[[Tensor], Tensor], table: Table, rest: int) -> Table:
+def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
     """The table after an activation: each channel times (bend(x) - bend(0)) / x, and bend(0) to the row `rest`."""
-    at = table.sum(0)
-    still = bend(torch.zeros_like(at))
-    slope = torch.where(at == 0, 0.0, (bend(at) - still) / torch.where(at == 0, 1.0, at))
-    return added(table * slope, still, rest)
+    total = table.sum(0)
+    at_zero = activation(torch.zeros_like(total))
+    slope = torch.where(total == 0, 0.0, (activation(total) - at_zero) / torch.where(total == 0, 1.0, total))
+    return add_to_row(table * slope, at_zero, bias_row)
 
 
-def added(table: Table, row: Tensor | None, place: int) -> Table:
+def add_to_row(table: Decomposition, value: Tensor | None, row: int) -> Decomposition:
     """The table with something added to one of its rows."""
-    if row is None:
+    if value is None:
         return table
     table = table.clone()
-    table[place] += row.to(table)
+    table[row] += value.to(table)
     return table
 
 
-def _centred(table: Tensor, epsilon: float) -> Tensor:
-    return _shortened(table - table.mean(-1, keepdim=True), epsilon)
+def _linearize_layer_norm(table: Tensor, epsilon: float) -> Tensor:
+    return _divide_by_rms(table - table.mean(-1, keepdim=True), epsilon)
 
 
-def _shortened(table: Tensor, epsilon: float) -> Tensor:
+def _divide_by_rms(table: Tensor, epsilon: float) -> Tensor:
     return table / (table.sum(0).square().mean() + epsilon).sqrt()

@@ -14,38 +14,38 @@ from torch import Tensor
 
 from model.array_types import Float, Int
 from model.errors import ConfigError, EditError
-from model.nn.hooks import rows
+from model.nn.hooks import hook_for_rows
 from model.nn.transformer import Transformer
-from model.tracing.interventions import Edits
-from model.tracing.run import parsed
+from model.tracing.interventions import InterventionHook
+from model.tracing.run import parse_interventions
 from model.tracing.trace import Trace
 
-KEEP = ("*.residual", "*.final")
-_AT_ONCE = 1 << 22  # logits in memory at a time
-ALL = slice(None)
-TOPS = ("language", "masked-language")
+KEEP = ("*.residual", "*.final_residual")
+_LOGITS_PER_BATCH = 1 << 22  # logits in memory at a time
+ALL_TOKENS = slice(None)
+LANGUAGE_HEADS = ("language-model", "masked-language-model")
 
 
 @dataclass(frozen=True)
-class Reading:
+class LensOutput:
     """What one depth says at each token: the likeliest tokens with their shares, and how the true one fares.
 
     `rank` counts from 1 and is 0 where no true token is known, whose `surprise` (minus the log of its probability, in
     nats) is then NaN.
     """
 
-    tokens: Int[np.ndarray, "pos top"]
-    shares: Float[np.ndarray, "pos top"]
+    token_ids: Int[np.ndarray, "pos top"]
+    probabilities: Float[np.ndarray, "pos top"]
     rank: Int[np.ndarray, " pos"]
-    surprise: Float[np.ndarray, " pos"]
+    negative_log_likelihood: Float[np.ndarray, " pos"]
 
 
-def check(model: Transformer) -> None:
+def require_language_head(model: Transformer) -> None:
     """Raise ConfigError for a model without a language head, which no depth can be read with."""
-    if model.config.top not in TOPS:
+    if model.config.output_head not in LANGUAGE_HEADS:
         raise ConfigError(
             "The logit lens reads each layer with the model's own language head; "
-            f"this model has none (its top is {model.config.top!r})."
+            f"this model has none (its top is {model.config.output_head!r})."
         )
 
 
@@ -56,77 +56,81 @@ def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np
     The final norm and the top, applied to the residual stream. Raises ConfigError without a language head, EditError
     where the trace holds no residual.
     """
-    check(model)
-    rows = np.stack([trace[path][position] for path in _paths(trace)])
-    shares: np.ndarray = _said(model, torch.tensor(rows)).softmax(-1).cpu().numpy()
-    return shares
+    require_language_head(model)
+    rows = np.stack([trace[path][position] for path in _residual_paths(trace)])
+    probabilities: np.ndarray = _unembed(model, torch.tensor(rows)).softmax(-1).cpu().numpy()
+    return probabilities
 
 
 @torch.inference_mode()
-def reading(
-    model: Transformer, trace: Trace, depth: int, truth: Sequence[int], top: int = 5, tokens: slice = ALL
-) -> Reading:
+def lens_at(
+    model: Transformer, trace: Trace, depth: int, targets: Sequence[int], count: int = 5, positions: slice = ALL_TOKENS
+) -> LensOutput:
     """What one depth says at every token, or some; `truth` is the right token at each, or -1 where there is none.
 
     The last depth is the model's own answer, edits of the logits included. Raises ConfigError without a language head,
     EditError for a depth that is not there or not in the trace.
     """
-    check(model)
-    paths = _paths(trace)
+    require_language_head(model)
+    paths = _residual_paths(trace)
     if not 0 <= depth < len(paths):
         raise EditError(f"There is no depth {depth}: this model has {len(paths) - 1} layers, and 0 is the embedding.")
-    places = range(len(trace.text.ids))[tokens]
-    step = max(1, _AT_ONCE // model.config.vocabulary)
-    read = []
-    for start in range(places.start, places.stop, step):
-        some = slice(start, min(start + step, places.stop))
-        last = depth == len(paths) - 1
-        logits = _answered(model, trace, some) if last else _said(model, torch.tensor(trace[paths[depth]][some]))
-        read.append(_read(logits, torch.tensor(truth[some], device=logits.device), top))
-    return Reading(*(torch.cat(each).cpu().numpy() for each in zip(*read, strict=True)))
+    position_range = range(len(trace.text.ids))[positions]
+    batch_size = max(1, _LOGITS_PER_BATCH // model.config.vocabulary_size)
+    batches = []
+    for start in range(position_range.start, position_range.stop, batch_size):
+        batch = slice(start, min(start + batch_size, position_range.stop))
+        is_last = depth == len(paths) - 1
+        logits = (
+            _model_logits(model, trace, batch) if is_last else _unembed(model, torch.tensor(trace[paths[depth]][batch]))
+        )
+        batches.append(_summarize(logits, torch.tensor(targets[batch], device=logits.device), count))
+    return LensOutput(*(torch.cat(each).cpu().numpy() for each in zip(*batches, strict=True)))
 
 
-def truth(trace: Trace, ids: Sequence[int] | None = None) -> tuple[int, ...]:
+def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
     """The right answer at each token: the token after it, or for a model that fills gaps the token itself.
 
     `ids` are the tokens before any of them was masked (None: those of the trace). What is not known is -1.
     """
-    known = tuple(trace.text.ids if ids is None else ids)
-    return known if trace.config.top == "masked-language" else (*known[1:], -1)
+    known = tuple(trace.text.ids if original_ids is None else original_ids)
+    return known if trace.config.output_head == "masked-language-model" else (*known[1:], -1)
 
 
-def lengths(trace: Trace) -> Float[np.ndarray, "depth pos"]:
+def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
     """How long the residual stream of each token is at every depth: its 2-norm."""
-    return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _paths(trace)])
+    return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _residual_paths(trace)])
 
 
-def _paths(trace: Trace) -> list[str]:
+def _residual_paths(trace: Trace) -> list[str]:
     name = trace.config.stacks[-1]
-    return [*(f"{name}.{layer}.residual" for layer in range(trace.config.depth(name))), f"{name}.residual"]
+    return [*(f"{name}.{layer}.residual" for layer in range(trace.config.num_layers(name))), f"{name}.residual"]
 
 
-def _said(model: Transformer, stream: Float[Tensor, "pos width"]) -> Float[Tensor, "pos token"]:
+def _unembed(model: Transformer, residual: Float[Tensor, "pos width"]) -> Float[Tensor, "pos token"]:
     stack = model.stack(model.config.stacks[-1])
-    stream = stream.to(model.device, model.embedding.weight.dtype)
-    logits: Tensor = model.top(stack.narrow(stack.norm(stream))).float()
+    residual = residual.to(model.device, model.embedding.weight.dtype)
+    logits: Tensor = model.output_head(stack.project_out(stack.final_norm(residual))).float()
     return logits
 
 
-def _answered(model: Transformer, trace: Trace, tokens: slice) -> Float[Tensor, "pos token"]:
+def _model_logits(model: Transformer, trace: Trace, positions: slice) -> Float[Tensor, "pos token"]:
     """The model's own logits: kept, or for a long text made from the stream after the final norm."""
     if trace.logits is not None:
-        return torch.tensor(trace.logits[tokens])
-    final = torch.tensor(trace[f"{trace.config.stacks[-1]}.final"][tokens])
-    logits = model.top(final.to(model.device, model.embedding.weight.dtype)).float()
-    edits = rows(Edits(parsed(trace.interventions)), tokens.start, len(trace.text.ids))
-    return edits("logits", logits[None])[0]
+        return torch.tensor(trace.logits[positions])
+    final = torch.tensor(trace[f"{trace.config.stacks[-1]}.final_residual"][positions])
+    logits = model.output_head(final.to(model.device, model.embedding.weight.dtype)).float()
+    intervention_hook = hook_for_rows(
+        InterventionHook(parse_interventions(trace.interventions)), positions.start, len(trace.text.ids)
+    )
+    return intervention_hook("logits", logits[None])[0]
 
 
-def _read(logits: Tensor, truth: Tensor, top: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    logs = logits.log_softmax(-1)
-    best = logs.topk(min(top, logs.shape[-1]))
-    right = logs.gather(-1, truth.clamp(min=0)[:, None])
-    rank = (logs > right).sum(-1, dtype=torch.int32) + 1
-    known = truth >= 0
-    surprise = torch.where(known, -right[:, 0], torch.nan)
-    return best.indices.int(), best.values.exp(), torch.where(known, rank, 0).int(), surprise
+def _summarize(logits: Tensor, targets: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    log_probabilities = logits.log_softmax(-1)
+    best = log_probabilities.topk(min(count, log_probabilities.shape[-1]))
+    target_log_probabilities = log_probabilities.gather(-1, targets.clamp(min=0)[:, None])
+    rank = (log_probabilities > target_log_probabilities).sum(-1, dtype=torch.int32) + 1
+    known = targets >= 0
+    negative_log_likelihood = torch.where(known, -target_log_probabilities[:, 0], torch.nan)
+    return best.indices.int(), best.values.exp(), torch.where(known, rank, 0).int(), negative_log_likelihood

@@ -14,15 +14,15 @@ from model.nn.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class Waves:
+class PositionProfile:
     """One position scheme over positions 0 to `length` - 1; what its doors leave untouched is None.
 
     `added` is what joins the embeddings, `angles` by how much (radians) each pair of channels turns, `bias` what
     joins the scores, `slopes` how fast a head's bias falls per token, `similarity` how alike two positions are.
     """
 
-    scheme: str
-    added: Float[np.ndarray, "pos width"] | None
+    encoding: str
+    embeddings: Float[np.ndarray, "pos width"] | None
     angles: Float[np.ndarray, "pos pair"] | None
     bias: Float[np.ndarray, "head query key"] | None
     slopes: Float[np.ndarray, " head"] | None
@@ -30,34 +30,34 @@ class Waves:
 
 
 @torch.inference_mode()
-def waves(model: Transformer, length: int, stack: str | None = None) -> Waves:
+def position_profile(model: Transformer, length: int, stack: str | None = None) -> PositionProfile:
     """The position scheme of a stack, by default the one that gives the answer, read from the module itself."""
     name = stack or model.config.stacks[-1]
     if name not in model.config.stacks:
         raise EditError(f"This model has no {name!r}; it has {', '.join(model.config.stacks)}.")
-    position = model.stack(name).position
-    at = torch.arange(length, device=model.device)
-    added, bias = position.embed(at), position.bias(at, at)
-    angles = position.angles(at) if isinstance(position, Rope) else None
-    return Waves(
-        scheme=model.config.position,
-        added=_array(added) if added.any() or model.added else None,
-        angles=None if angles is None else _array(angles),
-        bias=_array(bias) if bias.any() else None,
-        slopes=_array(position.slopes()) if isinstance(position, Alibi) else None,
-        similarity=_similarity(added, angles),
+    position = model.stack(name).positional_encoding
+    position_ids = torch.arange(length, device=model.device)
+    embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
+    angles = position.angles(position_ids) if isinstance(position, Rope) else None
+    return PositionProfile(
+        encoding=model.config.positional_encoding,
+        embeddings=_to_numpy(embeddings) if embeddings.any() or model.new_parameters else None,
+        angles=None if angles is None else _to_numpy(angles),
+        bias=_to_numpy(bias) if bias.any() else None,
+        slopes=_to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
+        similarity=_similarity(embeddings, angles),
     )
 
 
-def _similarity(added: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
+def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
     """Added vectors: their cosine. Rotations: q . k of a vector of ones with itself, each turned to its place."""
     if angles is not None:
-        return _array((angles[:, None] - angles[None, :]).cos().mean(-1))
-    if not added.any():
+        return _to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
+    if not embeddings.any():
         return None
-    unit = torch.nn.functional.normalize(added.float(), dim=-1)
-    return _array(unit @ unit.T)
+    unit = torch.nn.functional.normalize(embeddings.float(), dim=-1)
+    return _to_numpy(unit @ unit.T)
 
 
-def _array(value: torch.Tensor) -> np.ndarray:
+def _to_numpy(value: torch.Tensor) -> np.ndarray:
     return value.detach().float().cpu().numpy().copy()

@@ -12,15 +12,15 @@ from model.tracing.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class JointMap:
+class QKProjection:
     """Queries and keys of one head in one plane; `shares` are the parts of the variance that its two axes hold."""
 
     queries: Float[np.ndarray, "query axis"]
     keys: Float[np.ndarray, "key axis"]
-    shares: tuple[float, float]
+    explained_variance: tuple[float, float]
 
 
-def joint_map(trace: Trace, path: str, head: int) -> JointMap:
+def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
     """The two principal components of a head's queries and keys taken together (as in Yeh et al. 2023, section 4).
 
     Positions are applied to both where the scheme rotates; the trace must hold `rotated_q` and `rotated_k`. An axis
@@ -32,10 +32,14 @@ def joint_map(trace: Trace, path: str, head: int) -> JointMap:
     k = keys[head * len(keys) // len(q)]
     vectors = np.concatenate([q[head], k]).astype(np.float64)
     centred = vectors - vectors.mean(0)
-    left, lengths, _ = np.linalg.svd(centred, full_matrices=False)
-    plane = np.zeros((len(vectors), 2), dtype=np.float32)
-    axes = min(2, len(lengths))
-    plane[:, :axes] = (left * lengths)[:, :axes]
-    plane *= np.where(np.take_along_axis(plane, np.abs(plane).argmax(0)[None], 0) < 0, -1, 1)
-    variances = np.pad(lengths**2, (0, 2))[:2] / max(float((lengths**2).sum()), np.finfo(np.float64).tiny)
-    return JointMap(plane[: len(q[head])], plane[len(q[head]) :], (float(variances[0]), float(variances[1])))
+    left_singular, singular_values, _ = np.linalg.svd(centred, full_matrices=False)
+    coordinates = np.zeros((len(vectors), 2), dtype=np.float32)
+    axes = min(2, len(singular_values))
+    coordinates[:, :axes] = (left_singular * singular_values)[:, :axes]
+    coordinates *= np.where(np.take_along_axis(coordinates, np.abs(coordinates).argmax(0)[None], 0) < 0, -1, 1)
+    variances = np.pad(singular_values**2, (0, 2))[:2] / max(
+        float((singular_values**2).sum()), np.finfo(np.float64).tiny
+    )
+    return QKProjection(
+        coordinates[: len(q[head])], coordinates[len(q[head]) :], (float(variances[0]), float(variances[1]))
+    )

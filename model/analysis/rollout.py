@@ -11,18 +11,18 @@ from model.errors import EditError
 from model.tracing.trace import Trace
 
 
-def rollout(weights: Float[np.ndarray, "layer head query key"]) -> Float[np.ndarray, "layer query key"]:
+def attention_rollout(weights: Float[np.ndarray, "layer head query key"]) -> Float[np.ndarray, "layer query key"]:
     """How much of each first token a token holds after each layer (Abnar and Zuidema 2020, section 3).
 
     Per layer the heads' mean and the residual stream weigh half each; layers are multiplied. Every row sums to one:
     an empty one passes on the stream alone.
     """
-    stream = np.eye(weights.shape[-1], dtype=weights.dtype)
-    reached: np.ndarray = stream
+    identity = np.eye(weights.shape[-1], dtype=weights.dtype)
+    accumulated: np.ndarray = identity
     layers = []
-    for layer in 0.5 * weights.mean(axis=1) + 0.5 * stream:
-        reached = layer / layer.sum(-1, keepdims=True) @ reached
-        layers.append(reached)
+    for layer in 0.5 * weights.mean(axis=1) + 0.5 * identity:
+        accumulated = layer / layer.sum(-1, keepdims=True) @ accumulated
+        layers.append(accumulated)
     return np.stack(layers)
 
 
@@ -34,7 +34,7 @@ def value_weighted(
     Kobayashi et al. 2020, section 3, before the output projection. Rows do not sum to one.
     """
     weights = trace.attention(kind, stack)
-    lengths = np.linalg.norm(trace.stacked("v", kind, stack), axis=-1)  # layer key_value_head key
+    lengths = np.linalg.norm(trace.stack_layers("v", kind, stack), axis=-1)  # layer key_value_head key
     shared = weights.shape[1] // lengths.shape[1]
     fetched: np.ndarray = weights * np.repeat(lengths, shared, axis=1)[:, :, None, :]
     return fetched.astype(np.float32, copy=False)

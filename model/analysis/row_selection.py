@@ -7,14 +7,14 @@ import numpy as np
 from model.array_types import Bool, Float
 
 
-def renormalised(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
+def renormalize_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
     """Rows that sum to one again, after keys were left out; an empty row stays empty."""
     total = weights.sum(-1, keepdims=True)
     rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
     return rows
 
 
-def largest(values: Float[np.ndarray, "*shape query key"], share: float) -> Bool[np.ndarray, "*shape query key"]:
+def top_mass_mask(values: Float[np.ndarray, "*shape query key"], mass: float) -> Bool[np.ndarray, "*shape query key"]:
     """The fewest cells of each row that together hold at least `share` of it (0 to 1), by size, without the sign.
 
     Of equal cells the earlier come first; cells of zero are never among them.
@@ -22,10 +22,10 @@ def largest(values: Float[np.ndarray, "*shape query key"], share: float) -> Bool
     sizes = np.abs(values).astype(np.float64)
     order = np.argsort(-sizes, axis=-1, kind="stable")
     ranked = np.take_along_axis(sizes, order, -1)
-    before = ranked.cumsum(-1) - ranked
+    mass_before = ranked.cumsum(-1) - ranked
     total = ranked.sum(-1, keepdims=True)
     # What rounding leaves of the last share must not call for one more cell.
-    needed = (before < share * total * (1 - 1e-9)) & (ranked > 0)
+    needed = (mass_before < mass * total * (1 - 1e-9)) & (ranked > 0)
     kept = np.zeros(values.shape, dtype=bool)
     np.put_along_axis(kept, order, needed, -1)
     return kept

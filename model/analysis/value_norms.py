@@ -8,15 +8,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from model.analysis.head_outputs import moved
+from model.analysis.head_outputs import per_head_output
 from model.array_types import Float
-from model.nn.attention import repeat
+from model.nn.attention import repeat_key_values
 from model.nn.transformer import Transformer, attention_at
 from model.tracing.trace import Trace
 
 
 @torch.inference_mode()
-def weighted_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
+def weighted_value_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
     """How much each query really fetches from each key: the length of weight x value x output projection.
 
     Kobayashi et al. 2020, equation 5: the norm of a_ij v_j W_O, for the attention at `path` (`decoder.3.self`), whose
@@ -24,7 +24,9 @@ def weighted_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarr
     """
     attention, _ = attention_at(model, path)
     values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
-    written = moved(attention, repeat(values.float(), attention.shared)[0])  # head key width
-    lengths: np.ndarray = written.norm(dim=-1).cpu().numpy()
-    fetched: np.ndarray = trace[f"{path}.weights"] * lengths[:, None, :]
-    return fetched.astype(np.float32)
+    value_outputs = per_head_output(
+        attention, repeat_key_values(values.float(), attention.group_size)[0]
+    )  # head key width
+    norms: np.ndarray = value_outputs.norm(dim=-1).cpu().numpy()
+    weighted_norms: np.ndarray = trace[f"{path}.weights"] * norms[:, None, :]
+    return weighted_norms.astype(np.float32)

@@ -1,8 +1,18 @@
 """Checkpoints: folders of `config.json`, `model.safetensors` and `tokenizer.json`, opened, saved and listed."""
 
-from model.checkpoints.catalog import Entry, catalogue, find
+from model.checkpoints.catalog import CatalogEntry, catalog, find_checkpoint
 from model.checkpoints.export import export
-from model.checkpoints.finite_check import remark, scan
-from model.checkpoints.load import Loaded, load, save
+from model.checkpoints.finite_check import describe_nonfinite, find_nonfinite
+from model.checkpoints.load import Checkpoint, load, save
 
-__all__ = ["Entry", "Loaded", "catalogue", "export", "find", "load", "remark", "save", "scan"]
+__all__ = [
+    "CatalogEntry",
+    "Checkpoint",
+    "catalog",
+    "describe_nonfinite",
+    "export",
+    "find_checkpoint",
+    "find_nonfinite",
+    "load",
+    "save",
+]

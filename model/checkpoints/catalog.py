@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoints.hub import download, is_id
+from model.checkpoints.hub import download_model, is_hub_id
 from model.checkpoints.load import read_config
-from model.checkpoints.source import CONFIG, SINGLE, hub_name, reads, without_config
+from model.checkpoints.source import CONFIG, SINGLE_FILES, candidates_without_config, folders_read, hub_id
 from model.config import Config
 from model.errors import CheckpointError
-from model.paths import assets
+from model.paths import assets_dir
 
-VARIABLE = "HEADLIGHT_MODELS"
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-DEEPEST = 12  # folders within each other that are searched
-MOST = 50_000  # folders of one root that are searched, so that "/" ends
+MODELS_VARIABLE = "HEADLIGHT_MODELS"
+WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
+MAX_SEARCH_DEPTH = 12  # folders within each other that are searched
+MAX_FOLDERS = 50_000  # folders of one root that are searched, so that "/" ends
 
 
 @dataclass(frozen=True)
-class Place:
+class CheckpointLocation:
     """What looks like a checkpoint and is not read yet: a config with weights beside it, an adapter, a single file."""
 
     name: str
@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """A checkpoint that can be opened by name."""
 
     name: str
@@ -39,90 +39,98 @@ class Entry:
     shipped: bool
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         """How large its weights are on disk."""
-        return size(self.folder)
+        return weight_bytes(self.folder)
 
 
-def size(place: Path) -> int:
+def weight_bytes(location: Path) -> int:
     """How many bytes the weights at a place take on disk; links to what was never fetched take none."""
-    files = [path for pattern in (*WEIGHTS, *SINGLE) for path in place.glob(pattern)] if place.is_dir() else [place]
+    files = (
+        [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES) for path in location.glob(pattern)]
+        if location.is_dir()
+        else [location]
+    )
     return sum(path.stat().st_size for path in files if path.is_file())
 
 
-def places(folders: Iterable[str | Path] = (), *, cache: bool = True, inside: bool = False) -> tuple[Place, ...]:
+def checkpoint_locations(
+    folders: Iterable[str | Path] = (), *, include_hub_cache: bool = True, within_root: bool = False
+) -> tuple[CheckpointLocation, ...]:
     """Shipped models, those below `folders` and below $HEADLIGHT_MODELS, then (with `cache`) the Hugging Face cache.
 
     The first of a name wins. With `inside`, a folder whose links lead out of its root is left out, as it always is in
     the cache.
     """
-    named = [*map(Path, folders), *map(Path, filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))]
-    shipped, hub = assets() / "models", hub_cache()
-    found: dict[str, Place] = {}
-    for root in (shipped, *named, *([hub] if cache else [])):
-        for folder in _checkpoints(root):
-            if (inside or root == hub) and not _stays_inside(folder, root):
+    roots = [*map(Path, folders), *map(Path, filter(None, os.environ.get(MODELS_VARIABLE, "").split(os.pathsep)))]
+    shipped, hub = assets_dir() / "models", hub_cache_folder()
+    locations: dict[str, CheckpointLocation] = {}
+    for root in (shipped, *roots, *([hub] if include_hub_cache else [])):
+        for folder in _search_root(root):
+            if (within_root or root == hub) and not _stays_within(folder, root):
                 continue
             name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
             name = _hub_name(folder, hub) if root == hub else name
-            found.setdefault(name, Place(name, folder, shipped=root == shipped))
-    return tuple(found.values())
+            locations.setdefault(name, CheckpointLocation(name, folder, shipped=root == shipped))
+    return tuple(locations.values())
 
 
-def catalogue(folders: Iterable[str | Path] = ()) -> tuple[Entry, ...]:
+def catalog(folders: Iterable[str | Path] = ()) -> tuple[CatalogEntry, ...]:
     """The places whose config can be read; why another cannot, `load` says to whoever asks for it by its path."""
-    return tuple(entry for place in places(folders) for entry in _entries(place))
+    return tuple(entry for place in checkpoint_locations(folders) for entry in _readable_entries(place))
 
 
-def find(name: str, folders: Iterable[str | Path] = (), *, paths: bool = True, fetch: bool = False) -> Path:
+def find_checkpoint(
+    name: str, folders: Iterable[str | Path] = (), *, allow_paths: bool = True, fetch: bool = False
+) -> Path:
     """The folder of a name of the catalogue or, where `paths` allows it, of any path.
 
     With `fetch`, an id of the Hugging Face Hub that is neither is downloaded into its cache, also what is only there
     in part. Raises CheckpointError that lists the names there are.
     """
-    place = next((place for place in places(folders) if place.name == name), None)
-    if place and any(True for _ in _entries(place)):
-        return place.folder
-    if paths and name and os.path.exists(name):  # Path.is_dir would raise for a name longer than any file's
+    location = next((place for place in checkpoint_locations(folders) if place.name == name), None)
+    if location and any(True for _ in _readable_entries(location)):
+        return location.folder
+    if allow_paths and name and os.path.exists(name):  # Path.is_dir would raise for a name longer than any file's
         return Path(name)
-    told = ""
-    if fetch and is_id(name):
+    reason = ""
+    if fetch and is_hub_id(name):
         try:
-            return download(name, hub_cache())
+            return download_model(name, hub_cache_folder())
         except CheckpointError as error:
-            told = f" {error}"
-    if place:
-        return place.folder  # whoever opens it says what is wrong with it
-    known = ", ".join(entry.name for entry in catalogue(folders)) or "none"
-    path = ", or the path of a checkpoint folder" if paths else ""
-    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.{told}")
+            reason = f" {error}"
+    if location:
+        return location.folder  # whoever opens it says what is wrong with it
+    known = ", ".join(entry.name for entry in catalog(folders)) or "none"
+    path = ", or the path of a checkpoint folder" if allow_paths else ""
+    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.{reason}")
 
 
-def _entries(place: Place) -> Iterator[Entry]:
+def _readable_entries(location: CheckpointLocation) -> Iterator[CatalogEntry]:
     try:
-        yield Entry(place.name, place.folder, read_config(place.folder), place.shipped)
+        yield CatalogEntry(location.name, location.folder, read_config(location.folder), location.shipped)
     except (CheckpointError, OSError):
         return
 
 
-def _checkpoints(root: Path) -> list[Path]:
+def _search_root(root: Path) -> list[Path]:
     if not os.path.isdir(root):
         return []
     found = []
     for number, (folder, below, files) in enumerate(os.walk(root)):
-        if number >= MOST:
+        if number >= MAX_FOLDERS:
             break
         path = Path(folder)
-        if CONFIG in files and any(any(path.glob(pattern)) for pattern in WEIGHTS):
+        if CONFIG in files and any(any(path.glob(pattern)) for pattern in WEIGHT_PATTERNS):
             found.append(path)
         elif CONFIG not in files:
-            found += without_config(path, files)
-        deep = len(path.relative_to(root).parts) >= DEEPEST
-        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
-    return sorted(found, key=lambda path: (not _is_newest(path), path))
+            found += candidates_without_config(path, files)
+        at_max_depth = len(path.relative_to(root).parts) >= MAX_SEARCH_DEPTH
+        below[:] = [] if at_max_depth else sorted(name for name in below if not name.startswith("."))
+    return sorted(found, key=lambda path: (not _is_current_snapshot(path), path))
 
 
-def _is_newest(snapshot: Path) -> bool:
+def _is_current_snapshot(snapshot: Path) -> bool:
     """Of several snapshots in the Hub's cache the one that was fetched last, which `refs/main` names."""
     try:
         return (snapshot.parent.parent / "refs" / "main").read_text(encoding="utf-8").strip() == snapshot.name
@@ -130,17 +138,17 @@ def _is_newest(snapshot: Path) -> bool:
         return False
 
 
-def _stays_inside(place: Path, root: Path) -> bool:
+def _stays_within(location: Path, root: Path) -> bool:
     """Whether nothing that is read for a checkpoint lies outside the root that somebody named, behind links neither."""
     try:
-        whole = root.resolve()
-        paths = (path for folder in reads(place) for path in (folder, *folder.iterdir()))
-        return all(path.resolve().is_relative_to(whole) for path in paths)
+        resolved_root = root.resolve()
+        paths = (path for folder in folders_read(location) for path in (folder, *folder.iterdir()))
+        return all(path.resolve().is_relative_to(resolved_root) for path in paths)
     except (OSError, RuntimeError):  # removed meanwhile; links in a circle
         return False
 
 
-def hub_cache() -> Path:
+def hub_cache_folder() -> Path:
     """Where huggingface_hub keeps what it downloaded: each file a link from a snapshot into the cache's own blobs."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     home = os.environ.get("HF_HOME") or Path(caches) / "huggingface"
@@ -151,5 +159,5 @@ def _hub_name(folder: Path, hub: Path) -> str:
     """`models--google--t5/snapshots/0123` as google/t5."""
     parts = folder.relative_to(hub).parts
     if len(parts) == 3 and parts[0].startswith("models--") and parts[1] == "snapshots":
-        return hub_name(parts[0])
+        return hub_id(parts[0])
     return folder.relative_to(hub).as_posix()

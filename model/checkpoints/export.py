@@ -15,102 +15,106 @@ import torch
 from safetensors.torch import save as serialized
 from torch import Tensor
 
-from model.checkpoints.config_reader import Fields
+from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.families import FAMILIES
-from model.checkpoints.files.tensor_files import SAFE, Tensors
-from model.checkpoints.weight_mapping import Family, Pouring, plan
+from model.checkpoints.files.tensor_files import SAFETENSORS_FILE, LazyTensors
+from model.checkpoints.weight_mapping import Family, WeightLoader, make_plan
 from model.config import Config
-from model.errors import CheckpointError, UnknownName
+from model.errors import CheckpointError, UnknownNameError
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 
 
-def llama(config: Config) -> dict[str, Any]:
+def llama_config(config: Config) -> dict[str, Any]:
     """A decoder with rope, RMSNorm and SwiGLU."""
     return {
-        "architectures": ["LlamaForCausalLM" if config.top == "language" else "LlamaModel"],
-        "vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "hidden_size": config.width,
+        "architectures": ["LlamaForCausalLM" if config.output_head == "language-model" else "LlamaModel"],
+        "vocab_size": config.vocabulary_size,
+        "max_position_embeddings": config.context_length,
+        "hidden_size": config.d_model,
         "num_hidden_layers": config.layers,
         "num_attention_heads": config.heads,
         "num_key_value_heads": config.key_value_heads,
-        "head_dim": config.head_width,
-        "intermediate_size": config.inner,
+        "head_dim": config.head_dim,
+        "intermediate_size": config.d_ff,
         "hidden_act": "silu",
         "rms_norm_eps": config.norm_epsilon,
-        "rope_theta": config.rotation.base,
-        "rope_parameters": {"rope_type": "default", "rope_theta": config.rotation.base},
-        "tie_word_embeddings": config.tied,
+        "rope_theta": config.rope.theta,
+        "rope_parameters": {"rope_type": "default", "rope_theta": config.rope.theta},
+        "tie_word_embeddings": config.tied_embeddings,
         "attention_bias": False,
         "mlp_bias": False,
     }
 
 
-def eurobert(config: Config) -> dict[str, Any]:
+def eurobert_config(config: Config) -> dict[str, Any]:
     """An encoder with rope, RMSNorm and SwiGLU, its head a single linear map."""
-    names = {"masked-language": "MaskedLM", "sequence-classifier": "SequenceClassification"}
+    names = {"masked-language-model": "MaskedLM", "sequence-classifier": "SequenceClassification"}
     names["token-classifier"] = "TokenClassification"
     pooling = {"classifier_pooling": "mean" if config.pooling == "mean" else "bos"}
-    kind = f"EuroBertFor{names[config.top]}" if config.top in names else "EuroBertModel"
-    return llama(config) | pooling | {"architectures": [kind]}
+    kind = f"EuroBertFor{names[config.output_head]}" if config.output_head in names else "EuroBertModel"
+    return llama_config(config) | pooling | {"architectures": [kind]}
 
 
-def modernbert(config: Config) -> dict[str, Any]:
+def modernbert_config(config: Config) -> dict[str, Any]:
     """An encoder with rope, LayerNorm and a gated feed-forward, every layer looking everywhere."""
-    base = config.rotation.base
-    names = {"masked-language": "MaskedLM", "sequence-classifier": "SequenceClassification"}
+    base = config.rope.theta
+    names = {"masked-language-model": "MaskedLM", "sequence-classifier": "SequenceClassification"}
     names["token-classifier"] = "TokenClassification"
-    turning = {"rope_type": "default", "rope_theta": base}
+    rope_parameters = {"rope_type": "default", "rope_theta": base}
     return {
-        "architectures": [f"ModernBertFor{names[config.top]}" if config.top in names else "ModernBertModel"],
-        "vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "hidden_size": config.width,
+        "architectures": [
+            f"ModernBertFor{names[config.output_head]}" if config.output_head in names else "ModernBertModel"
+        ],
+        "vocab_size": config.vocabulary_size,
+        "max_position_embeddings": config.context_length,
+        "hidden_size": config.d_model,
         "num_hidden_layers": config.layers,
         "num_attention_heads": config.heads,
-        "intermediate_size": config.inner,
-        "hidden_activation": {"swiglu": "silu", "geglu-tanh": "gelu_new"}.get(config.feedforward, "gelu"),
+        "intermediate_size": config.d_ff,
+        "hidden_activation": {"swiglu": "silu", "geglu-tanh": "gelu_new"}.get(config.feed_forward, "gelu"),
         "norm_eps": config.norm_epsilon,
         "norm_bias": config.has_bias("norm"),
         "attention_bias": config.has_bias("query"),
-        "mlp_bias": config.has_bias("rise"),
+        "mlp_bias": config.has_bias("up"),
         "classifier_bias": config.has_bias("transform"),
-        "classifier_activation": config.answer.activation,
+        "classifier_activation": config.output_head_config.activation,
         "classifier_pooling": "mean" if config.pooling == "mean" else "cls",
-        "decoder_bias": config.answer.bias is not False,
+        "decoder_bias": config.output_head_config.bias is not False,
         "layer_types": ["full_attention"] * config.layers,
         "global_attn_every_n_layers": 1,
         "global_rope_theta": base,
         "local_rope_theta": base,
-        "rope_parameters": {"full_attention": turning, "sliding_attention": turning},
-        "tie_word_embeddings": config.tied,
+        "rope_parameters": {"full_attention": rope_parameters, "sliding_attention": rope_parameters},
+        "tie_word_embeddings": config.tied_embeddings,
     }
 
 
-EXPORTS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
-    "llama": llama,
-    "eurobert": eurobert,
-    "modernbert": modernbert,
+EXPORT_CONFIGS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
+    "llama": llama_config,
+    "eurobert": eurobert_config,
+    "modernbert": modernbert_config,
 }
 
 
 def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     """Write a folder that `transformers` opens; gives the family. Raises CheckpointError where none fits."""
     folder = Path(folder)
-    kind, values = _fitting(model.config)
-    tensors = _named(FAMILIES[kind], values, model)
+    model_type, family_config = _matching_family(model.config)
+    tensors = _family_tensors(FAMILIES[model_type], family_config, model)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / SAFE).write_bytes(serialized(tensors, metadata={"format": "pt"}))
-    marks = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
-    if kind == "eurobert" and tokenizer.mask_id is not None:  # unnamed, it is a number beyond a small vocabulary
-        marks["mask_token_id"] = tokenizer.mask_id
+    (folder / SAFETENSORS_FILE).write_bytes(serialized(tensors, metadata={"format": "pt"}))
+    token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
+    if model_type == "eurobert" and tokenizer.mask_id is not None:  # unnamed, it is a number beyond a small vocabulary
+        token_ids["mask_token_id"] = tokenizer.mask_id
     labels = {str(number): label for number, label in enumerate(model.config.labels)}
-    named = {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
-    written = {"model_type": kind, "dtype": "float32", **marks, **named, **values}
-    (folder / "config.json").write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+    label_fields = (
+        {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
+    )
+    config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **label_fields, **family_config}
+    (folder / "config.json").write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
-    options = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context}
+    tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context_length}
     tokens = {
         f"{name}_token": tokenizer.backend.id_to_token(number)
         for name, number in (
@@ -119,35 +123,41 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
         )
         if number is not None
     }  # fmt: skip
-    (folder / "tokenizer_config.json").write_text(json.dumps(options | tokens, indent=2) + "\n", encoding="utf-8")
-    return kind
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(tokenizer_config | tokens, indent=2) + "\n", encoding="utf-8"
+    )
+    return model_type
 
 
-def _fitting(config: Config) -> tuple[str, dict[str, Any]]:
-    for kind, values in EXPORTS.items():
+def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
+    for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
-            written = values(config) | {"id2label": {str(i): label for i, label in enumerate(config.labels)}}
-            read = plan(FAMILIES[kind], Fields(written, "export"), Tensors({})).config
-        except (CheckpointError, UnknownName):
+            written = to_family_config(config) | {"id2label": {str(i): label for i, label in enumerate(config.labels)}}
+            read = make_plan(FAMILIES[model_type], ConfigReader(written, "export"), LazyTensors({})).config
+        except (CheckpointError, UnknownNameError):
             continue
-        if read.change(dropout=0.0) == _plain(config):
-            return kind, values(config)
+        if read.replace(dropout=0.0) == _exported_part(config):
+            return model_type, to_family_config(config)
     raise CheckpointError(
         "No family that others know is built like this model, so it can only be kept as it is. "
-        f"Known for export: {', '.join(EXPORTS)}."
+        f"Known for export: {', '.join(EXPORT_CONFIGS)}."
     )
 
 
-def _plain(config: Config) -> Config:
-    """The config without what acts in training alone, or not at all under its top."""
-    answer = config.answer if config.top != "language" else replace(config.answer, activation="gelu")
-    return config.change(dropout=0.0, answer=answer)
+def _exported_part(config: Config) -> Config:
+    """The config without what acts in training alone, or not at all under its output_head."""
+    answer = (
+        config.output_head_config
+        if config.output_head != "language-model"
+        else replace(config.output_head_config, activation="gelu")
+    )
+    return config.replace(dropout=0.0, output_head_config=answer)
 
 
-def _named(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:
+def _family_tensors(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:
     """Our parameters under the family's names; what the family keeps in one tensor is put one below the other."""
-    pouring = Pouring(plan(family, Fields(values, "export"), Tensors({})), Tensors({}))
+    loader = WeightLoader(make_plan(family, ConfigReader(values, "export"), LazyTensors({})), LazyTensors({}))
     parts: dict[str, list[Tensor]] = {}
     for name, parameter in model.named_parameters():
-        parts.setdefault(pouring.names(name)[0], []).append(parameter.detach().to("cpu", torch.float32))
+        parts.setdefault(loader.candidate_names(name)[0], []).append(parameter.detach().to("cpu", torch.float32))
     return {name: torch.cat(tensors).contiguous() for name, tensors in parts.items()}

@@ -5,26 +5,26 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.checkpoints.load import Loaded
-from model.checkpoints.weight_mapping import listed
+from model.checkpoints.load import Checkpoint
+from model.checkpoints.weight_mapping import join_names
 
-MOST = 1_000  # names that are told
+MAX_NAMES = 1_000  # names that are told
 
 
 @torch.no_grad()
-def scan(loaded: Loaded) -> tuple[str, ...]:
+def find_nonfinite(checkpoint: Checkpoint) -> tuple[str, ...]:
     """The names of the parameters that hold a NaN or an infinity, at most MOST; one pass over the weights."""
-    return tuple(name for name, tensor in loaded.model.named_parameters() if not _finite(tensor))[:MOST]
+    return tuple(name for name, tensor in checkpoint.model.named_parameters() if not _is_finite(tensor))[:MAX_NAMES]
 
 
-def remark(names: tuple[str, ...]) -> str:
+def describe_nonfinite(names: tuple[str, ...]) -> str:
     """The sentence to say of what `scan` found; empty where that is nothing."""
     if not names:
         return ""
     count = "1 tensor holds" if len(names) == 1 else f"{len(names)} tensors hold"
-    return f"{count} NaN or infinite weights, so what is computed from them means nothing: {listed(names)}."
+    return f"{count} NaN or infinite weights, so what is computed from them means nothing: {join_names(names)}."
 
 
-def _finite(tensor: Tensor) -> bool:
+def _is_finite(tensor: Tensor) -> bool:
     # A sum needs no memory and is finite for all good weights; only where it is not, each number is looked at.
     return bool(tensor.sum(dtype=torch.float32).isfinite()) or bool(tensor.isfinite().all())

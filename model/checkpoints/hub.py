@@ -9,57 +9,63 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
-from model.checkpoints.files.file_rules import PICKLED, SETTINGS
-from model.errors import CheckpointError, because
+from model.checkpoints.files.file_rules import CONFIG_FILES, PICKLE_PATTERNS
+from model.errors import CheckpointError, reason
 
 EXTRA = "attention-headlight[hub]"
 # A name, or an owner's and a model's, as the Hub allows them.
-_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
-_ID = re.compile(f"{_PART}(?:/{_PART})?")
-_WHOLE, _SHARDS = "model.safetensors", re.compile(r"model-\d+-of-\d+\.safetensors")
-_OLD_SHARDS = re.compile(r"pytorch_model(?:-\d+-of-\d+)?\.bin")
+_ID_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
+_ID_PATTERN = re.compile(f"{_ID_PART}(?:/{_ID_PART})?")
+_SAFETENSORS_FILE, _SAFETENSORS_SHARDS = "model.safetensors", re.compile(r"model-\d+-of-\d+\.safetensors")
+_PICKLE_SHARDS = re.compile(r"pytorch_model(?:-\d+-of-\d+)?\.bin")
 
 
-def is_id(name: str) -> bool:
+def is_hub_id(name: str) -> bool:
     """Whether a name could be a model's on the Hub."""
-    return _ID.fullmatch(name) is not None and not {"--", ".."} & {name[i : i + 2] for i in range(len(name))}
+    return _ID_PATTERN.fullmatch(name) is not None and not {"--", ".."} & {name[i : i + 2] for i in range(len(name))}
 
 
-def download(name: str, cache: Path, say: Callable[[str], None] = lambda told: print(told, file=sys.stderr)) -> Path:
+def download_model(
+    name: str, cache: Path, log: Callable[[str], None] = lambda told: print(told, file=sys.stderr)
+) -> Path:
     """The folder of a model of the Hub in the local cache, fetched where it is not there; no code is ever fetched.
 
     The library shows its progress; `say` tells what is fetched. Raises CheckpointError, in one sentence, where the
     extra is missing, the Hub cannot be reached or has no such model, or has none of its kind for us.
     """
-    hub = _library()
+    hub = _import_huggingface_hub()
     try:
-        found = hub.HfApi().model_info(name, files_metadata=True).siblings or []
-        listed: dict[str, int] = {file.rfilename: file.size or 0 for file in found}
-        wanted = needed(listed)
-        if "config.json" not in wanted or not any(file.endswith((".safetensors", ".bin")) for file in wanted):
-            raise CheckpointError(f"{name} of the Hugging Face Hub is no checkpoint: {_told(listed)}.")
-        size = sum(listed[file] for file in wanted)
-        say(f"Fetching {name} from the Hugging Face Hub: {len(wanted)} files, {size / 1e6:,.1f} MB.")
-        return Path(hub.snapshot_download(name, allow_patterns=wanted, cache_dir=cache))
+        files = hub.HfApi().model_info(name, files_metadata=True).siblings or []
+        sizes: dict[str, int] = {file.rfilename: file.size or 0 for file in files}
+        files_to_fetch = needed_files(sizes)
+        if "config.json" not in files_to_fetch or not any(
+            file.endswith((".safetensors", ".bin")) for file in files_to_fetch
+        ):
+            raise CheckpointError(f"{name} of the Hugging Face Hub is no checkpoint: {_why_unusable(sizes)}.")
+        size = sum(sizes[file] for file in files_to_fetch)
+        log(f"Fetching {name} from the Hugging Face Hub: {len(files_to_fetch)} files, {size / 1e6:,.1f} MB.")
+        return Path(hub.snapshot_download(name, allow_patterns=files_to_fetch, cache_dir=cache))
     except CheckpointError:
         raise
     except Exception as error:  # the network's own, and those of whichever library carries it
-        raise CheckpointError(_sentence(hub, name, error)) from error
+        raise CheckpointError(_error_message(hub, name, error)) from error
 
 
-def needed(names: Iterable[str]) -> list[str]:
+def needed_files(names: Iterable[str]) -> list[str]:
     """Of a repository's files those that a checkpoint needs: safetensors, or else the pickles; none in its folders."""
     names = set(names)
-    if _WHOLE in names:
-        weights = {_WHOLE}
+    if _SAFETENSORS_FILE in names:
+        weights = {_SAFETENSORS_FILE}
     else:
-        weights = {name for name in names if _SHARDS.fullmatch(name)} | (names & {f"{_WHOLE}.index.json"})
+        weights = {name for name in names if _SAFETENSORS_SHARDS.fullmatch(name)} | (
+            names & {f"{_SAFETENSORS_FILE}.index.json"}
+        )
     if not any(name.endswith(".safetensors") for name in weights):
-        weights = {name for name in names if _OLD_SHARDS.fullmatch(name)} | (names & set(PICKLED))
-    return sorted(weights | (names & set(SETTINGS)))
+        weights = {name for name in names if _PICKLE_SHARDS.fullmatch(name)} | (names & set(PICKLE_PATTERNS))
+    return sorted(weights | (names & set(CONFIG_FILES)))
 
 
-def _library() -> ModuleType:
+def _import_huggingface_hub() -> ModuleType:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it would ask and tell more than the person did
     try:
         import huggingface_hub
@@ -68,13 +74,13 @@ def _library() -> ModuleType:
     return huggingface_hub
 
 
-def _told(names: Iterable[str]) -> str:
+def _why_unusable(names: Iterable[str]) -> str:
     if any(name.endswith(".gguf") for name in names):
         return "it holds GGUF files, which are quantised for other programs"
     return "it holds no config.json with weights beside it"
 
 
-def _sentence(hub: ModuleType, name: str, error: Exception) -> str:
+def _error_message(hub: ModuleType, name: str, error: Exception) -> str:
     errors = hub.errors
     if isinstance(error, errors.GatedRepoError):
         return (
@@ -85,5 +91,5 @@ def _sentence(hub: ModuleType, name: str, error: Exception) -> str:
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "The Hugging Face Hub is switched off here (HF_HUB_OFFLINE)."
     if isinstance(error, OSError) and error.strerror and not isinstance(error, (ConnectionError, TimeoutError)):
-        return f"{name} cannot be stored in the local cache{because(error)}."
+        return f"{name} cannot be stored in the local cache{reason(error)}."
     return f"The Hugging Face Hub cannot be reached for {name!r}. Check the network, or name a folder."

@@ -4,76 +4,76 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.checkpoints.config_reader import Fields, read_json
-from model.config_groups import RESAMPLES, Picture, Preparation
+from model.checkpoints.config_reader import ConfigReader, read_json
+from model.config_groups import RESAMPLING_FILTERS, ImageConfig, ImageProcessorConfig
 from model.errors import CheckpointError
 
 FILE = "preprocessor_config.json"
-_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
+_SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
 
 
-def preparation(folder: Path, reads: Picture, name: str) -> Preparation:
+def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImageProcessorConfig:
     """What the file of the checkpoint `name` says, the reference's defaults where it is silent or not there.
 
     Raises CheckpointError for a step that is not known, and for what is no such step.
     """
     path = folder / FILE
-    fields = Fields(read_json(path, name) if path.is_file() else {}, name)
+    fields = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
     for step, value in fields.values.items():
-        if step.startswith("do_") and step not in _STEPS and value:
+        if step.startswith("do_") and step not in _SUPPORTED_STEPS and value:
             raise CheckpointError(
                 f"{fields.name}: its {FILE} says {step}, which acts on pictures and is not supported."
             )
-    height, width, shortest = _size(fields, "size", reads)
-    crop = _does(fields, "do_center_crop", False)
-    crop_height, crop_width, _ = _size(fields, "crop_size", reads) if crop else (0, 0, 0)
-    normalised = _does(fields, "do_normalize")
-    return Preparation(
-        resize=_does(fields, "do_resize"),
+    height, width, shortest = _size(fields, "size", image)
+    crop = _is_enabled(fields, "do_center_crop", False)
+    crop_height, crop_width, _ = _size(fields, "crop_size", image) if crop else (0, 0, 0)
+    normalize = _is_enabled(fields, "do_normalize")
+    return ImageProcessorConfig(
+        resize=_is_enabled(fields, "do_resize"),
         height=height,
         width=width,
-        shortest=shortest,
+        shortest_edge=shortest,
         resample=_resample(fields),
         crop_height=crop_height,
         crop_width=crop_width,
-        factor=fields.number("rescale_factor", 1 / 255) if _does(fields, "do_rescale") else 1.0,
-        mean=_colours(fields, "image_mean") if normalised else (0.0,),
-        deviation=_colours(fields, "image_std") if normalised else (1.0,),
+        rescale_factor=fields.number("rescale_factor", 1 / 255) if _is_enabled(fields, "do_rescale") else 1.0,
+        mean=_per_channel(fields, "image_mean") if normalize else (0.0,),
+        std=_per_channel(fields, "image_std") if normalize else (1.0,),
     )
 
 
-def _does(fields: Fields, name: str, usual: bool = True) -> bool:
+def _is_enabled(fields: ConfigReader, name: str, default: bool = True) -> bool:
     """Whether a step is taken; a null in the file means no."""
-    return fields.flag(name, usual and name not in fields.values)
+    return fields.boolean(name, default and name not in fields.values)
 
 
-def _size(fields: Fields, name: str, reads: Picture) -> tuple[int, int, int]:
+def _size(fields: ConfigReader, name: str, image: ImageConfig) -> tuple[int, int, int]:
     """Height, width and shortest side, 0 where the file names none; old files have one number for a square."""
     if not isinstance(fields.values.get(name), dict):
-        height, width = fields.sizes(name, 2, 0)
-        return height or reads.height, width or reads.width, 0
-    group = fields.group(name)
+        height, width = fields.integers(name, 2, 0)
+        return height or image.height, width or image.width, 0
+    group = fields.nested(name)
     assert group is not None
     unknown = sorted(set(group.values) - {"height", "width", "shortest_edge"})
     if unknown or group.has("shortest_edge") == (group.has("height") and group.has("width")):
         told = ", ".join(group.values) or "nothing"
         raise CheckpointError(f"{group.name}: it names {told}; known are height with width, or shortest_edge alone.")
     if group.has("shortest_edge"):
-        return 0, 0, group.size("shortest_edge")
-    return group.size("height"), group.size("width"), 0
+        return 0, 0, group.integer("shortest_edge")
+    return group.integer("height"), group.integer("width"), 0
 
 
-def _resample(fields: Fields) -> str:
-    number = fields.size("resample", RESAMPLES.index("bilinear"))
-    if number >= len(RESAMPLES):
-        known = ", ".join(f"{place} ({name})" for place, name in enumerate(RESAMPLES))
+def _resample(fields: ConfigReader) -> str:
+    number = fields.integer("resample", RESAMPLING_FILTERS.index("bilinear"))
+    if number >= len(RESAMPLING_FILTERS):
+        known = ", ".join(f"{place} ({name})" for place, name in enumerate(RESAMPLING_FILTERS))
         raise CheckpointError(f"{fields.name}: its resample is {number}; known are {known}.")
-    return RESAMPLES[number]
+    return RESAMPLING_FILTERS[number]
 
 
-def _colours(fields: Fields, name: str) -> tuple[float, ...]:
+def _per_channel(fields: ConfigReader, name: str) -> tuple[float, ...]:
     """One number for each colour; old files may have one for all."""
     if not isinstance(fields.values.get(name), list):
         return (fields.number(name, 0.5),)
-    numbers = fields.listing(name, (int, float))
-    return tuple(Fields({name: number}, fields.name).number(name) for number in numbers)
+    numbers = fields.list_of(name, (int, float))
+    return tuple(ConfigReader({name: number}, fields.name).number(name) for number in numbers)

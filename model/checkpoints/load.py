@@ -11,26 +11,26 @@ from pathlib import Path
 import torch
 from safetensors.torch import save as serialized
 
-from model.checkpoints.convert import look_into, pour
+from model.checkpoints.convert import inspect_foreign, load_weights
 from model.checkpoints.files.file_rules import is_program
-from model.checkpoints.memory import unallocated
-from model.checkpoints.source import CONFIG, Contents, contents
+from model.checkpoints.memory import meta_model_within
+from model.checkpoints.source import CONFIG, CheckpointSource, open_source
 from model.checkpoints.tokenizers.open import open_tokenizer
-from model.checkpoints.weight_mapping import listed
+from model.checkpoints.weight_mapping import join_names
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
-from model.vision.patches import class_token
+from model.vision.patches import class_token_tokenizer
 
-FORMAT = "headlight"
+MODEL_TYPE = "headlight"
 WEIGHTS, CARD = "model.safetensors", "README.md"
-LONGEST_CARD = 200_000  # characters of a card that are read
+MAX_CARD_CHARACTERS = 200_000  # characters of a card that are read
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True)
-class Loaded:
+class Checkpoint:
     """An open checkpoint: the model, its tokenizer, the text of its card (empty where there is none).
 
     `notes` are sentences about how the checkpoint's weights were used.
@@ -43,34 +43,42 @@ class Loaded:
 
 
 def load(
-    folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "float32", limit: int | None = None
-) -> Loaded:
+    folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "float32", memory_limit: int | None = None
+) -> Checkpoint:
     """Open a folder, ours or of any family in FAMILIES. Weights may be float32, bfloat16 or float16 on disk; they are
     computed in `dtype` and may take `limit` bytes (None: what memory is free).
 
     Raises CheckpointError with one sentence for whatever does not fit, which calls the folder `name` (without one by
     its own name) and shows no path; nothing in the folder is ever run.
     """
-    found = contents(Path(folder), name)
-    place, number = choose_device(device), _dtype(dtype)
-    source = None if found.values.get("model_type") == FORMAT else look_into(found)
-    config = own_config(found) if source is None else source.plan.config
-    model = unallocated(config, found.name, limit)
-    kind = str(found.values.get("model_type"))
-    tokenizer = class_token() if config.picture.channels else open_tokenizer(found.folder, kind, found.name)
-    if tokenizer.size > config.vocabulary:
+    source = open_source(Path(folder), name)
+    torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)
+    foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
+    config = native_config(source) if foreign is None else foreign.plan.config
+    model = meta_model_within(config, source.name, memory_limit)
+    model_type = str(source.config_json.get("model_type"))
+    tokenizer = (
+        class_token_tokenizer() if config.image.channels else open_tokenizer(source.folder, model_type, source.name)
+    )
+    if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
-            f"{found.name}: its tokenizer has {tokenizer.size} tokens, its config only {config.vocabulary}."
+            f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only {config.vocabulary_size}."
         )
-    notes = _fill(found, model, place, number) if source is None else pour(source, model, place, number)
-    return Loaded(model.requires_grad_(False).eval(), tokenizer, card_of(found.folder), (*notes, *_code(found)))
+    notes = (
+        _load_native_weights(source, model, torch_device, torch_dtype)
+        if foreign is None
+        else load_weights(foreign, model, torch_device, torch_dtype)
+    )
+    return Checkpoint(
+        model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), (*notes, *_program_notes(source))
+    )
 
 
-def card_of(folder: Path) -> str:
+def read_card(folder: Path) -> str:
     """The text of a folder's model card, empty where there is none."""
     try:
         with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
-            return file.read(LONGEST_CARD)
+            return file.read(MAX_CARD_CHARACTERS)
     except OSError:
         return ""
 
@@ -82,12 +90,12 @@ def save(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
-        name: parameter.detach().to("cpu", _dtype(dtype)).contiguous()
+        name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
         for name, parameter in model.named_parameters()  # which gives a shared parameter once
     }
     unfinished = folder / f"{WEIGHTS}.part"
     unfinished.write_bytes(serialized(tensors, metadata={"format": "pt"}))  # save_file would shut others out
-    config = {"model_type": FORMAT, "dtype": dtype, **model.config.to_dict()}
+    config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
     if card:
@@ -97,69 +105,75 @@ def save(
 
 def read_config(folder: Path, name: str = "") -> Config:
     """The config of a checkpoint, by a look at its config and the names of its tensors. Raises CheckpointError."""
-    found = contents(folder, name)
-    return own_config(found) if found.values.get("model_type") == FORMAT else look_into(found).plan.config
+    source = open_source(folder, name)
+    return (
+        native_config(source)
+        if source.config_json.get("model_type") == MODEL_TYPE
+        else inspect_foreign(source).plan.config
+    )
 
 
-def own_config(found: Contents) -> Config:
+def native_config(source: CheckpointSource) -> Config:
     """The config of a folder that `save` wrote."""
-    fields = {name: value for name, value in found.values.items() if name not in ("model_type", "dtype")}
+    fields = {name: value for name, value in source.config_json.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
     except ConfigError as error:
-        raise CheckpointError(f"{found.name}: {error}") from error
+        raise CheckpointError(f"{source.name}: {error}") from error
 
 
 def choose_device(device: str = "auto") -> torch.device:
     """`auto` is CUDA where there is one, else Apple's MPS, else the CPU. Raises CheckpointError for any that is not."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    device_counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     match = re.fullmatch(r"(\w+)(?::(\d{1,9}))?", device, re.ASCII)
-    if not match or int(match[2] or 0) >= there.get(match[1], 0):
-        known = ", ".join(["auto", *(name for name, count in there.items() if count)])
-        raise CheckpointError(f"There is no device {device!r} here; possible are {known}.")
+    if not match or int(match[2] or 0) >= device_counts.get(match[1], 0):
+        available = ", ".join(["auto", *(name for name, count in device_counts.items() if count)])
+        raise CheckpointError(f"There is no device {device!r} here; possible are {available}.")
     return torch.device(device)
 
 
-def _fill(found: Contents, model: Transformer, device: torch.device, dtype: torch.dtype) -> tuple[str, ...]:
+def _load_native_weights(
+    source: CheckpointSource, model: Transformer, device: torch.device, dtype: torch.dtype
+) -> tuple[str, ...]:
     """Give a model of ours the tensors of its folder, each checked for its name and shape."""
-    once, stored = dict(model.named_parameters()), found.tensors()
-    _check_names(found.name, set(once), set(stored))
+    parameters, stored = dict(model.named_parameters()), source.open_tensors()
+    _check_tensor_names(source.name, set(parameters), set(stored))
     tensors = {}
-    for name, parameter in once.items():
+    for name, parameter in parameters.items():
         tensor = stored[name]
         if tensor.shape != parameter.shape:
             raise CheckpointError(
-                f"{found.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
+                f"{source.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
             )
         tensors[name] = tensor.to(device, dtype)
-    shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in once}
+    shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in parameters}
     model.load_state_dict(tensors | shared, assign=True)
-    model.tie()
+    model.tie_embeddings()
     return ()
 
 
-def _code(found: Contents) -> tuple[str, ...]:
+def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
     """What to say of programs that came with a checkpoint."""
-    told = []
-    if found.values.get("auto_map"):
-        told.append("Its config names a program of its own (auto_map), which is not run; the family's rules hold.")
-    if names := sorted(path.name for path in found.folder.iterdir() if is_program(path.name)):
+    notes = []
+    if source.config_json.get("auto_map"):
+        notes.append("Its config names a program of its own (auto_map), which is not run; the family's rules hold.")
+    if names := sorted(path.name for path in source.folder.iterdir() if is_program(path.name)):
         count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
-        told.append(f"{count} ignored: {listed(names)}.")
-    return tuple(told)
+        notes.append(f"{count} ignored: {join_names(names)}.")
+    return tuple(notes)
 
 
-def _check_names(name: str, wanted: set[str], found: set[str]) -> None:
+def _check_tensor_names(name: str, wanted: set[str], found: set[str]) -> None:
     missing, unexpected = sorted(wanted - found), sorted(found - wanted)
     if missing or unexpected:
-        told = [f"missing {', '.join(missing)}"] if missing else []
-        told += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
-        raise CheckpointError(f"{name}: its weights do not fit its config: {'; '.join(told)}.")
+        problems = [f"missing {', '.join(missing)}"] if missing else []
+        problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+        raise CheckpointError(f"{name}: its weights do not fit its config: {'; '.join(problems)}.")
 
 
-def _dtype(name: str) -> torch.dtype:
+def _parse_dtype(name: str) -> torch.dtype:
     if name not in DTYPES:
         raise HeadlightError(f"There is no dtype {name!r}. Known: {', '.join(DTYPES)}.")
     return DTYPES[name]

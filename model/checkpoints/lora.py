@@ -8,36 +8,36 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model.checkpoints.config_reader import Fields, read_json
-from model.checkpoints.files.tensor_files import Tensors, read_tensors
+from model.checkpoints.config_reader import ConfigReader, read_json
+from model.checkpoints.files.tensor_files import LazyTensors, read_tensors
 from model.errors import CheckpointError
 
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model"
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model"
 _PREFIX = "base_model.model."
-_PLAIN = {
+_REQUIRED_VALUES = {
     "peft_type": "LORA", "use_dora": False, "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
     "layer_replication": (), "trainable_token_indices": (), "target_parameters": (), "modules_to_save": ([],),
     "bias": "none",
 }  # fmt: skip
 
 
-def base_of(folder: Path, name: str) -> Path:
+def find_base_model(folder: Path, name: str) -> Path:
     """The folder of the model that an adapter was trained on: beside the adapter or inside its folder."""
-    fields = Fields(read_json(folder / CONFIG, name), name)
-    base = Path(fields.word("base_model_name_or_path")).name
-    for place in (folder.parent / base, folder / base, folder / "base"):
-        if base not in ("", "..") and (place / "config.json").is_file() and place.resolve() != folder.resolve():
-            return place
+    fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
+    base = Path(fields.string("base_model_name_or_path")).name
+    for candidate in (folder.parent / base, folder / base, folder / "base"):
+        if base not in ("", "..") and (candidate / "config.json").is_file() and candidate.resolve() != folder.resolve():
+            return candidate
     raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
 
 
-def adapted(folder: Path, name: str, base: Tensors) -> Tensors:
+def merge_lora(folder: Path, name: str, base: LazyTensors) -> LazyTensors:
     """The base's tensors, those that the adapter changes with B A added. Raises CheckpointError."""
-    fields = Fields(read_json(folder / CONFIG, name), name)
-    fields.require(_PLAIN)
-    parts = read_tensors(folder, name, f"{WEIGHTS}.safetensors", f"{WEIGHTS}.bin")
-    modules = sorted(key.removesuffix(".lora_A.weight") for key in parts if key.endswith(".lora_A.weight"))
-    unknown = sorted(set(parts) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
+    fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
+    fields.require_values(_REQUIRED_VALUES)
+    lora_weights = read_tensors(folder, name, f"{ADAPTER_WEIGHTS}.safetensors", f"{ADAPTER_WEIGHTS}.bin")
+    modules = sorted(key.removesuffix(".lora_A.weight") for key in lora_weights if key.endswith(".lora_A.weight"))
+    unknown = sorted(set(lora_weights) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
     if unknown:
         raise CheckpointError(f"{name}: the adapter has weights of an unknown kind: {', '.join(unknown[:5])}.")
     readers: dict[str, Callable[[], Tensor]] = dict(base.readers)
@@ -46,36 +46,38 @@ def adapted(folder: Path, name: str, base: Tensors) -> Tensors:
         target = next((key for key in (target, target.partition(".")[2]) if key in base), target)
         if target not in base:
             raise CheckpointError(f"{name}: the adapter changes {target}, which its base does not have.")
-        readers[target] = partial(_added, fields, module, base.readers[target], parts)
-    return Tensors(readers)
+        readers[target] = partial(_merge_weight, fields, module, base.readers[target], lora_weights)
+    return LazyTensors(readers)
 
 
-def _added(fields: Fields, module: str, weight: Callable[[], Tensor], parts: Tensors) -> Tensor:
-    down, up = (parts[f"{module}.lora_{side}.weight"] for side in "AB")
-    path, old = module.removeprefix(_PREFIX), weight()
-    turned = fields.flag("fan_in_fan_out", False)
-    if not _fits(down, up, old, turned):
+def _merge_weight(fields: ConfigReader, module: str, weight: Callable[[], Tensor], lora_weights: LazyTensors) -> Tensor:
+    down, up = (lora_weights[f"{module}.lora_{side}.weight"] for side in "AB")
+    path, base_weight = module.removeprefix(_PREFIX), weight()
+    transposed = fields.boolean("fan_in_fan_out", False)
+    if not _shapes_fit(down, up, base_weight, transposed):
         given = " and ".join(str(tuple(part.shape)) for part in (down, up))
         raise CheckpointError(
-            f"{fields.name}: the adapter gives {path} as {given}, which is no change of {tuple(old.shape)}."
+            f"{fields.name}: the adapter gives {path} as {given}, which is no change of {tuple(base_weight.shape)}."
         )
-    rank = _for(fields, "rank_pattern", path, fields.size("r", 8))
-    scale = _for(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
-    if fields.flag("use_rslora", False):
+    rank = _module_value(fields, "rank_pattern", path, fields.integer("r", 8))
+    scale = _module_value(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
+    if fields.boolean("use_rslora", False):
         scale *= rank**0.5
-    change = (up.float() @ down.float()) * scale
-    return old.float() + (change.t() if turned else change)
+    delta = (up.float() @ down.float()) * scale
+    return base_weight.float() + (delta.t() if transposed else delta)
 
 
-def _fits(down: Tensor, up: Tensor, old: Tensor, turned: bool) -> bool:
+def _shapes_fit(down: Tensor, up: Tensor, base_weight: Tensor, transposed: bool) -> bool:
     """Whether B A is a change of these weights; looked at before any memory is taken for it."""
-    flat = down.dim() == up.dim() == old.dim() == 2
-    shape = (*old.shape[::-1],) if turned else (*old.shape,)
+    flat = down.dim() == up.dim() == base_weight.dim() == 2
+    shape = (*base_weight.shape[::-1],) if transposed else (*base_weight.shape,)
     return flat and up.shape[1] == down.shape[0] and (up.shape[0], down.shape[1]) == shape
 
 
-def _for(fields: Fields, name: str, path: str, usual: float) -> float:
+def _module_value(fields: ConfigReader, name: str, path: str, default: float) -> float:
     """A number that some modules have of their own, told by how their path ends."""
-    group = fields.group(name)
-    own = next((key for key in (group.values if group else ()) if path == key or path.endswith(f".{key}")), None)
-    return usual if own is None or group is None else group.number(own)
+    group = fields.nested(name)
+    matching_key = next(
+        (key for key in (group.values if group else ()) if path == key or path.endswith(f".{key}")), None
+    )
+    return default if matching_key is None or group is None else group.number(matching_key)

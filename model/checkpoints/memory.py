@@ -7,20 +7,20 @@ from pathlib import Path
 
 from model.config import Config
 from model.errors import CheckpointError, HeadlightError
-from model.nn.transformer import Transformer, outline
+from model.nn.transformer import Transformer, meta_model
 
-SHARE = 0.9  # of the free memory may go to weights
-WHERE_UNKNOWN = 8 << 30
+MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
+FREE_BYTES_IF_UNKNOWN = 8 << 30
 
 
-def unallocated(config: Config, name: str, limit: int | None = None) -> Transformer:
+def meta_model_within(config: Config, name: str, limit: int | None = None) -> Transformer:
     """The model without memory behind its parameters. Raises CheckpointError where they need more than `limit` bytes.
 
     Without a limit they may take 90 % of the memory that is free now.
     """
-    allowed = free() * SHARE if limit is None else limit
+    allowed = free_memory() * MAX_FREE_FRACTION if limit is None else limit
     try:
-        model = outline(config)
+        model = meta_model(config)
     except HeadlightError as error:
         raise CheckpointError(f"{name}: {error}") from error
     except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count
@@ -33,7 +33,7 @@ def unallocated(config: Config, name: str, limit: int | None = None) -> Transfor
     return model
 
 
-def free() -> int:
+def free_memory() -> int:
     """Bytes of memory that are free now, as far as the system tells."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
@@ -41,4 +41,4 @@ def free() -> int:
                 return int(line.split()[1]) * 1024
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
-        return WHERE_UNKNOWN
+        return FREE_BYTES_IF_UNKNOWN

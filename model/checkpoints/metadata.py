@@ -7,28 +7,28 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.convert import refuse_special
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.convert import reject_unsupported
 from model.checkpoints.families import FAMILIES
-from model.checkpoints.files.tensor_files import Tensors
-from model.checkpoints.load import FORMAT, card_of, own_config
-from model.checkpoints.memory import unallocated
-from model.checkpoints.source import Contents, contents
-from model.checkpoints.tokenizers.open import kind_of
-from model.checkpoints.weight_mapping import plan
+from model.checkpoints.files.tensor_files import LazyTensors
+from model.checkpoints.load import MODEL_TYPE, native_config, read_card
+from model.checkpoints.memory import meta_model_within
+from model.checkpoints.source import CheckpointSource, open_source
+from model.checkpoints.tokenizers.open import legacy_tokenizer_type
+from model.checkpoints.weight_mapping import make_plan
 from model.config import Config
 from model.errors import CheckpointError
-from model.text.tokenizer import FILE
+from model.text.tokenizer import TOKENIZER_FILE
 
-ANY_SIZE = 1 << 62  # bytes; what is too large for this machine is told all the same
-TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
-_TYPE = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
-_LICENCE = re.compile(r"^licen[cs]e:[ \t]*(\S.*)$", re.MULTILINE)
-_LISTED = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
+NO_MEMORY_LIMIT = 1 << 62  # bytes; what is too large for this machine is told all the same
+TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
+_TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
+_LICENCE_PATTERN = re.compile(r"^licen[cs]e:[ \t]*(\S.*)$", re.MULTILINE)
+_LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Facts:
+class CheckpointMetadata:
     """A checkpoint as its card on a page shows it; sizes are counts, and bytes in float32 once it is open.
 
     Where it cannot be opened, `problem` says why, `config` is None, and what is not known is empty or 0.
@@ -36,60 +36,62 @@ class Facts:
 
     family: str
     config: Config | None
-    parameters: int
-    memory: int
+    parameter_count: int
+    memory_bytes: int
     tokenizer: str
     licence: str
-    problem: str = ""
+    error: str = ""
 
 
-def facts(folder: Path, name: str = "") -> Facts:
+def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
     """Look at a folder; no weight is read. Whatever is wrong with it stands in `problem`, which calls it `name`."""
-    licence = licence_of(card_of(folder))
+    licence = card_licence(read_card(folder))
     try:
-        found = contents(folder, name)
+        source = open_source(folder, name)
     except CheckpointError as error:
-        return Facts("", None, 0, 0, "", licence, str(error))
-    family, tokenizer = str(found.values.get("model_type") or ""), tokenizer_of(found.folder)
+        return CheckpointMetadata("", None, 0, 0, "", licence, str(error))
+    family, tokenizer = str(source.config_json.get("model_type") or ""), tokenizer_type(source.folder)
     try:
-        config = _config(found)
-        parameters = sum(parameter.numel() for parameter in unallocated(config, found.name, ANY_SIZE).parameters())
+        config = _config_from_tensor_names(source)
+        parameters = sum(
+            parameter.numel() for parameter in meta_model_within(config, source.name, NO_MEMORY_LIMIT).parameters()
+        )
     except CheckpointError as error:
-        return Facts(family, None, 0, 0, tokenizer, licence, str(error))
-    return Facts(family, config, parameters, 4 * parameters, tokenizer, licence)
+        return CheckpointMetadata(family, None, 0, 0, tokenizer, licence, str(error))
+    return CheckpointMetadata(family, config, parameters, 4 * parameters, tokenizer, licence)
 
 
-def _config(found: Contents) -> Config:
+def _config_from_tensor_names(source: CheckpointSource) -> Config:
     """The config by the names of the tensors alone; only `load` compares two weights that may be one."""
-    if found.values.get("model_type") == FORMAT:
-        return own_config(found)
-    fields = Fields(found.values, found.name)
-    refuse_special(fields, fields.word("model_type", ""))
-    return plan(FAMILIES[fields.word("model_type")], fields, _names(found)).config
+    if source.config_json.get("model_type") == MODEL_TYPE:
+        return native_config(source)
+    fields = ConfigReader(source.config_json, source.name)
+    reject_unsupported(fields, fields.string("model_type", ""))
+    return make_plan(FAMILIES[fields.string("model_type")], fields, _tensor_names(source)).config
 
 
-def _names(found: Contents) -> Tensors:
+def _tensor_names(source: CheckpointSource) -> LazyTensors:
     """The tensors by name; none where only reading a whole pickle would tell them."""
-    pickles = [*found.folder.glob("pytorch_model*.bin")]
-    whole = not any(found.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
-    return Tensors({}) if whole else found.tensors()
+    pickles = [*source.folder.glob("pytorch_model*.bin")]
+    needs_full_read = not any(source.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
+    return LazyTensors({}) if needs_full_read else source.open_tensors()
 
 
-def tokenizer_of(folder: Path) -> str:
+def tokenizer_type(folder: Path) -> str:
     """What kind of tokenizer lies in a folder, in a word or two; empty where there is none."""
-    if (folder / FILE).is_file():
-        kind = _TYPE.search((folder / FILE).read_bytes())
-        return TYPES.get(kind[1].decode(), kind[1].decode()) if kind else FILE
-    return kind_of(folder)
+    if (folder / TOKENIZER_FILE).is_file():
+        kind = _TYPE_PATTERN.search((folder / TOKENIZER_FILE).read_bytes())
+        return TOKENIZER_TYPES.get(kind[1].decode(), kind[1].decode()) if kind else TOKENIZER_FILE
+    return legacy_tokenizer_type(folder)
 
 
-def licence_of(text: str) -> str:
+def card_licence(text: str) -> str:
     """The licence that the head of a model card names, empty where it names none."""
-    head = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
-    if not head:
+    front_matter = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
+    if not front_matter:
         return ""
-    listed = _LISTED.search(head[1] + "\n")
+    listed = _LICENCE_LIST_PATTERN.search(front_matter[1] + "\n")
     if listed:
         return ", ".join(line.strip(" \t-'\"") for line in listed[1].strip().splitlines())[:60]
-    named = _LICENCE.search(head[1])
+    named = _LICENCE_PATTERN.search(front_matter[1])
     return named[1].strip(" \t[]'\"")[:60] if named else ""

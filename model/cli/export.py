@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from model import checkpoints
-from model.checkpoints import find, load
+from model.checkpoints import find_checkpoint, load
 from model.cli.common import add_folder_option, make_parser
 
 
@@ -16,7 +16,7 @@ def export(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     add_folder_option(parser)
     options = parser.parse_args(arguments)
-    loaded = load(find(options.model, options.models, fetch=True), name=options.model, device="cpu")
+    loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
     print(f"{options.folder} holds the model as {kind}.")
     return 0

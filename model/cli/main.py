@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(usage())
             return 0
-        return VERBS[arguments[0]](list(arguments[1:]))
+        return COMMANDS[arguments[0]](list(arguments[1:]))
     except HeadlightError as error:
         print(f"headlight: {error}", file=sys.stderr)
         return 2
@@ -29,7 +29,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def usage() -> str:
     """The verbs, a line each."""
-    lines = [f"  headlight {verb:8} {(action.__doc__ or '').splitlines()[0]}" for verb, action in VERBS.items()]
+    lines = [
+        f"  headlight {command:8} {(action.__doc__ or '').splitlines()[0]}" for command, action in COMMANDS.items()
+    ]
     return "\n".join(["Usage: headlight VERB ... (each verb explains itself with --help)", *lines])
 
 
@@ -48,7 +50,7 @@ def card(arguments: list[str]) -> int:
     return evaluation.card(arguments)
 
 
-VERBS: Registry[Callable[[list[str]], int]] = Registry(
+COMMANDS: Registry[Callable[[list[str]], int]] = Registry(
     "verb",
     {
         "trace": trace,

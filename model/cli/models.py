@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.checkpoints import Entry, catalogue, find
+from model.checkpoints import CatalogEntry, catalog, find_checkpoint
 from model.cli.common import add_folder_option, make_parser
 
 
@@ -13,20 +13,20 @@ def models(arguments: list[str]) -> int:
     add_folder_option(parser)
     options = parser.parse_args(arguments)
     for name in options.fetched:
-        find(name, options.models, paths=False, fetch=True)
-    entries = catalogue(options.models)
+        find_checkpoint(name, options.models, allow_paths=False, fetch=True)
+    entries = catalog(options.models)
     if not entries:
         print("No models found. Name a folder with --models DIR or in HEADLIGHT_MODELS.")
     for entry in entries:
-        print(_line(entry))
+        print(_format_entry(entry))
     return 0
 
 
-def _line(entry: Entry) -> str:
+def _format_entry(entry: CatalogEntry) -> str:
     config = entry.config
-    depth = " + ".join(str(config.depth(stack)) for stack in config.stacks)
+    depth = " + ".join(str(config.num_layers(stack)) for stack in config.stacks)
     return (
-        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, width {config.width}, "
-        f"{config.position}, context {config.context}, {entry.bytes / 1e6:.1f} MB"
+        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, width {config.d_model}, "
+        f"{config.positional_encoding}, context {config.context_length}, {entry.size_bytes / 1e6:.1f} MB"
         f"{'' if entry.shipped else f', {entry.folder}'}"
     )

@@ -8,7 +8,7 @@ from typing import NoReturn
 from model.errors import HeadlightError
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """Its complaint is one sentence, as every other is."""
 
     def error(self, message: str) -> NoReturn:

@@ -8,14 +8,14 @@ import numpy as np
 
 from model.cli.common import add_model_options, make_parser, open_model, read_input, token_position
 from model.errors import HeadlightError
-from model.nn.attention_functions import KERNELS
-from model.nn.masks import parse
-from model.nn.positional_encodings import POSITIONS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.masks import parse_masks
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.variants import variant
 from model.tracing.run import run
 from model.tracing.trace import Trace
 
-KEPT = ("*.weights", "*.final", "logits", "pixels")
+KEPT = ("*.weights", "*.final_residual", "logits", "pixels")
 
 
 def trace(arguments: list[str]) -> int:
@@ -26,8 +26,10 @@ def trace(arguments: list[str]) -> int:
     add_model_options(parser)
     parser.add_argument("--target", help="what the decoder of an encoder-decoder reads")
     parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
-    parser.add_argument("--position", choices=sorted(POSITIONS), help="another position scheme on the same weights")
-    parser.add_argument("--kernel", choices=sorted(KERNELS), help="another kernel on the same weights")
+    parser.add_argument(
+        "--position", choices=sorted(POSITIONAL_ENCODINGS), help="another position scheme on the same weights"
+    )
+    parser.add_argument("--kernel", choices=sorted(ATTENTION_FUNCTIONS), help="another kernel on the same weights")
     parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by the root of d")
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
     parser.add_argument(
@@ -36,16 +38,18 @@ def trace(arguments: list[str]) -> int:
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
     options = parser.parse_args(arguments)
     loaded = open_model(options)
-    masks = None if options.mask is None else parse("+".join(options.mask))
+    masks = None if options.mask is None else parse_masks("+".join(options.mask))
     scale = {"on": True, "off": False}.get(options.scale)
-    model = variant(loaded.model, position=options.position, kernel=options.kernel, masks=masks, scale=scale)
+    model = variant(
+        loaded.model, positional_encoding=options.position, attention_function=options.kernel, masks=masks, scale=scale
+    )
     text, source = read_input(options, model)
-    traced = run(model, loaded.tokenizer, text, options.edit, source=source, masked=options.masked, keep=KEPT)
-    _write(options.out, _arrays(traced))
+    traced = run(model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.masked, keep=KEPT)
+    _write_npz(options.out, _npz_arrays(traced))
     return 0
 
 
-def _arrays(traced: Trace) -> dict[str, np.ndarray]:
+def _npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
     """The names that other programs rely on; README lists them."""
     read = traced.source or traced.text
     arrays = {"tokens": np.array(read.tokens, np.str_)}
@@ -63,11 +67,11 @@ def _arrays(traced: Trace) -> dict[str, np.ndarray]:
     if traced.logits is not None:
         arrays["logits"] = traced.logits
     if not traced.source or traced.logits is None:  # what a bare model answers with
-        arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final"]
+        arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final_residual"]
     return arrays
 
 
-def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
+def _write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
     try:
         with path.open("wb") as file:  # a path of its own would get .npz appended
             np.savez(file, allow_pickle=False, **arrays)

@@ -10,36 +10,46 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from model.cli.parser import Parser
+from model.cli.parser import CommandParser
 from model.config import Config
-from model.data.corpus import Source, expand
-from model.nn.attention import QUERY_NORMS
-from model.nn.attention_functions import KERNELS
-from model.nn.block import PLACEMENTS
-from model.nn.feedforward import FEEDFORWARDS
+from model.data.corpus import TextSource, expand_path
+from model.nn.attention import QK_NORMS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.feedforward import FEED_FORWARDS
 from model.nn.norms import NORMS
-from model.nn.positional_encodings import POSITIONS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.training.objectives import OBJECTIVES
-from model.training.recipe import DECIDED, MODEL, Recipe, TokenizerPart, TrainingPart, changed, load, model_of
-from model.training.run_dir import Workspace, branch
-from model.training.trainer import Run
+from model.training.recipe import (
+    DERIVED_FIELDS,
+    MODEL_DEFAULTS,
+    Recipe,
+    TokenizerOptions,
+    TrainingOptions,
+    load_recipe,
+    override,
+    override_model,
+)
+from model.training.run_dir import RunFolder, fork_run
+from model.training.trainer import Trainer
 
-SHARED = (
+SHARED_CPU_HINT = (
     "On a processor that others use too, start with OMP_WAIT_POLICY=passive in the environment: threads then sleep "
     "instead of spinning while they wait for each other, which is up to ten times as fast."
 )
-PARTS: dict[str, Iterable[str]] = {
-    "position": POSITIONS, "kernel": KERNELS, "norm": NORMS, "placement": PLACEMENTS, "feedforward": FEEDFORWARDS,
-    "query_norm": QUERY_NORMS,
+FLAG_CHOICES: dict[str, Iterable[str]] = {
+    "positional_encoding": POSITIONAL_ENCODINGS, "attention_function": ATTENTION_FUNCTIONS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "feed_forward": FEED_FORWARDS,
+    "qk_norm": QK_NORMS,
 }  # fmt: skip
-OF_OTHERS = ("encoder_layers", "encoder_heads", "encoder_inner", "start_token")  # of no use with these objectives
-TEXTS = "Texts are UTF-8, with a line <|endoftext|> between documents."
-TYPES = {"int": int, "float": float, "str": str}
-RENAMED = {
-    "folder": "tokenizer",
-    "kind": "tokenizer_kind",
-    "size": "vocabulary",
-}  # flags whose field's name says too little by itself
+ENCODER_DECODER_FIELDS = (
+    "encoder_layers",
+    "encoder_heads",
+    "encoder_d_ff",
+    "start_token_id",
+)  # of no use with these objectives
+TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
+FLAG_TYPES = {"int": int, "float": float, "str": str}
+FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # flags whose field's name says too little by itself
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,108 +62,117 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="where the checkpoint goes; its folder run/ keeps the saves",
     )
-    parser.add_argument("--branch", type=Path, metavar="FOLDER", help="begin where the run in another folder stands")
+    parser.add_argument("--fork-from", type=Path, metavar="FOLDER", help="begin where the run in another folder stands")
     parser.add_argument(
-        "--text", action="append", metavar="FILE[=PASSES]", help="a text to learn from (.xz too); repeat for more"
+        "--text", action="append", metavar="FILE[=EPOCHS]", help="a text to learn from (.xz too); repeat for more"
     )
-    parser.add_argument("--valid", action="append", metavar="FILE", help="a text to measure on; repeat for more")
+    parser.add_argument("--validation", action="append", metavar="FILE", help="a text to measure on; repeat for more")
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="what the model learns (default causal)")
     group = parser.add_argument_group("tokenizer")
-    for part in fields(TokenizerPart):
-        _add(group, part.name, str(part.type), part.metadata["help"], part.default)
+    for part in fields(TokenizerOptions):
+        _add_flag(group, part.name, str(part.type), part.metadata["help"], part.default)
     group = parser.add_argument_group("model")
     for part in fields(Config):
-        if part.name not in (*DECIDED, *OF_OTHERS) and str(part.type) in (*TYPES, "bool"):  # the rest is for a recipe
-            names = ", ".join(sorted(PARTS.get(part.name, ())))
-            _add(group, part.name, str(part.type), names, MODEL.get(part.name, part.default))
+        if part.name not in (*DERIVED_FIELDS, *ENCODER_DECODER_FIELDS) and str(part.type) in (
+            *FLAG_TYPES,
+            "bool",
+        ):  # the rest is for a recipe
+            names = ", ".join(sorted(FLAG_CHOICES.get(part.name, ())))
+            _add_flag(group, part.name, str(part.type), names, MODEL_DEFAULTS.get(part.name, part.default))
     group = parser.add_argument_group("training")
-    for part in fields(TrainingPart):
-        _add(group, part.name, str(part.type), part.metadata["help"], part.default)
+    for part in fields(TrainingOptions):
+        _add_flag(group, part.name, str(part.type), part.metadata["help"], part.default)
 
 
-def _add(group: Any, name: str, kind: str, text: str, default: Any) -> None:
-    flag = "--" + RENAMED.get(name, name).replace("_", "-")
+def _add_flag(group: Any, name: str, type_name: str, text: str, default: Any) -> None:
+    flag = "--" + FLAG_NAMES.get(name, name).replace("_", "-")
     if default not in (None, "", 0, 0.0, False):
         text = f"{text} (default {default})".strip()
-    if kind == "bool":
+    if type_name == "bool":
         group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=text)
     else:
-        group.add_argument(flag, dest=name, type=TYPES[kind], metavar=kind.upper(), help=text)
+        group.add_argument(flag, dest=name, type=FLAG_TYPES[type_name], metavar=type_name.upper(), help=text)
 
 
-def recipe_of(options: argparse.Namespace) -> Recipe:
+def recipe_from_options(options: argparse.Namespace) -> Recipe:
     """The recipe's file with the flags laid over it."""
-    recipe = load(options.recipe) if options.recipe else Recipe()
+    recipe = load_recipe(options.recipe) if options.recipe else Recipe()
     given = {name: value for name, value in vars(options).items() if value is not None}
 
-    def chosen(part: Any) -> dict[str, Any]:
+    def given_for(part: Any) -> dict[str, Any]:
         return {one.name: given[one.name] for one in fields(part) if one.name in given}
 
     if options.text:
-        recipe = replace(recipe, texts=tuple(Source.parse(text) for text in options.text))
-    if options.valid:
-        recipe = replace(recipe, valid=tuple(expand(path) for path in options.valid))
+        recipe = replace(recipe, texts=tuple(TextSource.parse(text) for text in options.text))
+    if options.validation:
+        recipe = replace(recipe, validation=tuple(expand_path(path) for path in options.validation))
     return replace(
         recipe,
         objective=options.objective or recipe.objective,
-        tokenizer=changed(recipe.tokenizer, chosen(TokenizerPart), "flags"),
-        model=model_of(recipe.model, chosen(Config)),
-        training=changed(recipe.training, chosen(TrainingPart), "flags"),
+        tokenizer=override(recipe.tokenizer, given_for(TokenizerOptions), "flags"),
+        model=override_model(recipe.model, {name: value for name, value in given_for(Config).items() if name not in DERIVED_FIELDS}),
+        training=override(recipe.training, given_for(TrainingOptions), "flags"),
     ).check()
 
 
-class Interrupt:
+class StopSignal:
     """Ctrl-C and SIGTERM end what prepares a run at once, and a running one after its step; a second one at once."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.running = False
+        self.signal_number = 0
+        self.is_training = False
 
-    def __enter__(self) -> Interrupt:
-        self.before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+    def __enter__(self) -> StopSignal:
+        self.previous_handlers = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in self.before.items():
+        for number, handler in self.previous_handlers.items():
             signal.signal(number, handler)
 
     def __call__(self) -> bool:
         """Whether a stop was asked for."""
-        return self.asked > 0
+        return self.signal_number > 0
 
-    def _note(self, number: int, frame: object) -> None:
-        again, self.asked = self.asked > 0, number
-        if again or not self.running:
+    def _on_signal(self, number: int, frame: object) -> None:
+        again, self.signal_number = self.signal_number > 0, number
+        if again or not self.is_training:
             raise KeyboardInterrupt
 
 
-def say(text: str) -> None:
+def log_to_stderr(text: str) -> None:
     """A line to the person who watches."""
     print(text, file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Trains; 0 at the end of the recipe, 128 + the signal's number if stopped before."""
-    parser = Parser(prog="headlight train", description=__doc__, epilog=f"{SHARED} {TEXTS}", allow_abbrev=False)
+    parser = CommandParser(
+        prog="headlight train", description=__doc__, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}", allow_abbrev=False
+    )
     add_arguments(parser)
     options = parser.parse_args(list(arguments))
-    recipe = recipe_of(options)
-    if options.branch:
-        branch(options.branch, options.out)
-    with Interrupt() as interrupt:
+    recipe = recipe_from_options(options)
+    if options.fork_from:
+        fork_run(options.fork_from, options.out)
+    with StopSignal() as interrupt:
         try:
-            finished = _train(Workspace(recipe, options.out, say), interrupt)
+            finished = _train(RunFolder(recipe, options.out, log_to_stderr), interrupt)
         except KeyboardInterrupt:
-            say("Stopped at once; the same command goes on from the last save.")
+            log_to_stderr("Stopped at once; the same command goes on from the last save.")
             finished = False
     if finished:
-        say(f"Done. Try: headlight predict ... --model {options.out}")
-    return 0 if finished else 128 + interrupt.asked
+        log_to_stderr(f"Done. Try: headlight predict ... --model {options.out}")
+    return 0 if finished else 128 + interrupt.signal_number
 
 
-def _train(workspace: Workspace, interrupt: Interrupt) -> bool:
-    run = Run(workspace, interrupt)
-    size = sum(parameter.numel() for parameter in run.learner.model.parameters()) / 1e6
-    say(f"{size:.2f} M parameters on {run.learner.device}, multiplied in {run.learner.precision}.")
-    interrupt.running = True
-    return run.train()
+def _train(run_folder: RunFolder, interrupt: StopSignal) -> bool:
+    trainer = Trainer(run_folder, interrupt)
+    size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
+    log_to_stderr(
+        f"{size:.2f} M parameters on {trainer.train_state.device}, multiplied in {trainer.train_state.precision}."
+    )
+    interrupt.is_training = True
+    return trainer.train()

@@ -16,7 +16,7 @@ import numpy as np
 
 from model.array_types import Int, Shaped
 from model.errors import DataError
-from model.text.tokenizer import DOCUMENT, Tokenizer
+from model.text.tokenizer import END_OF_TEXT, Tokenizer
 
 
 def require_files(paths: Iterable[Path]) -> None:
@@ -26,31 +26,31 @@ def require_files(paths: Iterable[Path]) -> None:
             raise DataError(f"There is no file {path}.")
 
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 Document = list[str]
-LINES_AT_ONCE = 20_000
+LINES_PER_BATCH = 20_000
 
 
 @dataclass(frozen=True)
-class Source:
+class TextSource:
     """A text file, and how often an epoch passes over it."""
 
     path: Path
-    weight: float = 1.0
+    epochs: float = 1.0
 
     @classmethod
-    def parse(cls, text: str) -> Source:
+    def parse(cls, text: str) -> TextSource:
         """`path`, or `path=weight`. Raises DataError where the weight is no positive number."""
-        path, equals, weight = text.rpartition("=")
+        path, equals, epochs = text.rpartition("=")
         if not equals:
-            return cls(expand(text))
+            return cls(expand_path(text))
         try:
-            number = float(weight)
+            number = float(epochs)
         except ValueError:
-            return cls(expand(text))  # the "=" belongs to the path
+            return cls(expand_path(text))  # the "=" belongs to the path
         if not 0 < number < float("inf"):
-            raise DataError(f"{text!r} asks for {weight} passes; give a positive number, as in 'text.txt=3'.")
-        return cls(expand(path), number)
+            raise DataError(f"{text!r} asks for {epochs} passes; give a positive number, as in 'text.txt=3'.")
+        return cls(expand_path(path), number)
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Source:
         return self.path.name.removesuffix(".xz").removesuffix(".txt")
 
 
-def expand(text: str) -> Path:
+def expand_path(text: str) -> Path:
     """A path with its `$VARIABLES` replaced. Raises DataError where one is not set."""
     path = os.path.expanduser(os.path.expandvars(text))
     if path.startswith("$"):
@@ -67,14 +67,14 @@ def expand(text: str) -> Path:
     return Path(path)
 
 
-def documents(path: Path) -> Iterator[Document]:
+def read_documents(path: Path) -> Iterator[Document]:
     """The documents of a text file (.xz too), each a list of its lines; a line `<|endoftext|>` stands between them."""
     lines: Document = []
     try:
-        with _open(path) as file:
+        with _open_text(path) as file:
             for line in file:
                 text = line.rstrip("\r\n")
-                if text.strip() != DOCUMENT:
+                if text.strip() != END_OF_TEXT:
                     lines.append(text)
                 elif lines:
                     yield lines
@@ -87,25 +87,25 @@ def documents(path: Path) -> Iterator[Document]:
         yield lines
 
 
-def _open(path: Path) -> TextIOWrapper:
+def _open_text(path: Path) -> TextIOWrapper:
     if path.suffix == ".xz":
         return TextIOWrapper(lzma.open(path), encoding="utf-8", newline="\n")
     return open(path, encoding="utf-8", newline="\n")
 
 
-def mixed(sources: Sequence[Source]) -> Iterator[str]:
+def text_mixture(sources: Sequence[TextSource]) -> Iterator[str]:
     """The lines of all texts in the share that they have of an epoch; what a tokenizer is trained on."""
     for source in sources:
-        due = 0.0
-        for document in documents(source.path):
-            due += source.weight
-            for _ in range(int(due)):
+        pending = 0.0
+        for document in read_documents(source.path):
+            pending += source.epochs
+            for _ in range(int(pending)):
                 yield "\n".join(document)
-            due -= int(due)
+            pending -= int(pending)
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenizedText:
     """One text as token numbers.
 
     `lines` and `documents` say at which token each line and document begins (a separator counts to the document
@@ -114,78 +114,90 @@ class Tokens:
     """
 
     name: str
-    weight: float
+    epochs: float
     ids: Shaped[np.ndarray, " token"]
-    lines: Int[np.ndarray, " line"]
-    documents: Int[np.ndarray, " document"]
-    characters: int
+    line_starts: Int[np.ndarray, " line"]
+    document_starts: Int[np.ndarray, " document"]
+    byte_count: int
 
 
-def encode(source: Source, tokenizer: Tokenizer, separator: int | None) -> Tokens:
+def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | None) -> TokenizedText:
     """A text file as tokens, with `separator` before each document where one is given."""
-    kind = np.uint16 if tokenizer.size <= 2**16 else np.uint32
-    parts: list[np.ndarray] = []
-    lengths: list[np.ndarray] = []
-    flags: list[bool] = []  # per run of tokens: does it begin a document?
-    characters = 0
-    stream = (
+    dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.uint32
+    id_chunks: list[np.ndarray] = []
+    length_chunks: list[np.ndarray] = []
+    starts_document: list[bool] = []  # per run of tokens: does it begin a document?
+    byte_count = 0
+    marked_lines = (
         (line if last else line + "\n", first)
-        for document in documents(source.path)
-        for line, first, last in _marked(document)
+        for document in read_documents(source.path)
+        for line, first, last in _mark_document_ends(document)
     )
-    while batch := list(islice(stream, LINES_AT_ONCE)):
-        rows = tokenizer.numbers([line for line, _ in batch])
+    while batch := list(islice(marked_lines, LINES_PER_BATCH)):
+        rows = tokenizer.encode_batch([line for line, _ in batch])
         if separator is not None:
             rows = [[separator, *row] if first else row for row, (_, first) in zip(rows, batch, strict=True)]
         sizes = np.fromiter(map(len, rows), np.int64, len(rows))
-        parts.append(np.fromiter(chain.from_iterable(rows), kind, int(sizes.sum())))
-        lengths.append(sizes)
-        flags.extend(first for _, first in batch)
-        characters += sum(_bytes(line, tokenizer) for line, _ in batch)
-    sizes, begins = np.concatenate([np.zeros(0, np.int64), *lengths]), np.array(flags, dtype=bool)
-    at = np.cumsum(sizes) - sizes
-    lines = at + (begins if separator is not None else 0)
-    used = sizes > (begins if separator is not None else 0)
-    if not used.any():
+        id_chunks.append(np.fromiter(chain.from_iterable(rows), dtype, int(sizes.sum())))
+        length_chunks.append(sizes)
+        starts_document.extend(first for _, first in batch)
+        byte_count += sum(_counted_bytes(line, tokenizer) for line, _ in batch)
+    sizes, document_flags = (
+        np.concatenate([np.zeros(0, np.int64), *length_chunks]),
+        np.array(starts_document, dtype=bool),
+    )
+    offsets = np.cumsum(sizes) - sizes
+    lines = offsets + (document_flags if separator is not None else 0)
+    nonempty = sizes > (document_flags if separator is not None else 0)
+    if not nonempty.any():
         raise DataError(f"The text {source.path} is empty.")
-    return Tokens(source.name, source.weight, np.concatenate(parts), lines[used], at[begins], characters)
+    return TokenizedText(
+        source.name, source.epochs, np.concatenate(id_chunks), lines[nonempty], offsets[document_flags], byte_count
+    )
 
 
-def _bytes(line: str, tokenizer: Tokenizer) -> int:
+def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
     """What a tokenizer takes away (a curly quote's bytes) nobody has to expect; what it adds nobody has written."""
-    return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalized(line)))
+    return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalize(line)))
 
 
-def _marked(document: Document) -> Iterator[tuple[str, bool, bool]]:
+def _mark_document_ends(document: Document) -> Iterator[tuple[str, bool, bool]]:
     """Each line, and whether it is the document's first and its last."""
     end = len(document) - 1
     return ((line, index == 0, index == end) for index, line in enumerate(document))
 
 
-def kept(source: Source, tokenizer: Tokenizer, separator: int | None, folder: Path, say: Say) -> Tokens:
+def tokenize_cached(
+    source: TextSource, tokenizer: Tokenizer, separator: int | None, folder: Path, log: Log
+) -> TokenizedText:
     """The same as `encode`, kept in `folder` and read from there when the file has not changed since."""
     stem = folder / f"{source.name}-{zlib.crc32(str(source.path.resolve()).encode()):08x}"
-    note = stem.with_name(stem.name + ".json")
+    note_path = stem.with_name(stem.name + ".json")
     require_files([source.path])
-    about = source.path.stat()
-    stamp = {"bytes": about.st_size, "changed": about.st_mtime_ns, "vocabulary": tokenizer.size, "separator": separator}
-    if note.is_file():
-        known = json.loads(note.read_text())
+    file_stat = source.path.stat()
+    stamp = {
+        "bytes": file_stat.st_size,
+        "changed": file_stat.st_mtime_ns,
+        "vocabulary": tokenizer.vocabulary_size,
+        "separator": separator,
+    }
+    if note_path.is_file():
+        known = json.loads(note_path.read_text())
         if known["stamp"] == stamp:
-            return _read(source, stem, known["characters"])
-    say(f"Encoding {source.path.name} ...")
-    tokens = encode(source, tokenizer, separator)
+            return _read_cached(source, stem, known["characters"])
+    log(f"Encoding {source.path.name} ...")
+    tokens = tokenize_source(source, tokenizer, separator)
     folder.mkdir(parents=True, exist_ok=True)
-    note.unlink(missing_ok=True)  # until all parts are new
+    note_path.unlink(missing_ok=True)  # until all parts are new
     for part in ("ids", "lines", "documents"):
         np.save(stem.with_name(f"{stem.name}.{part}.npy"), getattr(tokens, part))
-    note.write_text(json.dumps({"stamp": stamp, "characters": tokens.characters}))
+    note_path.write_text(json.dumps({"stamp": stamp, "characters": tokens.byte_count}))
     return tokens
 
 
-def _read(source: Source, stem: Path, characters: int) -> Tokens:
+def _read_cached(source: TextSource, stem: Path, byte_count: int) -> TokenizedText:
     def array(part: str) -> np.ndarray:
         found: np.ndarray = np.load(stem.with_name(f"{stem.name}.{part}.npy"), mmap_mode="r")
         return found
 
-    return Tokens(source.name, source.weight, array("ids"), array("lines"), array("documents"), characters)
+    return TokenizedText(source.name, source.epochs, array("ids"), array("lines"), array("documents"), byte_count)

@@ -15,18 +15,18 @@ import numpy as np
 
 from model.errors import DataError
 from model.evaluation.kneser_ney import KneserNey
-from model.evaluation.masked_accuracy import Questions
-from model.evaluation.sides import TwoSided
-from model.nn.transformer import Transformer, require_top
+from model.evaluation.masked_accuracy import MaskedBatch
+from model.evaluation.sides import TwoSidedNgram
+from model.nn.transformer import Transformer, require_output_head
 from model.text.tokenizer import Tokenizer
-from model.tracing.run import asked, candidates, encode, run
+from model.tracing.run import candidates, encode_input, prediction_positions, run
 
 MASK = "[MASK]"
-TOP = 5
+TOP_K = 5
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ClozeSentence:
     """A sentence with a gap, and the words that a person would accept in it."""
 
     text: str
@@ -34,37 +34,37 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ClozeAnswer:
     """What a model put into a gap: its first guesses, and the place of the first accepted one (None: none is)."""
 
-    sentence: Sentence
-    said: tuple[str, ...]
-    place: int | None
+    sentence: ClozeSentence
+    guesses: tuple[str, ...]
+    rank: int | None
 
 
 @dataclass(frozen=True)
-class Result:
+class ClozeResult:
     """All answers to one file; `by` names a counting model that gave them, where it was not the model itself."""
 
     name: str
-    answers: tuple[Answer, ...]
-    by: str = ""
+    answers: tuple[ClozeAnswer, ...]
+    baseline: str = ""
 
-    def hits(self, top: int) -> int:
+    def hits(self, k: int) -> int:
         """How many answers have an accepted word among the first `top`."""
-        return sum(answer.place is not None and answer.place < top for answer in self.answers)
+        return sum(answer.rank is not None and answer.rank < k for answer in self.answers)
 
-    def rate(self, top: int) -> float:
+    def accuracy(self, k: int) -> float:
         """The same as a share."""
-        return self.hits(top) / max(1, len(self.answers))
+        return self.hits(k) / max(1, len(self.answers))
 
     @property
-    def misses(self) -> tuple[Answer, ...]:
+    def misses(self) -> tuple[ClozeAnswer, ...]:
         """The answers without an accepted word."""
-        return tuple(answer for answer in self.answers if answer.place is None)
+        return tuple(answer for answer in self.answers if answer.rank is None)
 
 
-def read(path: Path) -> tuple[Sentence, ...]:
+def read_cloze(path: Path) -> tuple[ClozeSentence, ...]:
     """The sentences of a file. Raises DataError that names the line which is none."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -76,28 +76,28 @@ def read(path: Path) -> tuple[Sentence, ...]:
             text, bar, words = line.rpartition(" | ")
             if not bar or not words.split():
                 raise DataError(f"{path}, line {number}: wanted SENTENCE | word word ..., found {line!r}.")
-            sentences.append(Sentence(text, tuple(words.split())))
+            sentences.append(ClozeSentence(text, tuple(words.split())))
     if not sentences:
         raise DataError(f"The fill-in test {path} holds no sentence.")
     return tuple(sentences)
 
 
-def fill_in(model: Transformer, tokenizer: Tokenizer, path: Path) -> Result:
+def run_cloze(model: Transformer, tokenizer: Tokenizer, path: Path) -> ClozeResult:
     """Asks a model every sentence of a file. Raises DataError where the file is for the other kind of model."""
-    require_top(model, "language", "masked-language")
-    sentences = _fitting(path, masked=model.config.top == "masked-language")
-    return Result(path.stem, tuple(_answer(model, tokenizer, sentence) for sentence in sentences))
+    require_output_head(model, "language-model", "masked-language-model")
+    sentences = _sentences_for(path, masked=model.config.output_head == "masked-language-model")
+    return ClozeResult(path.stem, tuple(_model_answer(model, tokenizer, sentence) for sentence in sentences))
 
 
-def count_in(counted: KneserNey | TwoSided, tokenizer: Tokenizer, path: Path) -> Result:
+def run_ngram_cloze(ngram: KneserNey | TwoSidedNgram, tokenizer: Tokenizer, path: Path) -> ClozeResult:
     """Asks a counting model the same: after the sentence's last tokens, or between those around the gap."""
-    sentences = _fitting(path, masked=isinstance(counted, TwoSided))
-    by = "two-sided 5-gram" if isinstance(counted, TwoSided) else "Kneser-Ney 5-gram"
-    return Result(path.stem, tuple(_counted(counted, tokenizer, sentence) for sentence in sentences), by)
+    sentences = _sentences_for(path, masked=isinstance(ngram, TwoSidedNgram))
+    baseline = "two-sided 5-gram" if isinstance(ngram, TwoSidedNgram) else "Kneser-Ney 5-gram"
+    return ClozeResult(path.stem, tuple(_ngram_answer(ngram, tokenizer, sentence) for sentence in sentences), baseline)
 
 
-def _fitting(path: Path, masked: bool) -> tuple[Sentence, ...]:
-    sentences = read(path)
+def _sentences_for(path: Path, masked: bool) -> tuple[ClozeSentence, ...]:
+    sentences = read_cloze(path)
     for sentence in sentences:
         if sentence.text.count(MASK) != masked:
             wanted = (
@@ -107,46 +107,46 @@ def _fitting(path: Path, masked: bool) -> tuple[Sentence, ...]:
     return sentences
 
 
-def _counted(counted: KneserNey | TwoSided, tokenizer: Tokenizer, sentence: Sentence) -> Answer:
-    ids = np.array(tokenizer.encode(_asked_text(tokenizer, sentence)).ids, dtype=np.int64)
-    if isinstance(counted, TwoSided):
-        hidden = ids == tokenizer.mask_id
-        scores = counted.scores(Questions(ids[None], np.where(hidden, 0, -1)[None]))[0]
+def _ngram_answer(ngram: KneserNey | TwoSidedNgram, tokenizer: Tokenizer, sentence: ClozeSentence) -> ClozeAnswer:
+    ids = np.array(tokenizer.encode(_prompt(tokenizer, sentence)).ids, dtype=np.int64)
+    if isinstance(ngram, TwoSidedNgram):
+        is_masked = ids == tokenizer.mask_id
+        scores = ngram.token_scores(MaskedBatch(ids[None], np.where(is_masked, 0, -1)[None]))[0]
     else:
-        scores = counted.distribution(ids)
-    guesses = np.argsort(-scores, kind="stable")[:TOP].tolist()
-    return _placed(tokenizer, sentence, guesses)
+        scores = ngram.distribution(ids)
+    guesses = np.argsort(-scores, kind="stable")[:TOP_K].tolist()
+    return _ranked_answer(tokenizer, sentence, guesses)
 
 
-def _placed(tokenizer: Tokenizer, sentence: Sentence, guesses: Sequence[int]) -> Answer:
+def _ranked_answer(tokenizer: Tokenizer, sentence: ClozeSentence, guesses: Sequence[int]) -> ClozeAnswer:
     accepted = accepted_ids(tokenizer, sentence)
     hit = next((rank for rank, guess in enumerate(guesses) if guess in accepted), None)
-    return Answer(sentence, tuple(map(tokenizer.readable, guesses)), hit)
+    return ClozeAnswer(sentence, tuple(map(tokenizer.stripped_token_text, guesses)), hit)
 
 
-def _answer(model: Transformer, tokenizer: Tokenizer, sentence: Sentence) -> Answer:
-    text = _asked_text(tokenizer, sentence)
-    (place,) = asked(model, tokenizer, encode(model, tokenizer, text))
-    guesses = candidates(run(model, tokenizer, text, keep=("logits",)), tokenizer, place, TOP)
-    return _placed(tokenizer, sentence, [guess.id for guess in guesses])
+def _model_answer(model: Transformer, tokenizer: Tokenizer, sentence: ClozeSentence) -> ClozeAnswer:
+    text = _prompt(tokenizer, sentence)
+    (position,) = prediction_positions(model, tokenizer, encode_input(model, tokenizer, text))
+    guesses = candidates(run(model, tokenizer, text, keep=("logits",)), tokenizer, position, TOP_K)
+    return _ranked_answer(tokenizer, sentence, [guess.id for guess in guesses])
 
 
-def _asked_text(tokenizer: Tokenizer, sentence: Sentence) -> str:
+def _prompt(tokenizer: Tokenizer, sentence: ClozeSentence) -> str:
     """The sentence, its gap spelt as this tokenizer spells it."""
-    mark = None if tokenizer.mask_id is None else tokenizer.backend.id_to_token(tokenizer.mask_id)
-    return sentence.text.replace(MASK, mark or MASK)
+    mask_token = None if tokenizer.mask_id is None else tokenizer.backend.id_to_token(tokenizer.mask_id)
+    return sentence.text.replace(MASK, mask_token or MASK)
 
 
-def accepted_ids(tokenizer: Tokenizer, sentence: Sentence) -> frozenset[int]:
+def accepted_ids(tokenizer: Tokenizer, sentence: ClozeSentence) -> frozenset[int]:
     """The tokens that count: of the accepted words those that are one token in the gap, or after the sentence and a
     space."""
-    (asked_ids,) = tokenizer.numbers([_asked_text(tokenizer, sentence)])
+    (prompt_ids,) = tokenizer.encode_batch([_prompt(tokenizer, sentence)])
     if MASK not in sentence.text:
-        begun = tokenizer.numbers([f"{sentence.text} {word}" for word in sentence.accepted])
-        end = len(asked_ids)
-        return frozenset(ids[end] for ids in begun if ids[:-1] == asked_ids) - tokenizer.specials
-    place = asked_ids.index(tokenizer.mask_id) if tokenizer.mask_id in asked_ids else -1
-    filled = tokenizer.numbers([sentence.text.replace(MASK, word) for word in sentence.accepted])
-    around = asked_ids[:place], asked_ids[place + 1 :]
-    fitting = [ids for ids in filled if len(ids) == len(asked_ids) and (ids[:place], ids[place + 1 :]) == around]
-    return frozenset(ids[place] for ids in fitting) - tokenizer.specials
+        continued = tokenizer.encode_batch([f"{sentence.text} {word}" for word in sentence.accepted])
+        end = len(prompt_ids)
+        return frozenset(ids[end] for ids in continued if ids[:-1] == prompt_ids) - tokenizer.special_ids
+    position = prompt_ids.index(tokenizer.mask_id) if tokenizer.mask_id in prompt_ids else -1
+    filled = tokenizer.encode_batch([sentence.text.replace(MASK, word) for word in sentence.accepted])
+    around = prompt_ids[:position], prompt_ids[position + 1 :]
+    fitting = [ids for ids in filled if len(ids) == len(prompt_ids) and (ids[:position], ids[position + 1 :]) == around]
+    return frozenset(ids[position] for ids in fitting) - tokenizer.special_ids

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.analysis.head_metrics import METRICS, head_metrics
+from model.analysis.head_metrics import HEAD_METRICS, head_metrics
 from model.array_types import Float
-from model.checkpoints import Loaded
+from model.checkpoints import Checkpoint
 from model.tracing.run import run
 
 SENTENCES = (
@@ -24,11 +24,11 @@ SENTENCES = (
 )
 
 
-Values = Float[np.ndarray, "sentence layer head"]
+HeadValues = Float[np.ndarray, "sentence layer head"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class HeadRanking:
     """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
 
     `even` is the same for a head that looks at all it may see alike; heads that do no more than that are left out.
@@ -36,52 +36,60 @@ class Finding:
     """
 
     metric: str
-    best: tuple[tuple[int, int, float], ...]
-    even: float
+    top_heads: tuple[tuple[int, int, float], ...]
+    uniform_value: float
     example: str
-    shown: float
+    example_value: float
 
 
-def findings(loaded: Loaded, sentences: Sequence[str] = SENTENCES, top: int = 3) -> tuple[Finding, ...]:
+def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, count: int = 3) -> tuple[HeadRanking, ...]:
     """One finding for each metric that these sentences give occasion to; of `entropy` the narrowest heads.
 
     A sentence longer than the model's context is left out, and so is a metric that says what one before it said.
     """
-    room = loaded.model.config.context
-    sentences = [sentence for sentence in sentences if len(loaded.tokenizer.encode(sentence).ids) <= room]
-    alike = [f"{stack}.*.self.weights=uniform" for stack in loaded.model.config.stacks]
-    values, even = _measured(loaded, sentences, ()), _measured(loaded, sentences, alike)
-    found: list[Finding] = []
-    told: list[Values] = []
-    for metric in METRICS if sentences else ():
-        again = any(np.array_equal(values[metric], other, equal_nan=True) for other in told)
-        told.append(values[metric])
-        best = None if again else _finding(metric, values[metric], _mean(even[metric])[0, 0], sentences, top)
+    context = checkpoint.model.config.context_length
+    sentences = [sentence for sentence in sentences if len(checkpoint.tokenizer.encode(sentence).ids) <= context]
+    uniform_edits = [f"{stack}.*.self.weights=uniform" for stack in checkpoint.model.config.stacks]
+    values, uniform = _head_metrics(checkpoint, sentences, ()), _head_metrics(checkpoint, sentences, uniform_edits)
+    found: list[HeadRanking] = []
+    earlier: list[HeadValues] = []
+    for metric in HEAD_METRICS if sentences else ():
+        is_repeated = any(np.array_equal(values[metric], other, equal_nan=True) for other in earlier)
+        earlier.append(values[metric])
+        best = (
+            None
+            if is_repeated
+            else _head_ranking(metric, values[metric], _mean(uniform[metric])[0, 0], sentences, count)
+        )
         found += [best] if best else []
     return tuple(found)
 
 
-def _measured(loaded: Loaded, sentences: Sequence[str], edits: Sequence[str]) -> dict[str, Values]:
+def _head_metrics(loaded: Checkpoint, sentences: Sequence[str], edits: Sequence[str]) -> dict[str, HeadValues]:
     """Every metric of every head for each sentence."""
     each = [head_metrics(run(loaded.model, loaded.tokenizer, sentence, edits)) for sentence in sentences]
-    return {metric: np.stack([one[metric] for one in each]) for metric in METRICS} if each else {}
+    return {metric: np.stack([one[metric] for one in each]) for metric in HEAD_METRICS} if each else {}
 
 
-def _mean(values: Values) -> Float[np.ndarray, "layer head"]:
+def _mean(values: HeadValues) -> Float[np.ndarray, "layer head"]:
     """Over the sentences that give occasion; NaN where none does."""
-    known = ~np.isnan(values)
-    mean: np.ndarray = np.where(known, values, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
+    is_defined = ~np.isnan(values)
+    mean: np.ndarray = np.where(is_defined, values, 0).sum(0) / np.where(is_defined.any(0), is_defined.sum(0), np.nan)
     return mean
 
 
-def _finding(metric: str, values: Values, even: float, sentences: Sequence[str], top: int) -> Finding | None:
+def _head_ranking(
+    metric: str, values: HeadValues, uniform_value: float, sentences: Sequence[str], top: int
+) -> HeadRanking | None:
     sign = -1.0 if metric == "entropy" else 1.0
     mean = _mean(values)
     order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")[:top]
     places = [divmod(int(place), mean.shape[1]) for place in order]
-    ranked = [(*place, float(mean[place])) for place in places if sign * mean[place] > sign * even]
+    ranked = [(*place, float(mean[place])) for place in places if sign * mean[place] > sign * uniform_value]
     if not ranked:
         return None
     layer, head, _ = ranked[0]
     example = int(np.nanargmax(sign * values[:, layer, head]))
-    return Finding(metric, tuple(ranked), float(even), sentences[example], float(values[example, layer, head]))
+    return HeadRanking(
+        metric, tuple(ranked), float(uniform_value), sentences[example], float(values[example, layer, head])
+    )

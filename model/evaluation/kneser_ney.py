@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from model.array_types import Float, Int
-from model.evaluation.tables import Numbers, Table, table
+from model.evaluation.tables import DiscountTable, Indices, discount_table
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,30 @@ class KneserNey:
     """
 
     size: int
-    tables: tuple[Table, ...]
+    tables: tuple[DiscountTable, ...]
 
     def probabilities(self, ids: Int[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
         """How likely each token was after the ones before it."""
-        tokens = padded(ids, self.size, len(self.tables))
+        tokens = pad_front(ids, self.size, len(self.tables))
         context = np.zeros(len(tokens), dtype=np.int64)
         likely = np.full(len(tokens), 1.0 / self.size)
         for level in self.tables:
             entry = level.entry(context, tokens)
-            likely = level.share(entry) + level.left(context) * likely
-            context = shifted(entry)
+            likely = level.probability(entry) + level.backoff_weight(context) * likely
+            context = drop_last_token(entry)
         return likely[len(self.tables) - 1 :]
 
     def distribution(self, before: Int[np.ndarray, " before"]) -> Float[np.ndarray, " token"]:
         """The probability of every token after some tokens."""
-        tokens = padded(before, self.size, len(self.tables))[len(before) :]
+        tokens = pad_front(before, self.size, len(self.tables))[len(before) :]
         likely = np.full(self.size, 1.0 / self.size)
         every = np.arange(self.size)
         for length, level in enumerate(self.tables):
-            context = np.full(self.size, self._run(tokens[len(tokens) - length :]))
-            likely = level.share(level.entry(context, every)) + level.left(context) * likely
+            context = np.full(self.size, self._find_run(tokens[len(tokens) - length :]))
+            likely = level.probability(level.entry(context, every)) + level.backoff_weight(context) * likely
         return likely
 
-    def _run(self, tokens: Numbers) -> int:
+    def _find_run(self, tokens: Indices) -> int:
         """The place of a run; -1 where it was not seen."""
         place = np.zeros(1, dtype=np.int64)
         for level, token in zip(self.tables, tokens, strict=False):
@@ -62,46 +62,48 @@ class KneserNey:
     @classmethod
     def load(cls, folder: Path, size: int, order: int) -> KneserNey:
         """Reads what `save` wrote."""
-        return cls(size, tuple(Table.load(folder / str(length), size + 1) for length in range(1, order + 1)))
+        return cls(size, tuple(DiscountTable.load(folder / str(length), size + 1) for length in range(1, order + 1)))
 
 
-def padded(ids: Int[np.ndarray, " token"], size: int, order: int) -> Int[np.ndarray, " more"]:
+def pad_front(ids: Int[np.ndarray, " token"], size: int, order: int) -> Int[np.ndarray, " more"]:
     """The tokens, with the mark for what is before a text in front, so that each has a whole run."""
     return np.concatenate([np.full(order - 1, size), ids]).astype(np.int64)
 
 
-def shifted(runs: Numbers) -> Numbers:
+def drop_last_token(runs: Indices) -> Indices:
     """The run that ends one token earlier; in front of the text there is nothing but the mark, over and over."""
     return np.concatenate([runs[:1], runs[:-1]])
 
 
-def count(ids: Int[np.ndarray, " token"], masses: Float[np.ndarray, " token"], size: int, order: int = 5) -> KneserNey:
+def count_kneser_ney(
+    ids: Int[np.ndarray, " token"], weights: Float[np.ndarray, " token"], size: int, order: int = 5
+) -> KneserNey:
     """The model of a text; `masses` says how often each of its tokens counts.
 
     20 million tokens take about a minute and 2 GB.
     """
-    tokens, masses = padded(ids, size, order), np.append(np.zeros(order - 1), masses)
+    tokens, weights = pad_front(ids, size, order), np.append(np.zeros(order - 1), weights)
     radix = size + 1
     levels: list[tuple[np.ndarray, np.ndarray]] = []  # of each length: the keys, and which run each one's later part is
-    runs, shorter = np.zeros(len(tokens), dtype=np.int64), np.zeros(len(tokens), dtype=np.int64)
+    runs, suffix_runs = np.zeros(len(tokens), dtype=np.int64), np.zeros(len(tokens), dtype=np.int64)
     for _ in range(order):
-        keys, first, runs = np.unique(shifted(runs) * radix + tokens, return_index=True, return_inverse=True)
-        levels.append((keys, shorter[first]))
-        shorter = runs
+        keys, first, runs = np.unique(drop_last_token(runs) * radix + tokens, return_index=True, return_inverse=True)
+        levels.append((keys, suffix_runs[first]))
+        suffix_runs = runs
     seen = np.bincount(runs[order - 1 :], minlength=len(keys))
-    mass = np.bincount(runs, masses, minlength=len(keys))
-    return KneserNey(size, _discounted(levels, seen, mass, radix))
+    mass = np.bincount(runs, weights, minlength=len(keys))
+    return KneserNey(size, _discounted_tables(levels, seen, mass, radix))
 
 
-def _discounted(
+def _discounted_tables(
     levels: Sequence[tuple[np.ndarray, np.ndarray]], seen: np.ndarray, mass: np.ndarray, radix: int
-) -> tuple[Table, ...]:
+) -> tuple[DiscountTable, ...]:
     """From the longest runs to the shortest; the shorter ones counted by what stands before them."""
-    made: list[Table] = []
+    made: list[DiscountTable] = []
     for length in range(len(levels), 0, -1):
         keys, shorter = levels[length - 1]
         contexts = len(levels[length - 2][0]) if length > 1 else 1
-        made.append(table(radix, contexts, keys, seen, mass))
+        made.append(discount_table(radix, contexts, keys, seen, mass))
         if length > 1:
             each = np.divide(mass, seen, out=np.zeros(len(seen)), where=seen > 0)
             mass = np.bincount(shorter, each, minlength=contexts)

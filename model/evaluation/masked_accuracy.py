@@ -10,37 +10,37 @@ import numpy as np
 import torch
 
 from model.array_types import Float, Int
-from model.data.corpus import Tokens
+from model.data.corpus import TokenizedText
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 
-RATE, SEED = 0.15, 15
-LINES, LONGEST = 3, 128  # a sequence is one to three lines, cut at so many tokens
-ROWS = 64  # sequences at once
+MASK_RATE, SEED = 0.15, 15
+MAX_LINES, MAX_TOKENS = 3, 128  # a sequence is one to three lines, cut at so many tokens
+SEQUENCES_PER_BATCH = 64  # sequences at once
 
 
 @dataclass(frozen=True)
-class Guesses:
+class TopKAccuracy:
     """Of `asked` hidden tokens, how many were the model's first guess, and among its first five."""
 
-    asked: int
-    top1: int
-    top5: int
+    target_count: int
+    top1_hits: int
+    top5_hits: int
 
     @property
-    def first(self) -> float:
+    def top1(self) -> float:
         """The share that the first guess hits."""
-        return self.top1 / max(1, self.asked)
+        return self.top1_hits / max(1, self.target_count)
 
     @property
-    def five(self) -> float:
+    def top5(self) -> float:
         """The share that one of five guesses hits."""
-        return self.top5 / max(1, self.asked)
+        return self.top5_hits / max(1, self.target_count)
 
 
 @dataclass(frozen=True)
-class Questions:
+class MaskedBatch:
     """Sequences with hidden tokens, padded to the longest.
 
     `ids` is what a model reads, and holds `mask_id` where `targets` has the hidden token, which is -1 elsewhere;
@@ -51,96 +51,105 @@ class Questions:
     targets: Int[np.ndarray, "row pos"]
 
     @property
-    def asked(self) -> int:
+    def target_count(self) -> int:
         """How many tokens are hidden."""
         return int((self.targets >= 0).sum())
 
 
 @runtime_checkable
-class Guesser(Protocol):
+class MaskedPredictor(Protocol):
     """Whatever can say how likely each token is at each hidden place."""
 
-    def scores(self, questions: Questions) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, questions: MaskedBatch) -> Float[np.ndarray, "asked token"]:
         """Higher is likelier; the order of the rows is that of the hidden places."""
         ...
 
 
-def sequences(text: Tokens, generator: np.random.Generator) -> Iterator[Int[np.ndarray, " token"]]:
+def typed_sequences(text: TokenizedText, generator: np.random.Generator) -> Iterator[Int[np.ndarray, " token"]]:
     """One to three lines at a time, never across the end of a document: what a person might type."""
-    ends = np.append(text.lines[1:], len(text.ids))
-    document = np.searchsorted(text.documents, text.lines, side="right")
+    ends = np.append(text.line_starts[1:], len(text.ids))
+    document = np.searchsorted(text.document_starts, text.line_starts, side="right")
     line = 0
-    while line < len(text.lines):
+    while line < len(text.line_starts):
         last = line
-        for _ in range(int(generator.integers(LINES))):
-            if last + 1 < len(text.lines) and document[last + 1] == document[line]:
+        for _ in range(int(generator.integers(MAX_LINES))):
+            if last + 1 < len(text.line_starts) and document[last + 1] == document[line]:
                 last += 1
-        yield text.ids[text.lines[line] : ends[last]].astype(np.int64)
+        yield text.ids[text.line_starts[line] : ends[last]].astype(np.int64)
         line = last + 1
 
 
-def questions(text: Tokens, tokenizer: Tokenizer, context: int) -> list[Questions]:
+def masked_batches(text: TokenizedText, tokenizer: Tokenizer, context: int) -> list[MaskedBatch]:
     """All sequences of a text in batches, similar lengths together; 15 % of each one's tokens, at least one, hidden.
 
     A hidden token shows [MASK] always. Special tokens, unknown words and line ends are never asked for.
     """
-    around = _around(tokenizer)
-    if around is None:
+    special_ids = _special_ids(tokenizer)
+    if special_ids is None:
         raise DataError("Masked accuracy needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
     generator = np.random.default_rng(SEED)
-    blank = [number for number in range(tokenizer.size) if not tokenizer.readable(number)]
-    special = np.array([*tokenizer.specials, *blank], np.int64)
-    room = min(context, LONGEST) - 2
-    asked = []
-    for tokens in sequences(text, generator):
-        able = np.flatnonzero(~np.isin(tokens[:room], special))
-        if len(able):
-            hidden = generator.choice(able, size=max(1, round(RATE * len(able))), replace=False)
-            asked.append((tokens[:room], hidden))
-    asked.sort(key=lambda each: len(each[0]))
-    return [_padded(asked[at : at + ROWS], *around) for at in range(0, len(asked), ROWS)]
+    blank_ids = [number for number in range(tokenizer.vocabulary_size) if not tokenizer.stripped_token_text(number)]
+    excluded_ids = np.array([*tokenizer.special_ids, *blank_ids], np.int64)
+    max_tokens = min(context, MAX_TOKENS) - 2
+    masked_sequences = []
+    for tokens in typed_sequences(text, generator):
+        candidates = np.flatnonzero(~np.isin(tokens[:max_tokens], excluded_ids))
+        if len(candidates):
+            hidden = generator.choice(candidates, size=max(1, round(MASK_RATE * len(candidates))), replace=False)
+            masked_sequences.append((tokens[:max_tokens], hidden))
+    masked_sequences.sort(key=lambda each: len(each[0]))
+    return [
+        _pad_batch(masked_sequences[at : at + SEQUENCES_PER_BATCH], *special_ids)
+        for at in range(0, len(masked_sequences), SEQUENCES_PER_BATCH)
+    ]
 
 
-def _around(tokenizer: Tokenizer) -> tuple[int, int, int] | None:
+def _special_ids(tokenizer: Tokenizer) -> tuple[int, int, int] | None:
     """[CLS], [SEP] and [MASK], where the tokenizer has all of them."""
     start, end, mask = tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id
     return None if start is None or end is None or mask is None else (start, end, mask)
 
 
-def _padded(asked: Sequence[tuple[np.ndarray, np.ndarray]], start: int, end: int, mask: int) -> Questions:
-    longest = max(len(tokens) for tokens, _ in asked) + 2
-    ids = np.full((len(asked), longest), -1, dtype=np.int64)
-    targets = np.full((len(asked), longest), -1, dtype=np.int64)
-    for row, (tokens, hidden) in enumerate(asked):
+def _pad_batch(
+    masked_sequences: Sequence[tuple[np.ndarray, np.ndarray]], start: int, end: int, mask: int
+) -> MaskedBatch:
+    longest = max(len(tokens) for tokens, _ in masked_sequences) + 2
+    ids = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
+    targets = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
+    for row, (tokens, hidden) in enumerate(masked_sequences):
         ids[row, : len(tokens) + 2] = [start, *tokens, end]
         targets[row, 1 + hidden] = tokens[hidden]
         ids[row, 1 + hidden] = mask
-    return Questions(ids, targets)
+    return MaskedBatch(ids, targets)
 
 
 @dataclass(frozen=True)
-class Encoder:
+class ModelPredictor:
     """A trained model as a Guesser."""
 
     model: Transformer
 
     @torch.inference_mode()
-    def scores(self, questions: Questions) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
         """Its logits."""
-        ids = torch.from_numpy(questions.ids).to(self.model.device)
-        final = self.model.hidden(ids.clamp(min=0), real=ids >= 0)
-        logits = self.model.top(final[torch.from_numpy(questions.targets >= 0).to(ids.device)])
+        ids = torch.from_numpy(batch.ids).to(self.model.device)
+        final = self.model.encode_hidden(ids.clamp(min=0), padding_mask=ids >= 0)
+        logits = self.model.output_head(final[torch.from_numpy(batch.targets >= 0).to(ids.device)])
         scores: np.ndarray = logits.float().cpu().numpy()
         return scores
 
 
-def guesses(guesser: Guesser, asked: Sequence[Questions]) -> Guesses:
+def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -> TopKAccuracy:
     """How often the hidden token is the likeliest, and among the five likeliest; of equals the lower number first."""
-    ranks = np.concatenate([_ranks(guesser.scores(batch), batch.targets[batch.targets >= 0]) for batch in asked])
-    return Guesses(len(ranks), int((ranks < 1).sum()), int((ranks < 5).sum()))
+    ranks = np.concatenate(
+        [_target_ranks(predictor.token_scores(batch), batch.targets[batch.targets >= 0]) for batch in batches]
+    )
+    return TopKAccuracy(len(ranks), int((ranks < 1).sum()), int((ranks < 5).sum()))
 
 
-def _ranks(scores: Float[np.ndarray, "asked token"], targets: Int[np.ndarray, " asked"]) -> Int[np.ndarray, " asked"]:
+def _target_ranks(
+    scores: Float[np.ndarray, "asked token"], targets: Int[np.ndarray, " asked"]
+) -> Int[np.ndarray, " asked"]:
     """How many tokens come before each target."""
     own = scores[np.arange(len(targets)), targets][:, None]
     before = np.arange(scores.shape[1])[None, :] < targets[:, None]

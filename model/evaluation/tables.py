@@ -9,11 +9,11 @@ import numpy as np
 
 from model.array_types import Float, Int
 
-Numbers = Int[np.ndarray, " n"]
+Indices = Int[np.ndarray, " n"]
 
 
 @dataclass(frozen=True)
-class Table:
+class DiscountTable:
     """For each context, the tokens seen with it and the share that each keeps after discounting.
 
     `keys` are context * radix + token, sorted; `shares` go with them. `rest` is what each context leaves over for the
@@ -22,28 +22,28 @@ class Table:
 
     radix: int
     keys: Int[np.ndarray, " entry"]
-    shares: Float[np.ndarray, " entry"]
-    rest: Float[np.ndarray, " context"]
+    probabilities: Float[np.ndarray, " entry"]
+    backoff_weights: Float[np.ndarray, " context"]
 
-    def entry(self, contexts: Numbers, tokens: Numbers) -> Numbers:
+    def entry(self, contexts: Indices, tokens: Indices) -> Indices:
         """The place of each pair among the entries; -1 where it was not seen, or the context is -1."""
         wanted = contexts * self.radix + tokens
         at = np.searchsorted(self.keys, wanted)
         found = (contexts >= 0) & (self.keys[np.minimum(at, len(self.keys) - 1)] == wanted)
         return np.where(found, at, -1)
 
-    def share(self, entries: Numbers) -> Float[np.ndarray, " n"]:
+    def probability(self, entries: Indices) -> Float[np.ndarray, " n"]:
         """The share of each entry; 0 for -1."""
-        return np.where(entries >= 0, self.shares[entries], 0.0)
+        return np.where(entries >= 0, self.probabilities[entries], 0.0)
 
-    def left(self, contexts: Numbers) -> Float[np.ndarray, " n"]:
+    def backoff_weight(self, contexts: Indices) -> Float[np.ndarray, " n"]:
         """What each context leaves over; 1 for -1."""
-        return np.where(contexts >= 0, self.rest[contexts], 1.0)
+        return np.where(contexts >= 0, self.backoff_weights[contexts], 1.0)
 
-    def row(self, context: int) -> tuple[Numbers, Float[np.ndarray, " n"]]:
+    def row(self, context: int) -> tuple[Indices, Float[np.ndarray, " n"]]:
         """All tokens seen with a context, and their shares."""
         begin, end = np.searchsorted(self.keys, [context * self.radix, (context + 1) * self.radix])
-        return self.keys[begin:end] - context * self.radix, self.shares[begin:end]
+        return self.keys[begin:end] - context * self.radix, self.probabilities[begin:end]
 
     def save(self, stem: Path) -> None:
         """Writes three arrays whose names begin with `stem`."""
@@ -51,31 +51,33 @@ class Table:
             np.save(f"{stem}.{part}.npy", getattr(self, part))
 
     @classmethod
-    def load(cls, stem: Path, radix: int) -> Table:
+    def load(cls, stem: Path, radix: int) -> DiscountTable:
         """Reads what `save` wrote."""
         keys, shares, rest = (np.load(f"{stem}.{part}.npy", mmap_mode="r") for part in ("keys", "shares", "rest"))
         return cls(radix, keys, shares, rest)
 
 
-def table(
+def discount_table(
     radix: int,
     contexts: int,
     keys: Int[np.ndarray, " entry"],
     counts: Int[np.ndarray, " entry"],
-    masses: Float[np.ndarray, " entry"],
-) -> Table:
+    weights: Float[np.ndarray, " entry"],
+) -> DiscountTable:
     """A table of entries seen `counts` times with a mass of `masses` in all (the sum of their texts' passes).
 
     An entry seen c times gives up the part D(c) / c of its mass, as if it had been seen D(c) times less. Where every
     text has one pass, mass is count, and this is absolute discounting.
     """
-    of = keys // radix
-    given_up = np.append(0.0, discounts(counts))[np.minimum(counts, 3)]
-    kept = masses * (1.0 - np.divide(given_up, counts, out=np.ones(len(keys)), where=counts > 0))
-    total = np.bincount(of, masses, minlength=contexts)
-    shares = np.divide(kept, total[of], out=np.zeros(len(keys)), where=total[of] > 0)
-    rest = 1.0 - np.bincount(of, shares, minlength=contexts)
-    return Table(radix, keys, shares.astype(np.float32), rest.astype(np.float32))
+    contexts_of_keys = keys // radix
+    discount_mass = np.append(0.0, discounts(counts))[np.minimum(counts, 3)]
+    discounted_weights = weights * (1.0 - np.divide(discount_mass, counts, out=np.ones(len(keys)), where=counts > 0))
+    total = np.bincount(contexts_of_keys, weights, minlength=contexts)
+    shares = np.divide(
+        discounted_weights, total[contexts_of_keys], out=np.zeros(len(keys)), where=total[contexts_of_keys] > 0
+    )
+    rest = 1.0 - np.bincount(contexts_of_keys, shares, minlength=contexts)
+    return DiscountTable(radix, keys, shares.astype(np.float32), rest.astype(np.float32))
 
 
 def discounts(counts: Int[np.ndarray, " entry"]) -> Float[np.ndarray, " three"]:

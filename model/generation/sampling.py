@@ -11,20 +11,20 @@ from model.errors import TextError
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class Sample:
     """One throw of the dice: every token's chance, the tokens by falling chance, the number thrown, and who it hit.
 
     Lay the chances side by side from 0 to 1, the largest first: `chosen` is the token on whose stretch `number` falls.
     """
 
-    shares: Float[np.ndarray, " token"]
+    probabilities: Float[np.ndarray, " token"]
     order: np.ndarray
-    number: float
+    random_number: float
     chosen: int
 
 
 @dataclass(frozen=True)
-class Rule:
+class SamplingConfig:
     """How a token is drawn from logits. With temperature 0 the likeliest has all the chance.
 
     `top_k` keeps the k likeliest tokens, `top_p` the fewest that hold that share of the tempered chances (Holtzman et
@@ -41,32 +41,35 @@ class Rule:
         if not self.temperature >= 0 or small_k or (self.top_p is not None and not 0 < self.top_p <= 1):
             raise TextError("temperature must be 0 or more, top_k at least 1, and top_p above 0 and at most 1.")
 
-    def throw(self, logits: Float[np.ndarray, " token"], step: int) -> Draw:
+    def sample(self, logits: Float[np.ndarray, " token"], step: int) -> Sample:
         """The token of step `step`, counted from 0."""
-        ranked, order = self._ranked(logits.astype(np.float64))
-        shares = np.zeros_like(ranked)
-        shares[order] = ranked
-        number = self.number(step)
-        ends = ranked.cumsum()
-        hit = min(int(np.searchsorted(ends, number * ends[-1], side="right")), int(np.count_nonzero(ranked)) - 1)
-        return Draw(shares, order, number, int(order[hit]))
+        ranked, order = self._ranked_probabilities(logits.astype(np.float64))
+        probabilities = np.zeros_like(ranked)
+        probabilities[order] = ranked
+        random_number = self.random_number(step)
+        cumulative = ranked.cumsum()
+        rank = min(
+            int(np.searchsorted(cumulative, random_number * cumulative[-1], side="right")),
+            int(np.count_nonzero(ranked)) - 1,
+        )
+        return Sample(probabilities, order, random_number, int(order[rank]))
 
-    def number(self, step: int) -> float:
+    def random_number(self, step: int) -> float:
         """What the seed throws at a step: from 0 to 1, 1 excluded."""
-        dice = np.random.PCG64(self.seed % 2**63)
-        dice.advance(step)
-        return float(np.random.Generator(dice).random())
+        bit_generator = np.random.PCG64(self.seed % 2**63)
+        bit_generator.advance(step)
+        return float(np.random.Generator(bit_generator).random())
 
-    def _ranked(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _ranked_probabilities(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The chances that the rule leaves, largest first, and whose they are."""
         if self.temperature == 0:
             order = np.argsort(-logits, kind="stable")
             return np.eye(1, len(logits))[0], order
         # The best logit becomes 0, so that even the smallest temperature makes nothing infinite but what has no chance.
         with np.errstate(over="ignore"):
-            powers = np.exp((logits - logits.max()) / self.temperature)
-        order = np.argsort(-powers, kind="stable")
-        ranked = powers[order] / powers.sum()
+            exponentials = np.exp((logits - logits.max()) / self.temperature)
+        order = np.argsort(-exponentials, kind="stable")
+        ranked = exponentials[order] / exponentials.sum()
         keep = np.ones(len(ranked), dtype=bool)
         if self.top_k is not None:
             keep[self.top_k :] = False

@@ -11,46 +11,46 @@ from torch.nn import functional
 
 from model.array_types import Bool, Float
 from model.config import Config
-from model.nn.attention_functions import KERNELS
-from model.nn.hooks import Interest, Tap, interest, rows
-from model.nn.masks import Pair
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from model.nn.masks import QueryKeyPositions
 from model.nn.norms import make_norm, soft_cap
-from model.nn.positional_encodings import POSITIONS, Position
-from model.nn.sites import PAIRED
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.registry import Registry
 
-Remember = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def nothing_before(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Without a cache the keys and values at hand are all there are."""
     return k, v
 
 
-ALL = slice(None)
-CELLS = 1 << 24  # head x query x key: past them a text is long, and 64 MB would be taken several times
-BLOCK = 1 << 22  # cells at a time, where a long text is walked
+ALL_HEADS = slice(None)
+MAX_CELLS = 1 << 24  # head x query x key: past them a text is long, and 64 MB would be taken several times
+CHUNK_CELLS = 1 << 22  # cells at a time, where a long text is walked
 
 
 @dataclass(frozen=True)
-class Look:
+class AttentionContext:
     """Who looks at what: the position scheme, where queries and keys stand for it, and which cells are allowed.
 
     `causal` says that what is allowed is exactly what lies behind each query of a whole text.
     """
 
-    scheme: Position
-    pair: Pair
+    positional_encoding: PositionalEncoding
+    positions: QueryKeyPositions
     allowed: Bool[Tensor, "#batch #head query key"]
-    causal: bool = False
+    is_causal: bool = False
 
-    def rows(self, part: slice) -> Look:
+    def for_queries(self, queries: slice) -> AttentionContext:
         """The same for some of the queries."""
-        pair = replace(self.pair, queries=self.pair.queries[part])
-        return Look(self.scheme, pair, self.allowed[:, :, part])
+        positions = replace(self.positions, queries=self.positions.queries[queries])
+        return AttentionContext(self.positional_encoding, positions, self.allowed[:, :, queries])
 
 
-class Unnormed(nn.Module):
+class NoQKNorm(nn.Module):
     """Queries and keys as they are."""
 
     def __init__(self, config: Config, heads: int) -> None:
@@ -61,12 +61,12 @@ class Unnormed(nn.Module):
         return x
 
 
-class HeadNorm(Unnormed):
+class PerHeadNorm(NoQKNorm):
     """Each head's queries or keys normed by themselves (Henry et al. 2020)."""
 
     def __init__(self, config: Config, heads: int) -> None:
         super().__init__(config, heads)
-        self.norm = make_norm(config, config.head_width)
+        self.norm = make_norm(config, config.head_dim)
 
     def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
         """The norm over the channels of a head."""
@@ -74,20 +74,20 @@ class HeadNorm(Unnormed):
         return normed
 
 
-class WidthNorm(Unnormed):
+class AllHeadsNorm(NoQKNorm):
     """The queries or keys of all heads normed together (OLMo Team 2025, section 3.2)."""
 
     def __init__(self, config: Config, heads: int) -> None:
         super().__init__(config, heads)
-        self.norm = make_norm(config, heads * config.head_width)
+        self.norm = make_norm(config, heads * config.head_dim)
 
     def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
         """The norm over the channels of all heads."""
-        return split(self.norm(merge(x)), x.shape[1])
+        return split_heads(self.norm(merge_heads(x)), x.shape[1])
 
 
-QUERY_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
-    "norm of queries and keys", {"none": Unnormed, "head": HeadNorm, "width": WidthNorm}
+QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
+    "QK norm", {"none": NoQKNorm, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
 )
 
 
@@ -100,121 +100,142 @@ class Attention(nn.Module):
 
     def __init__(self, config: Config, layer: int = 0) -> None:
         super().__init__()
-        self.heads, self.shared = config.heads, config.heads // config.key_value_heads
-        self.kernel = KERNELS[config.kernel]
-        scales = config.by_layer.scales
-        self.scale = (scales[layer] if scales else config.head_width**-0.5) if config.scale else 1.0
-        self.cap, self.dropout = config.score_cap, config.dropout
-        keys = config.key_value_heads
-        self.query = nn.Linear(config.width, config.heads * config.head_width, bias=config.has_bias("query"))
-        self.key = nn.Linear(config.width, keys * config.head_width, bias=config.has_bias("key"))
-        self.value = nn.Linear(config.width, keys * config.value_width, bias=config.has_bias("value"))
-        self.output = nn.Linear(config.heads * config.value_width, config.width, bias=config.has_bias("output"))
-        self.query_norm = QUERY_NORMS[config.query_norm](config, config.heads)
-        self.key_norm = QUERY_NORMS[config.query_norm](config, keys)
-        self.places = POSITIONS[config.position].reader(config)
+        self.heads, self.group_size = config.heads, config.heads // config.key_value_heads
+        self.attention_function = ATTENTION_FUNCTIONS[config.attention_function]
+        layer_scales = config.per_layer.score_scales
+        self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
+        self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
+        key_value_heads = config.key_value_heads
+        self.query = nn.Linear(config.d_model, config.heads * config.head_dim, bias=config.has_bias("query"))
+        self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
+        self.value = nn.Linear(config.d_model, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
+        self.output = nn.Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
+        self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
+        self.key_norm = QK_NORMS[config.qk_norm](config, key_value_heads)
+        self.relative_position_projection = POSITIONAL_ENCODINGS[
+            config.positional_encoding
+        ].make_relative_position_projection(config)
 
     def forward(
         self,
         x: Float[Tensor, "batch query width"],
         memory: Float[Tensor, "batch new width"] | None,
-        look: Look,
-        tap: Tap,
-        remember: Remember = nothing_before,
+        context: AttentionContext,
+        hook: Hook,
+        update_cache: UpdateCache = no_cache,
     ) -> Float[Tensor, "batch query width"]:
         """What each query gathers from `memory` (from x itself where that is None).
 
         `remember` adds keys and values of earlier steps in front of the new ones.
         """
-        x = tap("input", x)
-        q, k, v = self.project(x, memory, look, tap)
-        k, v = remember(k, v)
-        return tap("output", self.output(merge(tap("mixed", self.gather(q, k, v, look, tap)))))
+        x = hook("input", x)
+        q, k, v = self.project(x, memory, context, hook)
+        k, v = update_cache(k, v)
+        return hook("output", self.output(merge_heads(hook("weighted_values", self.attend(q, k, v, context, hook)))))
 
     def project(
         self,
         x: Float[Tensor, "batch query width"],
         memory: Float[Tensor, "batch new width"] | None,
-        look: Look,
-        tap: Tap,
+        context: AttentionContext,
+        hook: Hook,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values with their positions applied, cut into heads."""
-        seen = x if memory is None else memory
-        q = tap("q", self.query_norm(split(self.query(x), self.heads)))
-        k = tap("k", self.key_norm(split(self.key(seen), self.heads // self.shared)))
-        v = tap("v", split(self.value(seen), self.heads // self.shared))
-        q = tap("rotated_q", look.scheme.rotate(q, look.pair.queries))
-        return q, tap("rotated_k", look.scheme.rotate(k, look.pair.keys[-k.shape[2] :])), v
+        key_value_input = x if memory is None else memory
+        q = hook("q", self.query_norm(split_heads(self.query(x), self.heads)))
+        k = hook("k", self.key_norm(split_heads(self.key(key_value_input), self.heads // self.group_size)))
+        v = hook("v", split_heads(self.value(key_value_input), self.heads // self.group_size))
+        q = hook("rotated_q", context.positional_encoding.rotate(q, context.positions.queries))
+        return q, hook("rotated_k", context.positional_encoding.rotate(k, context.positions.keys[-k.shape[2] :])), v
 
-    def gather(
+    def attend(
         self,
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch key_value_head key channel"],
         v: Float[Tensor, "batch key_value_head key value_channel"],
-        look: Look,
-        tap: Tap,
+        context: AttentionContext,
+        hook: Hook,
     ) -> Float[Tensor, "batch head query value_channel"]:
         """`mix` as it stands for texts of usual length; a long one a few queries at a time, as far as `tap` allows.
 
         Where nobody wants to see or change what comes between, the sum is left to torch's fused attention.
         """
-        scale = tap("scale", self.scales(q))
+        scale = hook("scale", self.score_scales(q))
         queries, keys = q.shape[2], k.shape[2]
-        wanted = max(interest(tap, site) for site in PAIRED)
-        if self.heads * queries * keys <= CELLS or wanted is Interest.WHOLE or self.training:
-            return self.mix(q, k, v, scale, look, tap)
-        if wanted is Interest.NONE and self.kernel.fused and not (look.scheme.touches_scores or self.cap):
-            allowed = None if look.causal else look.allowed
-            k, v = repeat(k, self.shared), repeat(v, self.shared)
+        scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
+        if self.heads * queries * keys <= MAX_CELLS or scope is HookScope.ALL or self.training:
+            return self.weighted_sum(q, k, v, scale, context, hook)
+        if (
+            scope is HookScope.NONE
+            and self.attention_function.is_fused
+            and not (context.positional_encoding.adds_to_scores or self.score_soft_cap)
+        ):
+            allowed = None if context.is_causal else context.allowed
+            k, v = repeat_key_values(k, self.group_size), repeat_key_values(v, self.group_size)
             q = (q * scale[:, :, None, None]).to(q.dtype)
-            return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=look.causal, scale=1.0)
-        step = max(1, BLOCK // (self.heads * keys))
-        parts = (slice(start, start + step) for start in range(0, queries, step))
+            return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
+        chunk_size = max(1, CHUNK_CELLS // (self.heads * keys))
+        chunks = (slice(start, start + chunk_size) for start in range(0, queries, chunk_size))
         return torch.cat(
-            [self.mix(q[:, :, part], k, v, scale, look.rows(part), rows(tap, part.start, queries)) for part in parts],
+            [
+                self.weighted_sum(
+                    q[:, :, chunk], k, v, scale, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
+                )
+                for chunk in chunks
+            ],
             dim=2,
         )
 
-    def scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
+    def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
         """What each head's scores are multiplied with, in 32 bits whatever q has."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
-    def mix(
+    def weighted_sum(
         self,
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch key_value_head key channel"],
         v: Float[Tensor, "batch key_value_head key value_channel"],
         scale: Float[Tensor, "#batch head"],
-        look: Look,
-        tap: Tap,
-        heads: slice = ALL,
+        context: AttentionContext,
+        hook: Hook,
+        head_slice: slice = ALL_HEADS,
     ) -> Float[Tensor, "batch chosen query value_channel"]:
         """What each query of the chosen heads gathers: scores, mask, weights, and the weighted values."""
-        several, scale = repeat(k, self.shared), scale[:, :, None, None]
-        allowed = look.allowed.expand(-1, self.heads, -1, -1)[:, heads]
-        allowed = tap("mask", allowed)  # first: an edit of scores may ask for it
+        repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
+        allowed = context.allowed.expand(-1, self.heads, -1, -1)[:, head_slice]
+        allowed = hook("mask", allowed)  # first: an edit of scores may ask for it
         allowed = allowed if allowed.stride(1) else allowed[:, :1]  # one for all heads is looked at once
-        bias = look.scheme.bias(look.pair.queries, look.pair.keys)[None]
-        if look.scheme.relates:
-            bias = bias + look.scheme.relate(q, several, self.places, -look.pair.distance) * scale
-        bias = tap("bias", bias[:, heads].to(q.dtype))
-        scores = self.kernel.score(q[:, heads], several[:, heads], scale[:, heads], bias)
-        masked = tap("masked", self.kernel.mask(tap("scores", soft_cap(scores, self.cap)), allowed))
-        weights = tap("weights", self.kernel.weigh(masked, allowed))
-        kept = functional.dropout(weights, self.dropout, self.training)
-        return kept @ repeat(v, self.shared)[:, heads]
+        bias = context.positional_encoding.bias(context.positions.queries, context.positions.keys)[None]
+        if context.positional_encoding.has_content_bias:
+            bias = (
+                bias
+                + context.positional_encoding.content_bias(
+                    q, repeated_k, self.relative_position_projection, -context.positions.distance
+                )
+                * scale
+            )
+        bias = hook("bias", bias[:, head_slice].to(q.dtype))
+        scores = self.attention_function.score(q[:, head_slice], repeated_k[:, head_slice], scale[:, head_slice], bias)
+        masked = hook(
+            "masked", self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed)
+        )
+        weights = hook("weights", self.attention_function.normalize(masked, allowed))
+        dropped = functional.dropout(weights, self.dropout, self.training)
+        return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
 
 
-def split(x: Float[Tensor, "batch pos width"], heads: int) -> Float[Tensor, "batch head pos channel"]:
+def split_heads(x: Float[Tensor, "batch pos width"], heads: int) -> Float[Tensor, "batch head pos channel"]:
     """The width cut into heads."""
     return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
-def merge(x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch pos width"]:
+def merge_heads(x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch pos width"]:
     """The heads side by side again."""
     return x.transpose(1, 2).flatten(2)
 
 
-def repeat(x: Float[Tensor, "batch key_value_head key channel"], times: int) -> Float[Tensor, "batch head key channel"]:
+def repeat_key_values(
+    x: Float[Tensor, "batch key_value_head key channel"], times: int
+) -> Float[Tensor, "batch head key channel"]:
     """Each key/value head once for each of the query heads that share it."""
     return x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from model.array_types import Float
 from model.config import Config
-from model.nn.hooks import Tap
+from model.nn.hooks import Hook
 from model.registry import Registry
 
 ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
@@ -30,43 +30,43 @@ ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
 )
 
 
-class Plain(nn.Module):
+class MLP(nn.Module):
     """Two linear maps with a bend between them (Vaswani et al. 2017, section 3.3)."""
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.activation = activation
-        self.rise = nn.Linear(config.width, config.inner, bias=config.has_bias("rise"))
-        self.fall = nn.Linear(config.inner, config.width, bias=config.has_bias("fall"))
+        self.up = nn.Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))
 
-    def forward(self, x: Float[Tensor, "batch pos width"], tap: Tap) -> Float[Tensor, "batch pos width"]:
+    def forward(self, x: Float[Tensor, "batch pos width"], hook: Hook) -> Float[Tensor, "batch pos width"]:
         """fall(activation(rise(x)))."""
-        hidden = tap("hidden", self.activation(self.rise(tap("input", x))))
-        return tap("output", self.fall(hidden))
+        neurons = hook("neurons", self.activation(self.up(hook("input", x))))
+        return hook("output", self.down(neurons))
 
 
-class Gated(nn.Module):
+class GatedMLP(nn.Module):
     """One linear map opens and shuts the other's channels (Shazeer 2020, equation 6)."""
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.activation = activation
-        self.gate = nn.Linear(config.width, config.inner, bias=config.has_bias("gate"))
-        self.rise = nn.Linear(config.width, config.inner, bias=config.has_bias("rise"))
-        self.fall = nn.Linear(config.inner, config.width, bias=config.has_bias("fall"))
+        self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.has_bias("gate"))
+        self.up = nn.Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))
 
-    def forward(self, x: Float[Tensor, "batch pos width"], tap: Tap) -> Float[Tensor, "batch pos width"]:
+    def forward(self, x: Float[Tensor, "batch pos width"], hook: Hook) -> Float[Tensor, "batch pos width"]:
         """fall(activation(gate(x)) * rise(x))."""
-        x = tap("input", x)
-        hidden = tap("hidden", self.activation(self.gate(x)) * self.rise(x))
-        return tap("output", self.fall(hidden))
+        x = hook("input", x)
+        neurons = hook("neurons", self.activation(self.gate(x)) * self.up(x))
+        return hook("output", self.down(neurons))
 
 
-_GATES = {"swiglu": "silu", "geglu": "gelu", "geglu-tanh": "gelu-tanh", "geglu-sigmoid": "gelu-sigmoid",
+_GATED_ACTIVATIONS = {"swiglu": "silu", "geglu": "gelu", "geglu-tanh": "gelu-tanh", "geglu-sigmoid": "gelu-sigmoid",
           "reglu": "relu", "glu": "sigmoid", "bilinear": "linear"}  # fmt: skip
 
-FEEDFORWARDS: Registry[Callable[[Config], nn.Module]] = Registry(
+FEED_FORWARDS: Registry[Callable[[Config], nn.Module]] = Registry(
     "feed-forward",
-    {name: partial(Plain, activation=activation) for name, activation in ACTIVATIONS.items()}
-    | {name: partial(Gated, activation=ACTIVATIONS[bend]) for name, bend in _GATES.items()},
+    {name: partial(MLP, activation=activation) for name, activation in ACTIVATIONS.items()}
+    | {name: partial(GatedMLP, activation=ACTIVATIONS[bend]) for name, bend in _GATED_ACTIVATIONS.items()},
 )

@@ -8,53 +8,53 @@ from enum import IntEnum
 
 from torch import Tensor
 
-Tap = Callable[[str, Tensor], Tensor]
+Hook = Callable[[str, Tensor], Tensor]
 
 
-def untouched(name: str, value: Tensor) -> Tensor:
+def no_hook(name: str, value: Tensor) -> Tensor:
     """The tap that neither looks nor touches."""
     return value
 
 
-class Interest(IntEnum):
+class HookScope(IntEnum):
     """What a tap wants of a value: nothing, a few rows (queries) of it at a time, or all of it at once."""
 
-    NONE, ROWS, WHOLE = range(3)
+    NONE, ROWS, ALL = range(3)
 
 
 @dataclass(frozen=True)
-class Under:
+class PrefixedHook:
     """A tap for the values of a part: `weights` reaches `tap` as `prefix.weights`."""
 
-    tap: Tap
+    hook: Hook
     prefix: str
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        return self.tap(f"{self.prefix}.{name}", value)
+        return self.hook(f"{self.prefix}.{name}", value)
 
-    def interest(self, name: str) -> Interest:
+    def scope(self, name: str) -> HookScope:
         """What the tap wants of a value."""
-        return interest(self.tap, f"{self.prefix}.{name}")
+        return hook_scope(self.hook, f"{self.prefix}.{name}")
 
-    def rows(self, start: int, total: int) -> Tap:
+    def for_rows(self, start: int, total: int) -> Hook:
         """The tap for values of which it sees the rows from `start` on, of `total`."""
-        return under(rows(self.tap, start, total), self.prefix)
+        return with_prefix(hook_for_rows(self.hook, start, total), self.prefix)
 
 
-def under(tap: Tap, prefix: str) -> Tap:
+def with_prefix(hook: Hook, prefix: str) -> Hook:
     """The same tap, for the values of a part."""
-    return tap if tap is untouched else Under(tap, prefix)
+    return hook if hook is no_hook else PrefixedHook(hook, prefix)
 
 
-def interest(tap: Tap, name: str) -> Interest:
+def hook_scope(hook: Hook, name: str) -> HookScope:
     """What a tap wants of a value: everything, unless it says otherwise."""
-    if tap is untouched:
-        return Interest.NONE
-    ask: Callable[[str], Interest] | None = getattr(tap, "interest", None)
-    return ask(name) if ask else Interest.WHOLE
+    if hook is no_hook:
+        return HookScope.NONE
+    method: Callable[[str], HookScope] | None = getattr(hook, "interest", None)
+    return method(name) if method else HookScope.ALL
 
 
-def rows(tap: Tap, start: int, total: int) -> Tap:
+def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
     """The tap for values of which it sees the rows from `start` on, of `total`; it must want no more than rows."""
-    narrowed: Callable[[int, int], Tap] | None = getattr(tap, "rows", None)
-    return narrowed(start, total) if narrowed else tap
+    method: Callable[[int, int], Hook] | None = getattr(hook, "rows", None)
+    return method(start, total) if method else hook

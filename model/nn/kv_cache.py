@@ -7,23 +7,25 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.nn.attention import Remember
+from model.nn.attention import UpdateCache
 
 
 @dataclass
-class Cache:
+class KVCache:
     """Keys and values of the tokens already read, by the path of their attention."""
 
     length: int = 0
-    pairs: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
-    def at(self, path: str) -> Remember:
+    def updater(self, path: str) -> UpdateCache:
         """The memory of one attention: gives back everything so far, the new ones last."""
 
-        def remember(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            if path in self.pairs:
-                k, v = (torch.cat(both, dim=2) for both in zip(self.pairs[path], (k, v), strict=True))
-            self.pairs[path] = (k, v)
+        def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            if path in self.key_values:
+                k, v = (
+                    torch.cat(old_and_new, dim=2) for old_and_new in zip(self.key_values[path], (k, v), strict=True)
+                )
+            self.key_values[path] = (k, v)
             return k, v
 
-        return remember
+        return update

@@ -16,10 +16,10 @@ from model.registry import Registry
 class LayerNorm(nn.Module):
     """Mean 0 and variance 1 over the channels, then a trained stretch and shift (Ba et al. 2016, equation 4)."""
 
-    def __init__(self, width: int, epsilon: float, bias: bool) -> None:
+    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.bias = nn.Parameter(torch.zeros(dim)) if bias else None
         self.epsilon = epsilon
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
@@ -30,9 +30,9 @@ class LayerNorm(nn.Module):
 class RMSNorm(nn.Module):
     """Root mean square 1 over the channels, then a trained stretch (Zhang and Sennrich 2019, equation 4)."""
 
-    def __init__(self, width: int, epsilon: float, bias: bool) -> None:
+    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
+        self.weight = nn.Parameter(torch.ones(dim))
         self.epsilon = epsilon
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
@@ -40,11 +40,11 @@ class RMSNorm(nn.Module):
         return functional.rms_norm(x, x.shape[-1:], self.weight.to(x.dtype), self.epsilon)
 
 
-class ShiftedRMSNorm(RMSNorm):
+class GemmaRMSNorm(RMSNorm):
     """RMSNorm whose trained stretch is counted from one, so that weights near 0 mean none (Gemma Team 2024)."""
 
-    def __init__(self, width: int, epsilon: float, bias: bool) -> None:
-        super().__init__(width, epsilon, bias)
+    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
+        super().__init__(dim, epsilon, bias)
         nn.init.zeros_(self.weight)
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
@@ -52,10 +52,10 @@ class ShiftedRMSNorm(RMSNorm):
         return functional.rms_norm(x, x.shape[-1:], 1 + self.weight, self.epsilon)
 
 
-class PlainLayerNorm(nn.Module):
+class NonparametricLayerNorm(nn.Module):
     """LayerNorm without anything trained (Groeneveld et al. 2024, section 2.1)."""
 
-    def __init__(self, width: int, epsilon: float, bias: bool) -> None:
+    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
         super().__init__()
         self.epsilon = epsilon
 
@@ -68,16 +68,16 @@ NORMS: Registry[Callable[[int, float, bool], nn.Module]] = Registry(
     "norm",
     {
         "layernorm": LayerNorm,
-        "plain-layernorm": PlainLayerNorm,
+        "nonparametric-layernorm": NonparametricLayerNorm,
         "rmsnorm": RMSNorm,
-        "shifted-rmsnorm": ShiftedRMSNorm,
+        "gemma-rmsnorm": GemmaRMSNorm,
     },
 )
 
 
-def make_norm(config: Config, width: int) -> nn.Module:
+def make_norm(config: Config, dim: int) -> nn.Module:
     """The config's norm over `width` channels."""
-    return NORMS[config.norm](width, config.norm_epsilon, config.has_bias("norm"))
+    return NORMS[config.norm](dim, config.norm_epsilon, config.has_bias("norm"))
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:

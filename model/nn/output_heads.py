@@ -14,94 +14,103 @@ from model.nn.feedforward import ACTIVATIONS
 from model.nn.norms import make_norm, soft_cap
 from model.registry import Registry
 
-Real = Bool[Tensor, "batch pos"] | None
+PaddingMask = Bool[Tensor, "batch pos"] | None
 
 
-class NoTop(nn.Module):
+class NoHead(nn.Module):
     """A bare model: attention and hidden states, no answer."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
 
-    def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> None:
+    def forward(self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None) -> None:
         """Nothing."""
 
 
-class LanguageHead(nn.Module):
+class LanguageModelHead(nn.Module):
     """A logit for each token of the vocabulary: which comes next (Bengio et al. 2003)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.project = nn.Linear(config.token_width, config.vocabulary, bias=bool(config.answer.bias))
-        self.scale, self.cap = config.answer.scale, config.answer.cap
+        self.projection = nn.Linear(
+            config.embedding_dim, config.vocabulary_size, bias=bool(config.output_head_config.bias)
+        )
+        self.logit_scale, self.logit_soft_cap = (
+            config.output_head_config.logit_scale,
+            config.output_head_config.logit_soft_cap,
+        )
 
-    def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape token"]:
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape token"]:
         """hidden W_U."""
-        return soft_cap(self.project(hidden * self.scale), self.cap)
+        return soft_cap(self.projection(hidden_states * self.logit_scale), self.logit_soft_cap)
 
 
-class Transform(nn.Module):
+class HeadTransform(nn.Module):
     """What some classifiers do with hidden states first: a linear map, a bend, and maybe a norm."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        kind = config.answer.transform or "none"
-        there = kind != "none"
-        self.activation = ACTIVATIONS[config.answer.activation if there else "linear"]
+        transform = config.output_head_config.transform or "none"
+        has_transform = transform != "none"
+        self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
         bias = config.has_bias("transform")
-        self.dense = nn.Linear(config.width, config.width, bias=bias) if there else nn.Identity()
-        self.norm = make_norm(config, config.width) if kind == "dense-norm" else nn.Identity()
+        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_transform else nn.Identity()
+        self.norm = make_norm(config, config.d_model) if transform == "dense-norm" else nn.Identity()
 
-    def forward(self, hidden: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
+    def forward(self, hidden_states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
         """norm(activation(hidden W))."""
-        transformed: Tensor = self.norm(self.activation(self.dense(hidden)))
+        transformed: Tensor = self.norm(self.activation(self.dense(hidden_states)))
         return transformed
 
 
-class MaskedLanguageHead(nn.Module):
+class MaskedLanguageModelHead(nn.Module):
     """A logit for each token of the vocabulary: which was masked (Devlin et al. 2019, appendix A.1)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        there = config.answer.transform != "none"
-        self.activation = ACTIVATIONS[config.answer.activation if there else "linear"]
-        width, bias = config.token_width, config.has_bias("transform")
-        self.transform = nn.Linear(config.width, width, bias=bias) if there else nn.Identity()
-        self.norm = make_norm(config, width) if there else nn.Identity()
-        self.project = nn.Linear(width, config.vocabulary, bias=config.answer.bias is not False)
+        has_transform = config.output_head_config.transform != "none"
+        self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
+        dim, bias = config.embedding_dim, config.has_bias("transform")
+        self.transform = nn.Linear(config.d_model, dim, bias=bias) if has_transform else nn.Identity()
+        self.norm = make_norm(config, dim) if has_transform else nn.Identity()
+        self.projection = nn.Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
 
-    def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape token"]:
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape token"]:
         """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
-        logits: Tensor = self.project(self.norm(self.activation(self.transform(hidden))))
+        logits: Tensor = self.projection(self.norm(self.activation(self.transform(hidden_states))))
         return logits
 
 
-def _first(hidden: Tensor, real: Tensor) -> Tensor:
-    return hidden[:, 0]
+def _first_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return hidden_states[:, 0]
 
 
-def _mean(hidden: Tensor, real: Tensor) -> Tensor:
-    return (hidden * real[..., None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
+def _mean_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return (hidden_states * padding_mask[..., None]).sum(1) / padding_mask.sum(1, keepdim=True).clamp(min=1)
 
 
-def _last(hidden: Tensor, real: Tensor) -> Tensor:
-    places = torch.arange(hidden.shape[1], device=hidden.device)
-    return hidden[torch.arange(len(hidden)), (places * real).argmax(1)]
+def _last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    positions = torch.arange(hidden_states.shape[1], device=hidden_states.device)
+    return hidden_states[torch.arange(len(hidden_states)), (positions * padding_mask).argmax(1)]
 
 
-def _max(hidden: Tensor, real: Tensor) -> Tensor:
-    return hidden.masked_fill(~real[..., None], torch.finfo(hidden.dtype).min).amax(1)
+def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return hidden_states.masked_fill(~padding_mask[..., None], torch.finfo(hidden_states.dtype).min).amax(1)
 
 
-_POOL: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
-    "pooling", {"first": _first, "mean": _mean, "max": _max, "last": _last}
+_POOLING: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
+    "pooling", {"first": _first_token, "mean": _mean_pool, "max": _max_pool, "last": _last_token}
 )
 
 
-def _to_labels(config: Config) -> nn.Linear:
+def _label_projection(config: Config) -> nn.Linear:
     if not config.labels:
-        raise ConfigError(f"The top {config.top!r} chooses among labels; name them in labels.")
-    return nn.Linear(config.width, len(config.labels), bias=config.answer.bias is not False)
+        raise ConfigError(f"The top {config.output_head!r} chooses among labels; name them in labels.")
+    return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
 
 
 class SequenceClassifier(nn.Module):
@@ -109,14 +118,20 @@ class SequenceClassifier(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.pool = _POOL[config.pooling]
-        self.transform = Transform(config)
-        self.project = _to_labels(config)
+        self.pool = _POOLING[config.pooling]
+        self.transform = HeadTransform(config)
+        self.projection = _label_projection(config)
 
-    def forward(self, hidden: Float[Tensor, "batch pos width"], real: Real = None) -> Float[Tensor, "batch label"]:
+    def forward(
+        self, hidden_states: Float[Tensor, "batch pos width"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "batch label"]:
         """transform(pool(hidden)) W + b; padding takes no part."""
-        present = real if real is not None else torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
-        logits: Tensor = self.project(self.transform(self.pool(hidden, present)))
+        tokens = (
+            padding_mask
+            if padding_mask is not None
+            else torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
+        )
+        logits: Tensor = self.projection(self.transform(self.pool(hidden_states, tokens)))
         return logits
 
 
@@ -125,21 +140,23 @@ class TokenClassifier(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.transform = Transform(config)
-        self.project = _to_labels(config)
+        self.transform = HeadTransform(config)
+        self.projection = _label_projection(config)
 
-    def forward(self, hidden: Float[Tensor, "*shape width"], real: Real = None) -> Float[Tensor, "*shape label"]:
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape label"]:
         """transform(hidden) W + b."""
-        logits: Tensor = self.project(self.transform(hidden))
+        logits: Tensor = self.projection(self.transform(hidden_states))
         return logits
 
 
-TOPS: Registry[Callable[[Config], nn.Module]] = Registry(
+OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
     "top",
     {
-        "none": NoTop,
-        "language": LanguageHead,
-        "masked-language": MaskedLanguageHead,
+        "none": NoHead,
+        "language-model": LanguageModelHead,
+        "masked-language-model": MaskedLanguageModelHead,
         "sequence-classifier": SequenceClassifier,
         "token-classifier": TokenClassifier,
     },

@@ -19,29 +19,29 @@ from torch import Tensor, nn
 
 from model.array_types import Float, Int, Shaped
 from model.config import Config
-from model.nn.rope_scaling import SCALINGS
+from model.nn.rope_scaling import ROPE_SCALINGS
 from model.registry import Registry
 
-FURTHEST = 1 << 24  # up to here 32 bits tell all whole numbers apart
+MAX_POSITION = 1 << 24  # up to here 32 bits tell all whole numbers apart
 
 
-class Position(nn.Module):
+class PositionalEncoding(nn.Module):
     """No position at all, all doors shut: the model sees a bag of tokens."""
 
-    whole = False  # whether a token can stand at whole positions only
+    integer_only = False  # whether a token can stand at whole positions only
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__()
-        self.width, self.heads, self.context = config.summed_width, config.heads, config.context
-        self.both_ways = both_ways
+        self.dim, self.heads, self.context_length = config.embedding_sum_dim, config.heads, config.context_length
+        self.bidirectional = bidirectional
 
-    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """What is added to the embeddings of the tokens at the positions `at`."""
         # One zero seen everywhere: the shape is kept, no memory is taken.
-        return torch.zeros((), device=at.device).expand(len(at), self.width)
+        return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], at: Shaped[Tensor, " pos"]
+        self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
         """What becomes of queries and keys at the positions `at`."""
         return x
@@ -50,12 +50,12 @@ class Position(nn.Module):
         """What is added to the scores between two sets of positions."""
         return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
 
-    def relate(
+    def content_bias(
         self,
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
-        places: nn.Module,
-        ahead: Shaped[Tensor, "query key"],
+        projection: nn.Module,
+        key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
         """What is added to the unscaled scores after a look at queries and keys; `ahead` is key minus query.
 
@@ -64,106 +64,106 @@ class Position(nn.Module):
         return torch.zeros((1, 1, 1, 1), device=q.device)
 
     @property
-    def room(self) -> tuple[int, int]:
+    def position_range(self) -> tuple[int, int]:
         """The first and the last position at which a token can stand."""
-        return -FURTHEST, FURTHEST
+        return -MAX_POSITION, MAX_POSITION
 
     @property
-    def relates(self) -> bool:
+    def has_content_bias(self) -> bool:
         """Whether the door `relate` is open."""
-        return type(self).relate is not Position.relate
+        return type(self).content_bias is not PositionalEncoding.content_bias
 
     @property
-    def touches_scores(self) -> bool:
+    def adds_to_scores(self) -> bool:
         """Whether one of the doors `bias` and `relate` is open."""
-        return type(self).bias is not Position.bias or self.relates
+        return type(self).bias is not PositionalEncoding.bias or self.has_content_bias
 
     @classmethod
-    def reader(cls, config: Config) -> nn.Module:
+    def make_relative_position_projection(cls, config: Config) -> nn.Module:
         """The weights that each attention layer needs to open the door `relate`: none."""
         return nn.Identity()
 
 
-class Sinusoidal(Position):
+class Sinusoidal(PositionalEncoding):
     """Waves of geometrically growing length (Vaswani et al. 2017, section 3.5)."""
 
-    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
-        channel = torch.arange(0, self.width, 2, device=at.device)
-        angles = at[:, None] / 10_000.0 ** (channel / self.width)
-        return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, : self.width]
+        channel = torch.arange(0, self.dim, 2, device=position_ids.device)
+        angles = position_ids[:, None] / 10_000.0 ** (channel / self.dim)
+        return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, : self.dim]
 
 
 class SinusoidalHalves(Sinusoidal):
     """The same waves with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
 
-    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """The channels of `Sinusoidal` in another order."""
-        waves = super().embed(at)
-        return torch.cat((waves[:, ::2], waves[:, 1::2]), dim=-1)
+        encoding = super().embed(position_ids)
+        return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
 
 
-class Learned(Position):
+class LearnedPositions(PositionalEncoding):
     """One trained vector for each position up to the context (Devlin et al. 2019, section 3.2)."""
 
-    whole = True
+    integer_only = True
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
-        super().__init__(config, both_ways)
-        self.table = nn.Embedding(config.context, config.summed_width)
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.table = nn.Embedding(config.context_length, config.embedding_sum_dim)
 
-    def embed(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """Rows of the table."""
-        rows: Tensor = self.table(at)
+        rows: Tensor = self.table(position_ids)
         return rows
 
     @property
-    def room(self) -> tuple[int, int]:
+    def position_range(self) -> tuple[int, int]:
         """The rows of the table."""
-        return 0, self.context - 1
+        return 0, self.context_length - 1
 
 
-class Rope(Position):
+class Rope(PositionalEncoding):
     """Queries and keys turned by an angle that grows with position (Su et al. 2021, equation 34).
 
     Channel j is paired with channel j + d/2 (its neighbour where interleaved); pair j turns by pos * base^(-2j/d).
     What q . k then sees is only how far apart the two are.
     """
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
-        super().__init__(config, both_ways)
-        self.rotation = config.rotation
-        self.channels = config.rotation.channels or config.head_width // 2 * 2
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.rope_config = config.rope
+        self.rotary_dim = config.rope.rotary_dim or config.head_dim // 2 * 2
 
-    def angles(self, at: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
+    def angles(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
         """By how much (radians) each pair of channels is turned at each position."""
-        frequencies = SCALINGS[self.rotation.scaling](
-            self.rotation, self.channels, lambda: int(at.max()) + 1 if len(at) else 0
+        frequencies = ROPE_SCALINGS[self.rope_config.scaling](
+            self.rope_config, self.rotary_dim, lambda: int(position_ids.max()) + 1 if len(position_ids) else 0
         )
-        return at[:, None] * frequencies.to(at.device)
+        return position_ids[:, None] * frequencies.to(position_ids.device)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], at: Shaped[Tensor, " pos"]
+        self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond the turning ones stay."""
-        angles = self.angles(at)
-        cos, sin = ((wave * self.rotation.strength).to(x.dtype) for wave in (angles.cos(), angles.sin()))
-        turning, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
-        if self.rotation.interleaved:
-            a, b = turning[..., ::2], turning[..., 1::2]
-            turned = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+        angles = self.angles(position_ids)
+        cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
+        rotary_channels, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
+        if self.rope_config.interleaved:
+            a, b = rotary_channels[..., ::2], rotary_channels[..., 1::2]
+            rotated = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
         else:
-            a, b = turning.chunk(2, dim=-1)
-            turned = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
-        return torch.cat((turned, rest), dim=-1)
+            a, b = rotary_channels.chunk(2, dim=-1)
+            rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+        return torch.cat((rotated, rest), dim=-1)
 
 
-class Alibi(Position):
+class Alibi(PositionalEncoding):
     """Attention fades with distance, at a fixed slope for each head (Press et al. 2022, section 3)."""
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
-        super().__init__(config, both_ways)
-        self.counted = config.slopes
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.alibi_config = config.alibi
 
     def slopes(self) -> Float[Tensor, " head"]:
         """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other one of twice as many."""
@@ -171,119 +171,132 @@ class Alibi(Position):
         def powers(count: int) -> list[float]:
             return [2.0 ** (-8.0 * (head + 1) / count) for head in range(count)]
 
-        even = 2 ** int(math.log2(self.heads))
-        return self.counted.scale * torch.tensor(powers(even) + powers(2 * even)[::2][: self.heads - even])
+        power_of_two = 2 ** int(math.log2(self.heads))
+        return self.alibi_config.scale * torch.tensor(
+            powers(power_of_two) + powers(2 * power_of_two)[::2][: self.heads - power_of_two]
+        )
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """-slope times the distance in tokens, the same in both directions."""
         slopes = self.slopes().to(keys.device)[:, None]
-        if self.counted.rounded:
-            unscaled = (slopes / self.counted.scale).bfloat16()
-            places = [(unscaled * at.to(unscaled)).float() * self.counted.scale for at in (queries, keys)]
-            return -(places[0][:, :, None] - places[1][:, None, :]).abs()
+        if self.alibi_config.bfloat16:
+            unscaled = (slopes / self.alibi_config.scale).bfloat16()
+            scaled_positions = [
+                (unscaled * positions.to(unscaled)).float() * self.alibi_config.scale for positions in (queries, keys)
+            ]
+            return -(scaled_positions[0][:, :, None] - scaled_positions[1][:, None, :]).abs()
         distance = (queries[:, None] - keys[None, :]).abs()
         return -slopes[:, :, None] * distance
 
 
-class Relative(Position):
+class RelativeBias(PositionalEncoding):
     """One trained number for each head and bucket of distances (Raffel et al. 2020, section 2.1)."""
 
-    whole = True
+    integer_only = True
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
-        super().__init__(config, both_ways)
-        self.buckets, self.furthest = config.distances.buckets, config.distances.furthest
-        self.distances = nn.Embedding(self.buckets, config.heads)
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.buckets, self.max_distance = config.relative_position.buckets, config.relative_position.max_distance
+        self.bias_table = nn.Embedding(self.buckets, config.heads)
 
-    def bucket(self, ahead: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Which bucket a distance `ahead` (key minus query) falls in: near ones have their own, far ones share."""
-        half = self.buckets // 2 if self.both_ways else self.buckets
-        distance = ahead.abs() if self.both_ways else (-ahead).clamp(min=0)
-        exact = half // 2
-        growth = (distance.clamp(min=1) / exact).log() / math.log(self.furthest / exact)
-        far = (exact + growth * (half - exact)).long().clamp(max=half - 1)
-        near = torch.where(distance < exact, distance, far)
-        return near + half * (ahead > 0) if self.both_ways else near
+        direction_buckets = self.buckets // 2 if self.bidirectional else self.buckets
+        distance = key_minus_query.abs() if self.bidirectional else (-key_minus_query).clamp(min=0)
+        exact_buckets = direction_buckets // 2
+        growth = (distance.clamp(min=1) / exact_buckets).log() / math.log(self.max_distance / exact_buckets)
+        far = (exact_buckets + growth * (direction_buckets - exact_buckets)).long().clamp(max=direction_buckets - 1)
+        near = torch.where(distance < exact_buckets, distance, far)
+        return near + direction_buckets * (key_minus_query > 0) if self.bidirectional else near
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The table's number for the bucket of each distance."""
-        numbers: Tensor = self.distances(self.bucket(keys[None, :] - queries[:, None]))
-        return numbers.permute(2, 0, 1)
+        biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
+        return biases.permute(2, 0, 1)
 
 
-class Places(nn.Module):
+class RelativePositionProjection(nn.Module):
     """How one attention layer reads the table of distances: as keys, and as queries."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        width = config.heads * config.head_width
-        asked, asking = config.distances.to_position, config.distances.from_position
-        self.key = nn.Linear(config.width, width, bias=config.has_bias("key")) if asked else None
-        self.query = nn.Linear(config.width, width, bias=config.has_bias("query")) if asking else None
+        dim = config.heads * config.head_dim
+        has_content_to_position, has_position_to_content = (
+            config.relative_position.content_to_position,
+            config.relative_position.position_to_content,
+        )
+        self.key = nn.Linear(config.d_model, dim, bias=config.has_bias("key")) if has_content_to_position else None
+        self.query = nn.Linear(config.d_model, dim, bias=config.has_bias("query")) if has_position_to_content else None
 
 
-class Disentangled(Position):
+class DisentangledPositions(PositionalEncoding):
     """Contents ask for distances, and distances for contents (He et al. 2021, equations 2 to 4)."""
 
-    whole = True
+    integer_only = True
 
-    def __init__(self, config: Config, both_ways: bool = True) -> None:
-        super().__init__(config, both_ways)
-        self.distances = config.distances
-        self.rows = nn.Embedding(2 * config.distances.buckets, config.width)
-        self.norm = nn.LayerNorm(config.width, config.norm_epsilon) if self.distances.normed else nn.Identity()
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.relative_position_config = config.relative_position
+        self.relative_embedding = nn.Embedding(2 * config.relative_position.buckets, config.d_model)
+        self.norm = (
+            nn.LayerNorm(config.d_model, config.norm_epsilon)
+            if self.relative_position_config.normalized
+            else nn.Identity()
+        )
 
     @classmethod
-    def reader(cls, config: Config) -> nn.Module:
+    def make_relative_position_projection(cls, config: Config) -> nn.Module:
         """The projections of one attention layer."""
-        return Places(config)
+        return RelativePositionProjection(config)
 
-    def bucket(self, back: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    def bucket(self, query_minus_key: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Which row a distance `back` (query minus key) has: near ones their own, far ones share (He et al. 2023)."""
-        rows, half = self.distances.buckets, self.distances.buckets // 2
-        if self.distances.exact:
-            return (back + rows).clamp(0, 2 * rows - 1)
+        rows, half = self.relative_position_config.buckets, self.relative_position_config.buckets // 2
+        if self.relative_position_config.exact_distances:
+            return (query_minus_key + rows).clamp(0, 2 * rows - 1)
         # In float32, as the trained models had it: at the furthest distance the share is 1 and not a little more.
-        whole = torch.tensor((self.distances.furthest - 1) / half, device=back.device).log()
-        growth = (back.abs().clamp(min=half) / half).log() / whole
-        far = ((growth * (half - 1)).ceil() + half).long() * back.sign()
-        return (torch.where(back.abs() <= half, back, far) + rows).clamp(0, 2 * rows - 1)
+        log_range = torch.tensor(
+            (self.relative_position_config.max_distance - 1) / half, device=query_minus_key.device
+        ).log()
+        growth = (query_minus_key.abs().clamp(min=half) / half).log() / log_range
+        far = ((growth * (half - 1)).ceil() + half).long() * query_minus_key.sign()
+        return (torch.where(query_minus_key.abs() <= half, query_minus_key, far) + rows).clamp(0, 2 * rows - 1)
 
-    def relate(
+    def content_bias(
         self,
         q: Float[Tensor, "batch head query channel"],
         k: Float[Tensor, "batch head key channel"],
-        places: nn.Module,
-        ahead: Shaped[Tensor, "query key"],
+        projection: nn.Module,
+        key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
         """q_i . K(row of i - j) + k_j . Q(row of i - j)."""
-        assert isinstance(places, Places)
-        rows = self.norm(self.rows.weight)
-        found = self.bucket(-ahead).expand(*q.shape[:2], -1, -1)
-        total = torch.zeros((), device=q.device).expand(found.shape)
-        if places.key is not None:
-            asked = q @ _heads(places.key(rows), self.heads).transpose(-2, -1)
-            total = total + asked.gather(-1, found)
-        if places.query is not None:
-            asking = k @ _heads(places.query(rows), self.heads).transpose(-2, -1)
-            total = total + asking.gather(-1, found.transpose(-2, -1)).transpose(-2, -1)
+        assert isinstance(projection, RelativePositionProjection)
+        embeddings = self.norm(self.relative_embedding.weight)
+        buckets = self.bucket(-key_minus_query).expand(*q.shape[:2], -1, -1)
+        total = torch.zeros((), device=q.device).expand(buckets.shape)
+        if projection.key is not None:
+            content_to_position = q @ _split_heads(projection.key(embeddings), self.heads).transpose(-2, -1)
+            total = total + content_to_position.gather(-1, buckets)
+        if projection.query is not None:
+            position_to_content = k @ _split_heads(projection.query(embeddings), self.heads).transpose(-2, -1)
+            total = total + position_to_content.gather(-1, buckets.transpose(-2, -1)).transpose(-2, -1)
         return total
 
 
-def _heads(rows: Float[Tensor, "row width"], heads: int) -> Float[Tensor, "head row channel"]:
-    return rows.view(len(rows), heads, -1).transpose(0, 1)
+def _split_heads(x: Float[Tensor, "row width"], heads: int) -> Float[Tensor, "head row channel"]:
+    return x.view(len(x), heads, -1).transpose(0, 1)
 
 
-POSITIONS: Registry[type[Position]] = Registry(
+POSITIONAL_ENCODINGS: Registry[type[PositionalEncoding]] = Registry(
     "position scheme",
     {
-        "none": Position,
+        "none": PositionalEncoding,
         "sinusoidal": Sinusoidal,
         "sinusoidal-halves": SinusoidalHalves,
-        "learned": Learned,
+        "learned": LearnedPositions,
         "rope": Rope,
         "alibi": Alibi,
-        "relative": Relative,
-        "disentangled": Disentangled,
+        "relative": RelativeBias,
+        "disentangled": DisentangledPositions,
     },
 )

@@ -13,63 +13,69 @@ import torch
 from torch import Tensor
 
 from model.array_types import Float
-from model.config_groups import Rotation
+from model.config_groups import RopeConfig
 from model.registry import Registry
 
-Length = Callable[[], int]
-Scaling = Callable[[Rotation, int, Length], Tensor]
+GetLength = Callable[[], int]
+RopeScaling = Callable[[RopeConfig, int, GetLength], Tensor]
 
 
-def plain(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def unscaled(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """base^(-2j/d) for pair j (Su et al. 2021, equation 15)."""
-    frequencies: Tensor = 1.0 / rotation.base ** (torch.arange(0, channels, 2) / max(channels, 1))
+    frequencies: Tensor = 1.0 / rope.theta ** (torch.arange(0, rotary_dim, 2) / max(rotary_dim, 1))
     return frequencies
 
 
-def linear(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def linear(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """Every pair turns `factor` times slower (Chen et al. 2023, equation 4)."""
-    return plain(rotation, channels, length) / rotation.factor
+    return unscaled(rope, rotary_dim, get_length) / rope.factor
 
 
-def dynamic(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def dynamic(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """The base grows with texts longer than `original` (NTK-aware; Peng et al. 2024, section 3.1 and appendix B.1)."""
-    stretch = rotation.factor * max(length(), rotation.original) / rotation.original - (rotation.factor - 1)
-    base = rotation.base * stretch ** (channels / max(channels - 2, 1))
-    frequencies: Tensor = 1.0 / base ** (torch.arange(0, channels, 2) / channels)
+    ntk_scale = rope.factor * max(get_length(), rope.original_context_length) / rope.original_context_length - (
+        rope.factor - 1
+    )
+    theta = rope.theta * ntk_scale ** (rotary_dim / max(rotary_dim - 2, 1))
+    frequencies: Tensor = 1.0 / theta ** (torch.arange(0, rotary_dim, 2) / rotary_dim)
     return frequencies
 
 
-def banded(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def llama3(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """Wavelengths beyond original/low are stretched, those below original/high kept (Grattafiori et al. 2024)."""
-    kept = plain(rotation, channels, length)
-    turns = rotation.original * kept / (2 * math.pi)  # how often a pair turns within the original context
-    share = ((turns - rotation.low) / (rotation.high - rotation.low)).clamp(0, 1)
-    return kept * share + kept / rotation.factor * (1 - share)
+    unscaled_frequencies = unscaled(rope, rotary_dim, get_length)
+    rotations = (
+        rope.original_context_length * unscaled_frequencies / (2 * math.pi)
+    )  # how often a pair turns within the original context
+    unscaled_share = ((rotations - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor)).clamp(0, 1)
+    return unscaled_frequencies * unscaled_share + unscaled_frequencies / rope.factor * (1 - unscaled_share)
 
 
-def yarn(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """Pairs that turn fewer than `low` times are stretched, more than `high` kept (Peng et al. 2024, section 3.2)."""
 
-    def pair(turns: float) -> float:
+    def pair_at(rotations: float) -> float:
         """Which pair turns so often within the original context."""
-        return channels * math.log(rotation.original / (turns * 2 * math.pi)) / (2 * math.log(rotation.base))
+        return (
+            rotary_dim * math.log(rope.original_context_length / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
+        )
 
-    first, last = pair(rotation.high), pair(rotation.low)
-    if rotation.whole:
+    first, last = pair_at(rope.high_freq_factor), pair_at(rope.low_freq_factor)
+    if rope.truncate:
         first, last = math.floor(first), math.ceil(last)
-    first, last = max(first, 0), min(last, channels - 1)
-    kept = plain(rotation, channels, length)
-    stretched = ((torch.arange(len(kept)) - first) / ((last - first) or 0.001)).clamp(0, 1)
-    return kept * (1 - stretched) + kept / rotation.factor * stretched
+    first, last = max(first, 0), min(last, rotary_dim - 1)
+    unscaled_frequencies = unscaled(rope, rotary_dim, get_length)
+    scaled_share = ((torch.arange(len(unscaled_frequencies)) - first) / ((last - first) or 0.001)).clamp(0, 1)
+    return unscaled_frequencies * (1 - scaled_share) + unscaled_frequencies / rope.factor * scaled_share
 
 
-def longrope(rotation: Rotation, channels: int, length: Length) -> Float[Tensor, " pair"]:
+def longrope(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """Each pair has a divisor of its own, another set of them for long texts (Ding et al. 2024)."""
-    divisors = rotation.long if length() > rotation.original else rotation.short
-    return plain(rotation, channels, length) / torch.tensor(divisors)
+    divisors = rope.long_factor if get_length() > rope.original_context_length else rope.short_factor
+    return unscaled(rope, rotary_dim, get_length) / torch.tensor(divisors)
 
 
-SCALINGS: Registry[Scaling] = Registry(
+ROPE_SCALINGS: Registry[RopeScaling] = Registry(
     "rope scaling",
-    {"none": plain, "linear": linear, "dynamic": dynamic, "banded": banded, "yarn": yarn, "longrope": longrope},
+    {"none": unscaled, "linear": linear, "dynamic": dynamic, "llama3": llama3, "yarn": yarn, "longrope": longrope},
 )

@@ -12,7 +12,7 @@ from model.registry import Registry
 
 
 @dataclass(frozen=True)
-class Site:
+class HookPoint:
     """A kind of value: its axes without the batch, a title for a picture, and the formula that makes it."""
 
     axes: tuple[str, ...]
@@ -20,46 +20,50 @@ class Site:
     formula: str
 
 
-_VECTORS = ("pos", "width")
-_PAIRS = ("head", "query", "key")
+_RESIDUAL_AXES = ("pos", "d_model")
+_QUERY_KEY_AXES = ("head", "query", "key")
 
-SITES: Registry[Site] = Registry(
+HOOK_POINTS: Registry[HookPoint] = Registry(
     "site",
     {
-        "pixels": Site(
-            ("colour", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
+        "pixels": HookPoint(
+            ("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
         ),
-        "embedding": Site(_VECTORS, "Token embeddings", r"E[\mathrm{token}]"),
-        "at": Site(("pos",), "Where each token stands", r"i"),
-        "positions": Site(_VECTORS, "Added positions", r"P[\mathrm{position}]"),
-        "residual": Site(_VECTORS, "Residual stream", r"x"),
-        "after_self": Site(_VECTORS, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"),
-        "after_cross": Site(_VECTORS, "Residual stream after cross-attention", r"x + \mathrm{Attention}(x, m)"),
-        "final": Site(_VECTORS, "Residual stream after the final norm", r"\mathrm{Norm}(x)"),
-        "logits": Site(("pos", "token"), "Logits", r"x\,W_U"),
-        "input": Site(_VECTORS, "Normalised input", r"\mathrm{Norm}(x)"),
-        "q": Site(("head", "query", "channel"), "Queries", r"q = x\,W_Q"),
-        "k": Site(("key_value_head", "pos", "channel"), "Keys", r"k = x\,W_K"),
-        "v": Site(("key_value_head", "pos", "value_channel"), "Values", r"v = x\,W_V"),
-        "rotated_q": Site(("head", "query", "channel"), "Queries, positions applied", r"R_i\,q_i"),
-        "rotated_k": Site(("key_value_head", "pos", "channel"), "Keys, positions applied", r"R_j\,k_j"),
-        "scale": Site(("head",), "What scores are multiplied with", r"1 / \sqrt{d}"),
-        "bias": Site(_PAIRS, "Position bias", r"b_{ij}"),
-        "scores": Site(_PAIRS, "Scores", r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"),
-        "mask": Site(_PAIRS, "Mask: 1 where a query may attend", r"m_{ij}"),
-        "masked": Site(_PAIRS, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"),
-        "weights": Site(_PAIRS, "Attention weights", r"a_{ij} = \mathrm{softmax}_j(s_{ij})"),
-        "mixed": Site(("head", "query", "value_channel"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"),
-        "hidden": Site(("pos", "inner"), "Feed-forward neurons", r"\sigma(x\,W_1)"),
-        "output": Site(_VECTORS, "Written to the residual stream", r"z\,W_O"),
+        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", r"E[\mathrm{token}]"),
+        "position_ids": HookPoint(("pos",), "Where each token stands", r"i"),
+        "position_embedding": HookPoint(_RESIDUAL_AXES, "Added positions", r"P[\mathrm{position}]"),
+        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x"),
+        "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"),
+        "residual_after_cross": HookPoint(
+            _RESIDUAL_AXES, "Residual stream after cross-attention", r"x + \mathrm{Attention}(x, m)"
+        ),
+        "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", r"\mathrm{Norm}(x)"),
+        "logits": HookPoint(("pos", "token"), "Logits", r"x\,W_U"),
+        "input": HookPoint(_RESIDUAL_AXES, "Normalised input", r"\mathrm{Norm}(x)"),
+        "q": HookPoint(("head", "query", "head_dim"), "Queries", r"q = x\,W_Q"),
+        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", r"k = x\,W_K"),
+        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", r"v = x\,W_V"),
+        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries, positions applied", r"R_i\,q_i"),
+        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys, positions applied", r"R_j\,k_j"),
+        "scale": HookPoint(("head",), "What scores are multiplied with", r"1 / \sqrt{d}"),
+        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias", r"b_{ij}"),
+        "scores": HookPoint(_QUERY_KEY_AXES, "Scores", r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"),
+        "mask": HookPoint(_QUERY_KEY_AXES, "Mask: 1 where a query may attend", r"m_{ij}"),
+        "masked_scores": HookPoint(
+            _QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"
+        ),
+        "weights": HookPoint(_QUERY_KEY_AXES, "Attention weights", r"a_{ij} = \mathrm{softmax}_j(s_{ij})"),
+        "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"),
+        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)"),
+        "output": HookPoint(_RESIDUAL_AXES, "Written to the residual stream", r"z\,W_O"),
     },
 )
 
 
 # Sites that grow with the square of the text, in the order in which attention makes them.
-PAIRED = tuple(name for name, site in SITES.items() if site.axes == _PAIRS)
+QUERY_KEY_HOOK_POINTS = tuple(name for name, site in HOOK_POINTS.items() if site.axes == _QUERY_KEY_AXES)
 
 
-def site_of(path: str) -> Site:
+def hook_point_of(path: str) -> HookPoint:
     """The catalogue's row for a path; raises UnknownName for a site that does not exist."""
-    return SITES[path.rpartition(".")[2]]
+    return HOOK_POINTS[path.rpartition(".")[2]]

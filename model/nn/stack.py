@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from model.array_types import Bool, Float, Int, Shaped
 from model.config import Config
 from model.errors import ConfigError, EditError
-from model.nn.attention import Look, nothing_before
-from model.nn.block import PLACEMENTS, Block
-from model.nn.hooks import Interest, Tap, interest, under
-from model.nn.kv_cache import Cache
-from model.nn.masks import Pair, combine, parse
+from model.nn.attention import AttentionContext, no_cache
+from model.nn.block import NORM_PLACEMENTS, Block
+from model.nn.hooks import Hook, HookScope, hook_scope, with_prefix
+from model.nn.kv_cache import KVCache
+from model.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from model.nn.norms import make_norm
-from model.nn.positional_encodings import POSITIONS, Position
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 
 
 class Stack(nn.Module):
@@ -25,118 +25,143 @@ class Stack(nn.Module):
     def __init__(self, config: Config, name: str) -> None:
         super().__init__()
         self.name = name
-        guided = config.has_cross and name == "decoder"
-        self.config = config = config.of(name)
-        self.position = POSITIONS[config.position](config, both_ways=name == "encoder")
-        self.schemes = self._schemes(config)
-        self.unplaced = Position(config)
-        tokens, everything = (config.embed.project == kind for kind in ("tokens", "all"))
-        narrow, width = config.token_width, config.width
-        self.widen_tokens = nn.Linear(narrow, width, bias=False) if tokens else nn.Identity()
-        self.embedding_norm = make_norm(config, config.summed_width) if config.embedding_norm else nn.Identity()
-        self.widen = nn.Linear(narrow, width) if everything else nn.Identity()
-        self.blocks = nn.ModuleList(Block(config, guided, layer) for layer in range(config.layers))
-        ends = config.final_norm and not PLACEMENTS[config.placement].ends_normed
-        self.norm = make_norm(config, width) if ends else nn.Identity()
-        self.narrow = nn.Linear(width, narrow, bias=False) if tokens else nn.Identity()
+        has_cross_attention = config.has_cross_attention and name == "decoder"
+        self.config = config = config.for_stack(name)
+        self.positional_encoding = POSITIONAL_ENCODINGS[config.positional_encoding](
+            config, bidirectional=name == "encoder"
+        )
+        self.layer_positional_encodings = self._make_layer_positional_encodings(config)
+        self.no_position = PositionalEncoding(config)
+        projects_tokens, projects_sum = (config.embedding.projection == kind for kind in ("tokens", "all"))
+        embedding_dim, d_model = config.embedding_dim, config.d_model
+        self.token_project_in = nn.Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
+        self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
+        self.project_in = nn.Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
+        self.blocks = nn.ModuleList(Block(config, has_cross_attention, layer) for layer in range(config.layers))
+        has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
+        self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
+        self.project_out = nn.Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
 
-    def _schemes(self, config: Config) -> tuple[Position, ...]:
+    def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
         """The position scheme of each layer: the stack's own, except where layers differ."""
-        layers, by_layer = range(config.layers), config.by_layer
-        own = (config.position, config.rotation)
+        layers, by_layer = range(config.layers), config.per_layer
+        own = (config.positional_encoding, config.rope)
         choices = [
             (
-                by_layer.positions[i] if by_layer.positions else own[0],
-                by_layer.rotations[i] if by_layer.rotations else own[1],
+                by_layer.positional_encodings[i] if by_layer.positional_encodings else own[0],
+                by_layer.ropes[i] if by_layer.ropes else own[1],
             )
             for i in layers
         ]
-        schemes = {own: self.position}
-        for position, rotation in dict.fromkeys(choices):
-            if (position, rotation) not in schemes:
-                scheme = POSITIONS[position](config.change(position=position, rotation=rotation))
-                if any(True for _ in scheme.parameters()):
-                    raise ConfigError(f"The position scheme {position!r} is trained; it cannot differ between layers.")
-                schemes[position, rotation] = scheme
-        return tuple(schemes[choice] for choice in choices)
+        encodings = {own: self.positional_encoding}
+        for name, rope in dict.fromkeys(choices):
+            if (name, rope) not in encodings:
+                encoding = POSITIONAL_ENCODINGS[name](config.replace(positional_encoding=name, rope=rope))
+                if any(True for _ in encoding.parameters()):
+                    raise ConfigError(f"The position scheme {name!r} is trained; it cannot differ between layers.")
+                encodings[name, rope] = encoding
+        return tuple(encodings[choice] for choice in choices)
 
-    def stands(self, tokens: Int[Tensor, " pos"], tap: Tap) -> Shaped[Tensor, " pos"]:
+    def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
         """Where the tokens stand for the position schemes, in whole numbers if all are; masks go on counting them.
 
         Raises EditError where an edit puts a token where it cannot stand.
         """
-        if interest(tap, "at") is Interest.NONE:
-            return tokens
-        at = tap("at", tokens[None].float())[0]
-        halves = at != at.round()
-        for scheme in dict.fromkeys((self.position, *self.schemes)):
-            first, last = scheme.room
-            wrong = (at < first) | (at > last) | (halves & scheme.whole)
-            if bool(wrong.any()):
-                token, kind = int(wrong.nonzero()[0]), "whole positions" if scheme.whole else "positions"
-                raise EditError(
-                    f"Token {token} cannot stand at position {float(at[token]):g}: "
-                    f"with positions {self.config.position!r} there are {kind} from {first:,} to {last:,}."
+        if hook_scope(hook, "at") is HookScope.NONE:
+            return indices
+        ids = hook("position_ids", indices[None].float())[0]
+        fractional = ids != ids.round()
+        for encoding in dict.fromkeys((self.positional_encoding, *self.layer_positional_encodings)):
+            first, last = encoding.position_range
+            out_of_range = (ids < first) | (ids > last) | (fractional & encoding.integer_only)
+            if bool(out_of_range.any()):
+                token, kind = (
+                    int(out_of_range.nonzero()[0]),
+                    "whole positions" if encoding.integer_only else "positions",
                 )
-        return at if bool(halves.any()) else at.long()
+                raise EditError(
+                    f"Token {token} cannot stand at position {float(ids[token]):g}: "
+                    f"with positions {self.config.positional_encoding!r} there are {kind} from {first:,} to {last:,}."
+                )
+        return ids if bool(fractional.any()) else ids.long()
 
-    def looks(self, pair: Pair, extra: Tensor | None, stand: Pair | None = None) -> list[Look]:
+    def attention_contexts(
+        self,
+        positions: QueryKeyPositions,
+        extra_mask: Tensor | None,
+        encoding_positions: QueryKeyPositions | None = None,
+    ) -> list[AttentionContext]:
         """Self-attention's view in each layer: its masks, padding, and whatever else forbids.
 
         `stand` says where tokens stand for the position schemes, if elsewhere than where masks count them.
         """
-        extras = self.config.by_layer.masks or ("none",) * len(self.blocks)
-        allowed = {mask: combine((*self.config.masks, *parse(mask), "padding"), pair) for mask in set(extras)}
-        whole = extra is None and pair.real is None and len(pair.queries) == len(pair.keys)
+        layer_masks = self.config.per_layer.masks or ("none",) * len(self.blocks)
+        allowed = {
+            mask: combine_masks((*self.config.masks, *parse_masks(mask), "padding"), positions)
+            for mask in set(layer_masks)
+        }
+        full_text = (
+            extra_mask is None and positions.padding_mask is None and len(positions.queries) == len(positions.keys)
+        )
         return [
-            Look(
-                scheme,
-                stand or pair,
-                allowed[mask] if extra is None else allowed[mask] & extra,
-                causal=whole and (*self.config.masks, *parse(mask)) == ("causal",),
+            AttentionContext(
+                encoding,
+                encoding_positions or positions,
+                allowed[mask] if extra_mask is None else allowed[mask] & extra_mask,
+                is_causal=full_text and (*self.config.masks, *parse_masks(mask)) == ("causal",),
             )
-            for scheme, mask in zip(self.schemes, extras, strict=True)
+            for encoding, mask in zip(self.layer_positional_encodings, layer_masks, strict=True)
         ]
 
-    def across(self, pair: Pair) -> Look:
+    def cross_attention_context(self, positions: QueryKeyPositions) -> AttentionContext:
         """Cross-attention's view: every real token of the source, which has no distance to the text."""
-        return Look(self.unplaced, pair, combine(("padding",), pair))
+        return AttentionContext(self.no_position, positions, combine_masks(("padding",), positions))
 
     def forward(
         self,
         embedded: Float[Tensor, "batch pos token_width"],
-        real: Bool[Tensor, "batch key"] | None,
+        padding_mask: Bool[Tensor, "batch key"] | None,
         mask: Bool[Tensor, "#batch #head pos key"] | None,
         memory: Float[Tensor, "batch source width"] | None,
-        memory_real: Bool[Tensor, "batch source"] | None,
-        tap: Tap,
-        cache: Cache | None,
+        memory_padding_mask: Bool[Tensor, "batch source"] | None,
+        hook: Hook,
+        cache: KVCache | None,
     ) -> Float[Tensor, "batch pos answer_width"]:
         """The residual stream after the last block and its norm."""
         start, device = (cache.length if cache else 0), embedded.device
         keys = torch.arange(start + embedded.shape[1], device=device)
-        queries, at = keys[start:], self.stands(keys[start:], tap)
-        looks = self.looks(Pair(queries, keys, real), mask, Pair(at, torch.cat((keys[:start], at))))
-        across = None
+        queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
+        contexts = self.attention_contexts(
+            QueryKeyPositions(queries, keys, padding_mask),
+            mask,
+            QueryKeyPositions(position_ids, torch.cat((keys[:start], position_ids))),
+        )
+        cross_context = None
         if memory is not None:
-            across = self.across(Pair(queries, torch.arange(memory.shape[1], device=device), memory_real))
-        x = tap("embedding", self.widen_tokens(embedded))
-        x = x + tap("positions", self.position.embed(at)[None].to(embedded.dtype))
-        return self.onward(self.dropout(self.widen(self.embedding_norm(x))), 0, looks, memory, across, tap, cache)
+            cross_context = self.cross_attention_context(
+                QueryKeyPositions(queries, torch.arange(memory.shape[1], device=device), memory_padding_mask)
+            )
+        x = hook("embedding", self.token_project_in(embedded))
+        x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
+        return self.forward_from(
+            self.dropout(self.project_in(self.embedding_norm(x))), 0, contexts, memory, cross_context, hook, cache
+        )
 
-    def onward(
+    def forward_from(
         self,
         x: Float[Tensor, "batch pos width"],
-        first: int,
-        looks: Sequence[Look],
+        first_layer: int,
+        contexts: Sequence[AttentionContext],
         memory: Float[Tensor, "batch source width"] | None,
-        across: Look | None,
-        tap: Tap,
-        cache: Cache | None = None,
+        cross_context: AttentionContext | None,
+        hook: Hook,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "batch pos answer_width"]:
         """The same from the stream that enters the block `first`; `looks` and `across` are those of all blocks."""
-        for layer in range(first, len(self.blocks)):
-            remember = cache.at(f"{self.name}.{layer}") if cache else nothing_before
-            x = self.blocks[layer](x, looks[layer], memory, across, under(tap, str(layer)), remember)
-        return tap("final", self.narrow(self.norm(tap("residual", x))))
+        for layer in range(first_layer, len(self.blocks)):
+            update_cache = cache.updater(f"{self.name}.{layer}") if cache else no_cache
+            x = self.blocks[layer](
+                x, contexts[layer], memory, cross_context, with_prefix(hook, str(layer)), update_cache
+            )
+        return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -8,15 +8,15 @@ from typing import Any
 
 import torch
 
-from model.nn.masks import parse
-from model.nn.transformer import Transformer, outline
+from model.nn.masks import parse_masks
+from model.nn.transformer import Transformer, meta_model
 
 
 def variant(
     model: Transformer,
     *,
-    position: str | None = None,
-    kernel: str | None = None,
+    positional_encoding: str | None = None,
+    attention_function: str | None = None,
     masks: str | Sequence[str] | None = None,
     scale: bool | None = None,
 ) -> Transformer:
@@ -26,28 +26,37 @@ def variant(
     a T5 bias) is zero; `added` names it.
     """
     if masks is not None:
-        masks = parse(masks) if isinstance(masks, str) else tuple(masks)
-    asked = {"position": position, "kernel": kernel, "masks": masks, "scale": scale}
-    now = model.config
-    new: dict[str, Any] = {
-        name: choice for name, choice in asked.items() if choice is not None and choice != getattr(now, name)
+        masks = parse_masks(masks) if isinstance(masks, str) else tuple(masks)
+    requested = {
+        "positional_encoding": positional_encoding,
+        "attention_function": attention_function,
+        "masks": masks,
+        "scale": scale,
     }
-    if "masks" in new:
-        new["by_layer"] = replace(now.by_layer, masks=())
-    if "position" in new:
-        new["by_layer"] = replace(new.get("by_layer", now.by_layer), positions=(), rotations=())
-    config = now.change(**new)
+    current = model.config
+    changes: dict[str, Any] = {
+        name: choice for name, choice in requested.items() if choice is not None and choice != getattr(current, name)
+    }
+    if "masks" in changes:
+        changes["per_layer"] = replace(current.per_layer, masks=())
+    if "position" in changes:
+        changes["per_layer"] = replace(changes.get("by_layer", current.per_layer), positions=(), rotations=())
+    config = current.replace(**changes)
     if config == model.config:
         return model
-    rewired = outline(config)
-    theirs, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
+    rewired = meta_model(config)
+    source_state, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
     # Two schemes may call different tables alike: only one of the same shape is the same.
-    weights = {name: theirs[name] for name, shape in shapes.items() if name in theirs and theirs[name].shape == shape}
+    weights = {
+        name: source_state[name]
+        for name, shape in shapes.items()
+        if name in source_state and source_state[name].shape == shape
+    }
     missing = tuple(name for name in shapes if name not in weights)
     zeros = {
         name: torch.zeros(shapes[name], dtype=model.embedding.weight.dtype, device=model.device) for name in missing
     }
     rewired.load_state_dict({**weights, **zeros}, assign=True)
-    rewired.tie()
-    rewired.added = missing + tuple(name for name in model.added if name in weights)
+    rewired.tie_embeddings()
+    rewired.new_parameters = missing + tuple(name for name in model.new_parameters if name in weights)
     return rewired.requires_grad_(False).train(model.training)

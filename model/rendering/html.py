@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from model.analysis.head_metrics import may_look, measured, metrics_of, plainest
+from model.analysis.head_metrics import allowed_mask, compute_head_metrics, head_metrics_for, strongest_local_head
 from model.array_types import Float
-from model.attention_groups import Grid, grids
+from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
-from model.rendering.quantize import codes, pool
+from model.rendering.quantize import max_pool, quantize_weights
 from model.text.tokenizer import Encoded
 from model.tracing.trace import Trace
-from model.vision.patches import Patched, numbers
+from model.vision.patches import EncodedImage, input_ids
 
-FOLDER = Path(__file__).parent.parent / "canvas"
+STATIC = Path(__file__).parent.parent / "canvas"
 # Plain scripts that share one scope, with their styles: what draws heads, on the page and here. The page adds more.
-HEADS = (
+HEAD_SCRIPTS = (
     *(
         "parts",
         "packed",
@@ -50,18 +50,24 @@ HEADS = (
     ),
     *("lines", "text", "taking", "table", "points", "picture", "options", "head", "predictions", "heads"),
 )
-LOOKS = ("instrument", "heads")
-PANELS = "<!-- one panel for each room -->"  # where instrument.html has them
-CELLS = 1 << 22  # of all heads together; a longer text is shown by the largest weight of each block of cells
-EXACT = 1 << 19  # of all heads together, up to which every weight comes along with all its digits
-WEIGHTS = {"name": "weights", "title": "Weights", "about": "attention weight", "scale": "share", "additive": True}
+STYLESHEETS = ("instrument", "heads")
+PANELS_PLACEHOLDER = "<!-- one panel for each room -->"  # where instrument.html has them
+MAX_POOLED_CELLS = 1 << 22  # of all heads together; a longer text is shown by the largest weight of each block of cells
+MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight comes along with all its digits
+WEIGHTS_QUANTITY = {
+    "name": "weights",
+    "title": "Weights",
+    "about": "attention weight",
+    "scale": "share",
+    "additive": True,
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Attended:
+class AttentionData:
     """One attention of a trace: its weights and where it may look, [layer head query key], and both texts."""
 
-    grid: Grid
+    grid: AttentionGroup
     weights: np.ndarray
     allowed: np.ndarray
     queries: Encoded
@@ -70,11 +76,11 @@ class Attended:
     @property
     def metrics(self) -> dict[str, Float[np.ndarray, "layer head"]]:
         """What each head does (`model.habits.measured`)."""
-        return measured(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
+        return compute_head_metrics(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
 
 
 @dataclass(frozen=True)
-class Shown:
+class HtmlView:
     """HTML that draws itself, in a notebook as the value of a cell, or saved as a file of its own."""
 
     title: str
@@ -84,19 +90,19 @@ class Shown:
     def _repr_html_(self) -> str:
         """For a notebook: several on one page keep apart, each in a shadow root of its own."""
         name = f"headlight-{token_hex(8)}"
-        packed = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
-        started = f"openAlone(document.getElementById({json.dumps(name)}), STYLE, BODY, META, NUMBERS);"
+        encoded_numbers = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
+        start_call = f"openAlone(document.getElementById({json.dumps(name)}), STYLE, BODY, META, NUMBERS);"
         lines = (
-            f"const STYLE = {literal(_style())};",
-            f"const BODY = {literal(_body())};",
-            f"const META = {literal(self.meta)};",
-            f'const NUMBERS = "{packed}";',
+            f"const STYLE = {javascript_literal(_style())};",
+            f"const BODY = {javascript_literal(_body())};",
+            f"const META = {javascript_literal(self.meta)};",
+            f'const NUMBERS = "{encoded_numbers}";',
             _scripts(),
-            started,
+            start_call,
         )
         script = "\n".join(lines)
-        told = f"<p>{escape(self.title)}: this picture needs JavaScript.</p>"
-        return f'<div id="{name}" class="headlight">{told}</div>\n<script>(() => {{\n{script}\n}})();</script>'
+        fallback = f"<p>{escape(self.title)}: this picture needs JavaScript.</p>"
+        return f'<div id="{name}" class="headlight">{fallback}</div>\n<script>(() => {{\n{script}\n}})();</script>'
 
     def document(self) -> str:
         """A whole HTML page that needs nothing but itself."""
@@ -114,63 +120,65 @@ class Shown:
         Path(path).write_text(self.document(), encoding="utf-8")
 
 
-def show(attentions: Iterable[Attended], text: Encoded, source: Encoded | None, **more: Any) -> Shown:
+def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Encoded | None, **more: Any) -> HtmlView:
     """All heads of some attentions over a text; `more` adds to or replaces what the pictures are told."""
     attentions = tuple(attentions)
-    grids, numbers = packed(attentions)
+    grids, numbers = pack_attentions(attentions)
     meta: dict[str, Any] = {
-        "tokens": _tokens(text),
-        "sourceTokens": _tokens(source) if source else None,
+        "tokens": _tokens_json(text),
+        "sourceTokens": _tokens_json(source) if source else None,
         "question": {"text": text.text, "source": source.text if source else ""},
         "grids": grids,
-        "kinds": [WEIGHTS],
-        "metrics": told_metrics(isinstance(text, Patched)),
-        "patches": patches(text, photo=True),
+        "kinds": [WEIGHTS_QUANTITY],
+        "metrics": metrics_json(isinstance(text, EncodedImage)),
+        "patches": patches_json(text, with_image=True),
         "predictions": [],
         "changed": False,
         "notes": _notes(grids),
         "choice": {},
         "views": {},
     }
-    return Shown(f"Attention over {len(text.ids)} tokens", meta | more, numbers)
+    return HtmlView(f"Attention over {len(text.ids)} tokens", meta | more, numbers)
 
 
-def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> Shown:
+def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
     """A trace's heads as HTML, beginning with the head that is named, or else with one that is plain to see.
 
     Raises EditError where the trace holds no weights.
     """
-    known = grids(trace.config)
+    known = attention_groups(trace.config)
     if not known:
         raise EditError("This model has no layers, so there is no attention to show.")
     attentions = [_attended(trace, grid) for grid in known]
-    first = plainest(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
+    first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
     choice: dict[str, Any] = {"layer": first[0], "head": first[1]}
-    if isinstance(trace.text, Patched):
+    if isinstance(trace.text, EncodedImage):
         choice |= {"picture": "photo", "query": 0}
-    return show(attentions, trace.text, trace.source, choice=choice)
+    return render_html(attentions, trace.text, trace.source, choice=choice)
 
 
-def _attended(trace: Trace, grid: Grid) -> Attended:
+def _attended(trace: Trace, grid: AttentionGroup) -> AttentionData:
     weights = trace.attention(grid.kind, grid.stack)
     masks = [trace.values.get(f"{grid.stack}.{layer}.{grid.kind}.mask") for layer in range(len(weights))]
-    allowed = may_look(weights, [mask for mask in masks if mask is not None])
+    allowed = allowed_mask(weights, [mask for mask in masks if mask is not None])
     texts = {"text": trace.text, "source": trace.source or trace.text}
-    return Attended(grid, weights, allowed, texts[grid.queries], texts[grid.keys])
+    return AttentionData(grid, weights, allowed, texts[grid.queries], texts[grid.keys])
 
 
-def packed(attentions: Sequence[Attended]) -> tuple[list[dict[str, Any]], bytes]:
+def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str, Any]], bytes]:
     """What the browser is told of each attention, and their numbers: a byte for each cell, one grid after the other.
 
     Up to EXACT cells all weights follow as float32, from the next multiple of four on, NaN where a head may not look.
     """
     heads = sum(each.weights.shape[0] * each.weights.shape[1] for each in attentions)
-    exact = sum(each.weights.size for each in attentions) <= EXACT
-    side = max(1, math.isqrt(CELLS // max(heads, 1)))
-    blocks = [codes(pool(each.weights, side), pool(each.allowed, side)) for each in attentions]
+    exact = sum(each.weights.size for each in attentions) <= MAX_EXACT_CELLS
+    max_side = max(1, math.isqrt(MAX_POOLED_CELLS // max(heads, 1)))
+    blocks = [
+        quantize_weights(max_pool(each.weights, max_side), max_pool(each.allowed, max_side)) for each in attentions
+    ]
     offsets = np.cumsum([0, *(block.size for block in blocks)]).tolist()
     grids = [
-        asdict(each.grid) | _shape(each, block) | {"offset": offset, "exact": exact}
+        asdict(each.grid) | _grid_json(each, block) | {"offset": offset, "exact": exact}
         for each, block, offset in zip(attentions, blocks, offsets, strict=False)
     ]
     numbers = b"".join(block.tobytes() for block in blocks)
@@ -188,86 +196,86 @@ def _notes(grids: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{longest} tokens: each cell shows the largest weight of its block, so that all heads fit in here."]
 
 
-def patches(text: Encoded, *, photo: bool = False) -> dict[str, Any] | None:
+def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] | None:
     """Where the patches of a picture lie; None for a text. `region` is left, top, right, bottom as parts of its sides.
 
     With a `photo` the part that the patches cover comes along, as red, green and blue bytes.
     """
-    if not isinstance(text, Patched):
+    if not isinstance(text, EncodedImage):
         return None
-    sides = (text.seen.width, text.seen.height) * 2
-    told = {"rows": text.rows, "columns": text.columns, "first": len(numbers(text))}
-    if not photo:
-        return told | {"region": [edge / side for edge, side in zip(text.region, sides, strict=True)]}
-    shown = text.covered()
-    packed = base64.b64encode(zlib.compress(shown.tobytes(), 6)).decode("ascii")
-    return told | {
+    sides = (text.image.width, text.image.height) * 2
+    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first": len(input_ids(text))}
+    if not with_image:
+        return layout | {"region": [edge / side for edge, side in zip(text.covered_region, sides, strict=True)]}
+    covered = text.covered_pixels()
+    encoded_pixels = base64.b64encode(zlib.compress(covered.tobytes(), 6)).decode("ascii")
+    return layout | {
         "region": [0, 0, 1, 1],
-        "photo": {"height": shown.shape[0], "width": shown.shape[1], "bytes": packed},
+        "photo": {"height": covered.shape[0], "width": covered.shape[1], "bytes": encoded_pixels},
     }
 
 
-def told_metrics(picture: bool = False) -> list[dict[str, str]]:
+def metrics_json(image: bool = False) -> list[dict[str, str]]:
     """What the browser calls the metrics of heads that read a text, or a picture."""
     return [
-        {"name": name, "short": metric.name, "title": metric.title, "unit": metric.unit}
-        for name, metric in metrics_of(picture).items()
+        {"name": name, "short": metric.title, "title": metric.description, "unit": metric.unit}
+        for name, metric in head_metrics_for(image).items()
     ]
 
 
-def _shape(each: Attended, block: np.ndarray) -> dict[str, Any]:
+def _grid_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
     rows, columns = each.weights.shape[-2:]
-    told = told_numbers(each.metrics)
-    return {"rows": rows, "columns": columns, "cells": block.shape[-2:], "metrics": told, "pairs": False}
+    metrics = metric_values_json(each.metrics)
+    return {"rows": rows, "columns": columns, "cells": block.shape[-2:], "metrics": metrics, "pairs": False}
 
 
-def told_numbers(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
+def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
     """Metrics of all heads as the browser has them, layer after layer; None where a text gives a head no occasion."""
     rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in metrics.items()}
     return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
 
 
-def _tokens(text: Encoded) -> list[dict[str, Any]]:
+def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
     return [
         {"piece": piece, "special": special, "masked": False, "end": end}
-        for piece, special, end in zip(text.pieces, text.special, ends(text), strict=True)
+        for piece, special, end in zip(text.token_texts, text.special_mask, utf16_ends(text), strict=True)
     ]
 
 
-def ends(text: Encoded) -> list[int]:
+def utf16_ends(text: Encoded) -> list[int]:
     """Where each token ends in its text as a browser counts, in units of UTF-16."""
-    return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.spans]
+    return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.offsets]
 
 
-def literal(value: Any) -> str:
+def javascript_literal(value: Any) -> str:
     """A value as JavaScript that no HTML parser takes for markup."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 @lru_cache(maxsize=1)
 def _scripts() -> str:
-    return "\n".join(read(f"{name}.js") for name in (*HEADS, "alone"))
+    return "\n".join(read_static(f"{name}.js") for name in (*HEAD_SCRIPTS, "alone"))
 
 
 @lru_cache(maxsize=1)
 def _style() -> str:
-    return "\n".join(read(f"{name}.css") for name in (*LOOKS, "alone"))
+    return "\n".join(read_static(f"{name}.css") for name in (*STYLESHEETS, "alone"))
 
 
 @lru_cache(maxsize=1)
 def _body() -> str:
-    return read("alone.html").replace(PANELS, panel("heads", read("heads.html")))
+    return read_static("alone.html").replace(PANELS_PLACEHOLDER, tab_panel("heads", read_static("heads.html")))
 
 
-def panel(room: str, html: str) -> str:
+def tab_panel(tab: str, html: str) -> str:
     """The panel of one room of the instrument."""
-    named = f'class="room {room}-room" data-testid="room-{room}" role="tabpanel" aria-labelledby="tab-{room}"'
-    return f"<div {named} hidden>{html}</div>"
+    attributes = f'class="room {tab}-room" data-testid="room-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
+    return f"<div {attributes} hidden>{html}</div>"
 
 
-def read(name: str) -> str:
+def read_static(name: str) -> str:
     """One of the files that a browser gets."""
-    return (FOLDER / name).read_text(encoding="utf-8")
+    return (STATIC / name).read_text(encoding="utf-8")

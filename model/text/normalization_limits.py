@@ -15,64 +15,64 @@ from tokenizers import normalizers
 
 from model.errors import CheckpointError, TextError
 
-LONGEST = 4_000_000  # characters, 20 times the longest text that anybody may send
-SPELT = 1_000  # times longer than its entry that a token may be spelt
+MAX_CHARACTERS = 4_000_000  # characters, 20 times the longest text that anybody may send
+MAX_TOKEN_EXPANSION = 1_000  # times longer than its entry that a token may be spelt
 # The most characters that one becomes, in Unicode's tables or by what the step puts around it.
-_FACTORS = {"NFD": 4, "NFC": 3, "NFKD": 18, "NFKC": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
+_MAX_EXPANSION = {"NFD": 4, "NFC": 3, "NFKD": 18, "NFKC": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
 
 
-class Growth:
+class NormalizationLimit:
     """What the steps of a normalizer add to a text, at most."""
 
     def __init__(self, normalizer: normalizers.Normalizer | None) -> None:
-        self.steps = list(_steps(normalizer)) if normalizer else []
+        self.steps = list(_normalizer_steps(normalizer)) if normalizer else []
 
     def check(self, text: str) -> None:
         """Raise TextError where the text would become longer than LONGEST; steps are only tried where they may."""
         length = len(text)
-        for _, factor, more in self.steps:
-            length = length * factor + more
-        if length <= LONGEST:
+        for _, factor, added in self.steps:
+            length = length * factor + added
+        if length <= MAX_CHARACTERS:
             return
-        for step, factor, more in self.steps:
-            if len(text) * factor + more > LONGEST:
+        for step, factor, added in self.steps:
+            if len(text) * factor + added > MAX_CHARACTERS:
                 raise TextError(
-                    f"This model's tokenizer may make of this text one of more than {LONGEST:,} characters. Shorten it."
+                    f"This model's tokenizer may make of this text one of more than {MAX_CHARACTERS:,} characters. Shorten it."
                 )
             text = step.normalize_str(text)
 
 
-def check_spelling(steps: list[dict[str, Any]]) -> None:
+def check_decoder(steps: list[dict[str, Any]]) -> None:
     """Raise CheckpointError for a decoder that spells tokens far longer than they are."""
-    if prod(_replacing(step)[0] for step in steps if step.get("type") == "Replace") > SPELT:
+    if prod(_replacement_growth(step)[0] for step in steps if step.get("type") == "Replace") > MAX_TOKEN_EXPANSION:
         raise CheckpointError("The decoder of its tokenizer makes every token many times longer.")
 
 
-def _steps(normalizer: normalizers.Normalizer) -> Iterator[tuple[normalizers.Normalizer, int, int]]:
+def _normalizer_steps(normalizer: normalizers.Normalizer) -> Iterator[tuple[normalizers.Normalizer, int, int]]:
     """Each step, how many times longer it makes a text, and how many characters it adds besides."""
     if isinstance(normalizer, normalizers.Sequence):
-        for number in range(len(normalizer)):
-            yield from _steps(normalizer[number])
+        for index in range(len(normalizer)):
+            yield from _normalizer_steps(normalizer[index])
         return
     state: dict[str, Any] = json.loads(normalizer.__getstate__())
     match state.get("type"):
         case "Replace":
-            yield normalizer, *_replacing(state)
+            yield normalizer, *_replacement_growth(state)
         case "Prepend":
             yield normalizer, 1, len(state["prepend"])
         case "Precompiled":
-            yield normalizer, _longest(base64.b64decode(state["precompiled_charsmap"])), 0
+            yield normalizer, _longest_replacement(base64.b64decode(state["precompiled_charsmap"])), 0
         case kind:
-            yield normalizer, _FACTORS.get(str(kind), 1), 0
+            yield normalizer, _MAX_EXPANSION.get(str(kind), 1), 0
 
 
-def _replacing(step: dict[str, Any]) -> tuple[int, int]:
+def _replacement_growth(step: dict[str, Any]) -> tuple[int, int]:
     """A pattern may match between any two characters, so that its content is put there; a string replaces itself."""
     content, pattern = len(step["content"]), step["pattern"].get("String", "")
     return (max(1, -(-content // len(pattern))), 0) if pattern else (1 + content, content)
 
 
-def _longest(charsmap: bytes) -> int:
+def _longest_replacement(charsmap: bytes) -> int:
     """The longest string that the table puts in a character's place."""
     strings = charsmap[4 + int.from_bytes(charsmap[:4], "little") :]
     return max((len(string) for string in strings.split(b"\0")), default=1) or 1

@@ -13,12 +13,12 @@ from typing import Any
 
 import tokenizers
 
-from model.errors import CheckpointError, TextError, told
-from model.text.normalization_limits import Growth, check_spelling
+from model.errors import CheckpointError, TextError, wrap_errors
+from model.text.normalization_limits import NormalizationLimit, check_decoder
 
-FILE = "tokenizer.json"
-DOCUMENT = "<|endoftext|>"  # stands in front of every text: it ends one and begins the next
-LOST = "\N{REPLACEMENT CHARACTER}"
+TOKENIZER_FILE = "tokenizer.json"
+END_OF_TEXT = "<|endoftext|>"  # stands in front of every text: it ends one and begins the next
+REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Encoded:
     text: str
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
-    pieces: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
-    special: tuple[bool, ...]
+    token_texts: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    special_mask: tuple[bool, ...]
 
 
 class Tokenizer:
@@ -45,123 +45,139 @@ class Tokenizer:
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
-        self.size = max(backend.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self.vocabulary_size = max(backend.get_vocab(with_added_tokens=True).values(), default=-1) + 1
         added = backend.get_added_tokens_decoder()
-        self.specials = frozenset(number for number, token in added.items() if token.special)
-        self.mask_id = self._first("[MASK]", "<mask>")
-        self.start_id = self._first("[CLS]", "<s>", "<bos>", DOCUMENT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]")
-        self.end_id = self._first("[SEP]", "</s>", "<eos>", DOCUMENT, "<|end_of_text|>", "[EOS]")
-        self.pad_id = self._first("[PAD]", "<pad>", "<|padding|>")
-        self.unknown_id = self._first("[UNK]", "<unk>")
+        self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
+        self.mask_id = self._first_known_id("[MASK]", "<mask>")
+        self.start_id = self._first_known_id(
+            "[CLS]", "<s>", "<bos>", END_OF_TEXT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]"
+        )
+        self.end_id = self._first_known_id("[SEP]", "</s>", "<eos>", END_OF_TEXT, "<|end_of_text|>", "[EOS]")
+        self.pad_id = self._first_known_id("[PAD]", "<pad>", "<|padding|>")
+        self.unknown_id = self._first_known_id("[UNK]", "<unk>")
         decoder = json.loads(backend.decoder.__getstate__()) if backend.decoder else {"type": "none"}
-        self._steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
-        check_spelling(self._steps)
-        self._growth = Growth(backend.normalizer)
-        self.written: Tokenizer = self  # cuts what a decoder writes, which a few models do in another way
+        self._decoder_steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
+        check_decoder(self._decoder_steps)
+        self._normalization_limit = NormalizationLimit(backend.normalizer)
+        self.target_tokenizer: Tokenizer = self  # cuts what a decoder writes, which a few models do in another way
 
     @classmethod
     def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
         """From a folder's tokenizer.json. Raises CheckpointError where there is none, or none that can be read."""
-        path = Path(folder) / FILE
+        path = Path(folder) / TOKENIZER_FILE
         name = name or path.parent.name
         if not path.is_file():
-            raise CheckpointError(f"{name} holds no {FILE}.")
-        with told(CheckpointError, f"{name}: its {FILE} is not a tokenizer that can be read"):
+            raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
+        with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
             return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
 
     def save(self, folder: str | Path) -> None:
         """Writes tokenizer.json into the folder."""
         Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / FILE).write_text(self.backend.to_str(), encoding="utf-8")
+        (Path(folder) / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
 
-    def encode(self, text: str, special: bool = True) -> Encoded:
+    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
         """The text's tokens, with the special tokens that the tokenizer puts around a text unless told not to.
 
         Half characters (lone surrogates), which no file can hold, are read as U+FFFD.
         """
-        text = whole(text)
-        with told(TextError, "This model's tokenizer fails at this text"):
-            self._growth.check(text)
-            encoding = self.backend.encode(text, add_special_tokens=special)
-        added = tuple(flag == 1 for flag in encoding.special_tokens_mask)
-        spans = tuple((0, 0) if new else span for new, span in zip(added, encoding.offsets, strict=True))
+        text = sanitize_surrogates(text)
+        with wrap_errors(TextError, "This model's tokenizer fails at this text"):
+            self._normalization_limit.check(text)
+            encoding = self.backend.encode(text, add_special_tokens=add_special_tokens)
+        special_mask = tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        offsets = tuple(
+            (0, 0) if is_special else span for is_special, span in zip(special_mask, encoding.offsets, strict=True)
+        )
         return Encoded(
             text=text,
             ids=tuple(encoding.ids),
             tokens=tuple(encoding.tokens),
-            pieces=_told(tuple(self.piece(number) for number in encoding.ids), spans, text),
-            spans=spans,
-            special=added,
+            token_texts=_number_partial_characters(
+                tuple(self.token_text(token_id) for token_id in encoding.ids), offsets, text
+            ),
+            offsets=offsets,
+            special_mask=special_mask,
         )
 
-    def describe(self, ids: Sequence[int], text: str, spans: Sequence[tuple[int, int]] = ()) -> Encoded:
+    def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
         """Token numbers that no text was cut into (generated, masked) as an Encoded; without spans, unless given."""
-        spans = tuple(spans) or ((0, 0),) * len(ids)
+        offsets = tuple(offsets) or ((0, 0),) * len(ids)
         return Encoded(
             text=text,
             ids=tuple(ids),
-            tokens=tuple(self.backend.id_to_token(number) or f"[{number}]" for number in ids),
-            pieces=_told(tuple(self.piece(number) for number in ids), spans, text),
-            spans=spans,
-            special=tuple(number in self.specials for number in ids),
+            tokens=tuple(self.backend.id_to_token(token_id) or f"[{token_id}]" for token_id in ids),
+            token_texts=_number_partial_characters(tuple(self.token_text(number) for number in ids), offsets, text),
+            offsets=offsets,
+            special_mask=tuple(number in self.special_ids for number in ids),
         )
 
-    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Only the token numbers of many texts, without special tokens around them: quick, for training."""
-        encodings = self.backend.encode_batch_fast([whole(text) for text in texts], add_special_tokens=False)
+        encodings = self.backend.encode_batch_fast(
+            [sanitize_surrogates(text) for text in texts], add_special_tokens=False
+        )
         return [encoding.ids for encoding in encodings]
 
-    def normalized(self, text: str) -> str:
+    def normalize(self, text: str) -> str:
         """The text as it is before it is cut into tokens."""
-        text = whole(text)
+        text = sanitize_surrogates(text)
         return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that the tokens stand for, without special tokens."""
-        numbers = [int(number) for number in ids]
-        for number in numbers:
-            if not 0 <= number < self.size:
-                raise TextError(f"There is no token {number}: this vocabulary has the numbers 0 to {self.size - 1}.")
-        return self.backend.decode(numbers, skip_special_tokens=True)
+        token_ids = [int(number) for number in ids]
+        for token_id in token_ids:
+            if not 0 <= token_id < self.vocabulary_size:
+                raise TextError(
+                    f"There is no token {token_id}: this vocabulary has the numbers 0 to {self.vocabulary_size - 1}."
+                )
+        return self.backend.decode(token_ids, skip_special_tokens=True)
 
-    def piece(self, number: int) -> str:
+    def token_text(self, token_id: int) -> str:
         """What one token stands for, spaces included; half a character is U+FFFD, an unused number is [number]."""
-        number = int(number)
-        token = self.backend.id_to_token(number) if 0 <= number < self.size else None
+        token_id = int(token_id)
+        token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None
         if token is None:
-            return f"[{number}]"
-        if number in self.specials:
+            return f"[{token_id}]"
+        if token_id in self.special_ids:
             return token
-        return reduce(lambda text, step: _SPELLINGS.get(step["type"], _as_it_is)(text, step), self._steps, token)
+        return reduce(
+            lambda text, step: _TOKEN_DECODERS.get(step["type"], _unchanged)(text, step), self._decoder_steps, token
+        )
 
-    def readable(self, number: int) -> str:
+    def stripped_token_text(self, token_id: int) -> str:
         """A token as a reader would see it: without spaces around it and without the mark of a word's inside."""
-        return self.piece(number).strip()
+        return self.token_text(token_id).strip()
 
-    def _first(self, *names: str) -> int | None:
-        found = (self.backend.token_to_id(name) for name in names)
-        return next((number for number in found if number is not None), None)
+    def _first_known_id(self, *names: str) -> int | None:
+        ids = (self.backend.token_to_id(name) for name in names)
+        return next((token_id for token_id in ids if token_id is not None), None)
 
 
-def whole(text: str) -> str:
+def sanitize_surrogates(text: str) -> str:
     """The text, with U+FFFD for half characters."""
-    return re.sub("[\ud800-\udfff]", LOST, text)
+    return re.sub("[\ud800-\udfff]", REPLACEMENT_CHARACTER, text)
 
 
-def _told(pieces: tuple[str, ...], spans: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
+def _number_partial_characters(
+    token_texts: tuple[str, ...], offsets: Sequence[tuple[int, int]], text: str
+) -> tuple[str, ...]:
     """The pieces; one that holds only some bytes of a character reads that character, numbered."""
-    if not any(LOST in piece for piece in pieces):
-        return pieces
-    told, number, before = [], 0, 0
-    for piece, (start, end) in zip(pieces, spans, strict=True):
-        number = number + 1 if start < before else 1
-        before = end
-        part = LOST in piece and end > start
-        told.append(_drawn(text[start:end]) + str(number).translate(_SUBSCRIPTS) if part else piece)
-    return tuple(told)
+    if not any(REPLACEMENT_CHARACTER in piece for piece in token_texts):
+        return token_texts
+    numbered, part_number, previous_end = [], 0, 0
+    for token_text, (start, end) in zip(token_texts, offsets, strict=True):
+        part_number = part_number + 1 if start < previous_end else 1
+        previous_end = end
+        is_partial = REPLACEMENT_CHARACTER in token_text and end > start
+        numbered.append(
+            _visible_character(text[start:end]) + str(part_number).translate(_SUBSCRIPTS) if is_partial else token_text
+        )
+    return tuple(numbered)
 
 
-def _drawn(character: str) -> str:
+def _visible_character(character: str) -> str:
     """The character; what joins or changes its neighbours stands on a dotted circle."""
     return f"◌{character}" if unicodedata.category(character[-1]) in ("Mn", "Me", "Cf") else character
 
@@ -172,20 +188,20 @@ _SUBSCRIPTS = {ord("0") + digit: 0x2080 + digit for digit in range(10)}
 # How each kind of decoder step spells one token; what it does between tokens (gluing, stripping) does not matter here.
 
 
-def _as_it_is(token: str, step: dict[str, Any]) -> str:
+def _unchanged(token: str, step: dict[str, Any]) -> str:
     return token
 
 
-def _from_bytes(token: str, step: dict[str, Any]) -> str:
+def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
     """Byte-level vocabularies write each byte as one printable character; some entries hold half a character."""
     try:
-        raw = bytes(_byte_of(character) for character in token)
+        raw = bytes(_byte_level_value(character) for character in token)
     except ValueError:  # an added token, written as it is
         return token
-    return re.sub(f"{LOST}+", LOST, raw.decode("utf-8", errors="replace"))
+    return re.sub(f"{REPLACEMENT_CHARACTER}+", REPLACEMENT_CHARACTER, raw.decode("utf-8", errors="replace"))
 
 
-def _byte_of(character: str) -> int:
+def _byte_level_value(character: str) -> int:
     """The byte behind a character of GPT-2's byte alphabet: printable Latin-1 is itself, the rest is shifted."""
     code = ord(character)
     if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:
@@ -200,21 +216,21 @@ def _byte_of(character: str) -> int:
     raise ValueError(f"{character!r} is not in the byte alphabet")
 
 
-def _from_one_byte(token: str, step: dict[str, Any]) -> str:
+def _decode_byte_fallback(token: str, step: dict[str, Any]) -> str:
     match = re.fullmatch("<0x([0-9A-Fa-f]{2})>", token)
     return bytes([int(match[1], 16)]).decode("utf-8", errors="replace") if match else token
 
 
-def _replaced(token: str, step: dict[str, Any]) -> str:
+def _decode_replace(token: str, step: dict[str, Any]) -> str:
     pattern = step["pattern"]
     return token.replace(pattern["String"], step["content"]) if "String" in pattern else token
 
 
-_SPELLINGS: dict[str, Callable[[str, dict[str, Any]], str]] = {
-    "ByteLevel": _from_bytes,
-    "ByteFallback": _from_one_byte,
+_TOKEN_DECODERS: dict[str, Callable[[str, dict[str, Any]], str]] = {
+    "ByteLevel": _decode_byte_level,
+    "ByteFallback": _decode_byte_fallback,
     "WordPiece": lambda token, step: token.removeprefix(step["prefix"]),
     "Metaspace": lambda token, step: token.replace(step["replacement"], " "),
     "BPEDecoder": lambda token, step: token.replace(step["suffix"], " "),
-    "Replace": _replaced,
+    "Replace": _decode_replace,
 }

@@ -13,106 +13,122 @@ import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from model.registry import Registry
-from model.text.tokenizer import DOCUMENT, Tokenizer, whole
+from model.text.tokenizer import END_OF_TEXT, Tokenizer, sanitize_surrogates
 
-DOCUMENT_SPECIAL = (DOCUMENT,)
-MASKED_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-UNKNOWN = "[UNK]"
-INSIDE = "##"  # what WordPiece writes in front of pieces that no word begins with
+CAUSAL_SPECIAL_TOKENS = (END_OF_TEXT,)
+MASKED_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+UNKNOWN_TOKEN = "[UNK]"
+CONTINUATION_PREFIX = "##"  # what WordPiece writes in front of pieces that no word begins with
 # What phones and word processors put in the place of keys, and the keys.
-TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
+PLAIN_TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
 
 
-def _with_space(name: str) -> AddedToken:
+def _special_token(name: str) -> AddedToken:
     """Where words carry the space before them, [MASK] stands for a word with its space."""
     return AddedToken(name, special=True, lstrip=name == "[MASK]")
 
 
-def _bpe(texts: Iterable[str], size: int, special: Sequence[str]) -> tokenizers.Tokenizer:
+def _train_bpe(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    marks, alphabet = [_with_space(name) for name in special], pre_tokenizers.ByteLevel.alphabet()
-    return _learnt(backend, texts, trainers.BpeTrainer, size, marks, initial_alphabet=alphabet)
+    added_tokens, alphabet = [_special_token(name) for name in special_tokens], pre_tokenizers.ByteLevel.alphabet()
+    return _train(backend, texts, trainers.BpeTrainer, vocabulary_size, added_tokens, initial_alphabet=alphabet)
 
 
-def _wordpiece(texts: Iterable[str], size: int, special: Sequence[str]) -> tokenizers.Tokenizer:
+def _train_wordpiece(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
     """The library numbers the letters inside words as it meets them, in an order of chance; here they come first."""
-    backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+    backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN_TOKEN))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
     texts = list(texts)  # gone through twice
-    letters = _letters(texts, most=max(100, size // 40))  # each takes two entries, at a word's start and inside
-    inside = [INSIDE + letter for letter in letters if len(backend.pre_tokenizer.pre_tokenize_str(f"a{letter}")) == 1]
-    choices: dict[str, Any] = {"initial_alphabet": letters, "limit_alphabet": len(letters)}
-    _learnt(backend, texts, trainers.WordPieceTrainer, size, [*special, *inside], **choices)
-    made = tokenizers.Tokenizer(models.WordPiece(backend.get_vocab(), unk_token=UNKNOWN))
-    made.pre_tokenizer, made.decoder = backend.pre_tokenizer, backend.decoder
-    made.add_special_tokens(list(special))  # not those inside words
-    return made
+    letters = _most_frequent_letters(
+        texts, limit=max(100, vocabulary_size // 40)
+    )  # each takes two entries, at a word's start and inside
+    continuation_letters = [
+        CONTINUATION_PREFIX + letter
+        for letter in letters
+        if len(backend.pre_tokenizer.pre_tokenize_str(f"a{letter}")) == 1
+    ]
+    options: dict[str, Any] = {"initial_alphabet": letters, "limit_alphabet": len(letters)}
+    _train(
+        backend, texts, trainers.WordPieceTrainer, vocabulary_size, [*special_tokens, *continuation_letters], **options
+    )
+    ordered = tokenizers.Tokenizer(models.WordPiece(backend.get_vocab(), unk_token=UNKNOWN_TOKEN))
+    ordered.pre_tokenizer, ordered.decoder = backend.pre_tokenizer, backend.decoder
+    ordered.add_special_tokens(list(special_tokens))  # not those inside words
+    return ordered
 
 
-def _letters(texts: Iterable[str], most: int) -> list[str]:
+def _most_frequent_letters(texts: Iterable[str], limit: int) -> list[str]:
     """The characters that are met most often, the most frequent first."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(whole(text))
+        counts.update(sanitize_surrogates(text))
     ordered = sorted(counts, key=lambda letter: (-counts[letter], letter))
-    return [letter for letter in ordered if not letter.isspace()][:most]
+    return [letter for letter in ordered if not letter.isspace()][:limit]
 
 
-def _unigram(texts: Iterable[str], size: int, special: Sequence[str]) -> tokenizers.Tokenizer:
+def _train_unigram(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(models.Unigram())
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split("\n", "isolated"), pre_tokenizers.Metaspace(prepend_scheme="never")]
     )
     backend.decoder = decoders.Metaspace(prepend_scheme="never")
-    marks = [_with_space(name) for name in special]
-    return _learnt(backend, texts, trainers.UnigramTrainer, size, marks, unk_token=UNKNOWN)
+    added_tokens = [_special_token(name) for name in special_tokens]
+    return _train(backend, texts, trainers.UnigramTrainer, vocabulary_size, added_tokens, unk_token=UNKNOWN_TOKEN)
 
 
-def _word(texts: Iterable[str], size: int, special: Sequence[str]) -> tokenizers.Tokenizer:
-    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+def _train_word(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN_TOKEN))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    return _learnt(backend, texts, trainers.WordLevelTrainer, size, special)
+    return _train(backend, texts, trainers.WordLevelTrainer, vocabulary_size, special_tokens)
 
 
-def _character(texts: Iterable[str], size: int, special: Sequence[str]) -> tokenizers.Tokenizer:
-    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+def _train_character(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNKNOWN_TOKEN))
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     backend.decoder = decoders.Fuse()
-    return _learnt(backend, texts, trainers.WordLevelTrainer, size, special)
+    return _train(backend, texts, trainers.WordLevelTrainer, vocabulary_size, special_tokens)
 
 
-def _learnt(
+def _train(
     backend: tokenizers.Tokenizer,
     texts: Iterable[str],
     trainer: Callable[..., Any],
-    size: int,
-    special: Sequence[str | AddedToken],
-    **choices: Any,
+    vocabulary_size: int,
+    special_tokens: Sequence[str | AddedToken],
+    **options: Any,
 ) -> tokenizers.Tokenizer:
-    made = trainer(vocab_size=size, special_tokens=list(special), show_progress=False, **choices)
-    backend.train_from_iterator(_lines(texts), made)
+    trainer_instance = trainer(
+        vocab_size=vocabulary_size, special_tokens=list(special_tokens), show_progress=False, **options
+    )
+    backend.train_from_iterator(_split_lines(texts), trainer_instance)
     return backend
 
 
-def _lines(texts: Iterable[str]) -> Iterator[str]:
+def _split_lines(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from whole(text).splitlines(keepends=True)
+        yield from sanitize_surrogates(text).splitlines(keepends=True)
 
 
-TOKENIZERS: Registry[Callable[[Iterable[str], int, Sequence[str]], tokenizers.Tokenizer]] = Registry(
+TOKENIZER_TRAINERS: Registry[Callable[[Iterable[str], int, Sequence[str]], tokenizers.Tokenizer]] = Registry(
     "tokenizer",
-    {"bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram, "word": _word, "character": _character},
+    {
+        "bpe": _train_bpe,
+        "wordpiece": _train_wordpiece,
+        "unigram": _train_unigram,
+        "word": _train_word,
+        "character": _train_character,
+    },
 )
 
 
 def train_tokenizer(
     kind: str,
     texts: Iterable[str],
-    size: int,
-    special: Sequence[str] = DOCUMENT_SPECIAL,
+    vocabulary_size: int,
+    special_tokens: Sequence[str] = CAUSAL_SPECIAL_TOKENS,
     plain_typography: bool = False,
 ) -> Tokenizer:
     """A tokenizer of at most `size` entries made from texts.
@@ -121,26 +137,26 @@ def train_tokenizer(
     `special`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
     ellipsis are read as the keys they stand for. Raises UnknownName for an unknown kind.
     """
-    if kind != "bpe" and UNKNOWN not in special:
-        special = (*special, UNKNOWN)
+    if kind != "bpe" and UNKNOWN_TOKEN not in special_tokens:
+        special_tokens = (*special_tokens, UNKNOWN_TOKEN)
     if plain_typography:
-        keys = {ord(curly): key for curly, key in TYPOGRAPHY.items()}
-        texts = (text.translate(keys) for text in texts)
-    backend = TOKENIZERS[kind](texts, size, special)
+        translation = {ord(curly): key for curly, key in PLAIN_TYPOGRAPHY.items()}
+        texts = (text.translate(translation) for text in texts)
+    backend = TOKENIZER_TRAINERS[kind](texts, vocabulary_size, special_tokens)
     if plain_typography:
-        replacements = [normalizers.Replace(curly, key) for curly, key in TYPOGRAPHY.items()]
+        replacements = [normalizers.Replace(curly, key) for curly, key in PLAIN_TYPOGRAPHY.items()]
         backend.normalizer = normalizers.Sequence(replacements)
-    backend.post_processor = _template(backend, special)
+    backend.post_processor = _post_processor(backend, special_tokens)
     return Tokenizer(backend)
 
 
-def _template(backend: tokenizers.Tokenizer, special: Sequence[str]) -> Any:
+def _post_processor(backend: tokenizers.Tokenizer, special_tokens: Sequence[str]) -> Any:
     """What stands around a text, or around two."""
-    if "[CLS]" in special and "[SEP]" in special:
+    if "[CLS]" in special_tokens and "[SEP]" in special_tokens:
         single, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
-    elif DOCUMENT in special:
-        single, pair = f"{DOCUMENT} $A", f"{DOCUMENT} $A {DOCUMENT} $B:1"
+    elif END_OF_TEXT in special_tokens:
+        single, pair = f"{END_OF_TEXT} $A", f"{END_OF_TEXT} $A {END_OF_TEXT} $B:1"
     else:
         return None
-    numbers = [(name, backend.token_to_id(name)) for name in special if name in single]
-    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=numbers)
+    ids = [(name, backend.token_to_id(name)) for name in special_tokens if name in single]
+    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=ids)

@@ -14,67 +14,71 @@ import numpy as np
 from model.array_types import Float
 from model.text.tokenizer import Encoded
 
-Groups = tuple[tuple[int, ...], ...]
+TokenGroups = tuple[tuple[int, ...], ...]
 
 # Letters, digits and what hangs on them, with an apostrophe inside. Scripts that write no space between words are left
 # out: there a token is the smallest thing that can be told apart.
-_SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[^\W{_SPACELESS}]+(?:['’][^\W{_SPACELESS}]+)*")
+_SCRIPTS_WITHOUT_SPACES = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD = re.compile(rf"[^\W{_SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W{_SCRIPTS_WITHOUT_SPACES}]+)*")
 
 
-def words(text: Encoded) -> Groups:
+def word_groups(text: Encoded) -> TokenGroups:
     """The tokens of each word; a mark, a special token and a sign of a script without spaces are groups of their own.
 
     Tokens that share one character (an emoji in bytes) are one group.
     """
-    inside = [-1] * (len(text.text) + 1)  # character -> number of its word
+    word_at = [-1] * (len(text.text) + 1)  # character -> number of its word
     for number, match in enumerate(_WORD.finditer(text.text)):
-        inside[match.start() : match.end()] = [number] * (match.end() - match.start())
+        word_at[match.start() : match.end()] = [number] * (match.end() - match.start())
     groups: list[list[int]] = []
-    before: object = None
-    for place, (first, end) in enumerate(text.spans):
-        found = [inside[character] for character in range(first, min(end, len(inside))) if inside[character] >= 0]
-        part: object = ("word", found[0]) if found else ("character", first, end)
-        alone = text.special[place] or first == end
-        if groups and not alone and part == before:
-            groups[-1].append(place)
+    previous: object = None
+    for position, (first, end) in enumerate(text.offsets):
+        word_numbers = [
+            word_at[character] for character in range(first, min(end, len(word_at))) if word_at[character] >= 0
+        ]
+        unit: object = ("word", word_numbers[0]) if word_numbers else ("character", first, end)
+        stands_alone = text.special_mask[position] or first == end
+        if groups and not stands_alone and unit == previous:
+            groups[-1].append(position)
         else:
-            groups.append([place])
-        before = None if alone else part
+            groups.append([position])
+        previous = None if stands_alone else unit
     return tuple(map(tuple, groups))
 
 
-def sentences(text: Encoded, separator: int | None) -> tuple[int, ...]:
+def sentence_numbers(text: Encoded, separator: int | None) -> tuple[int, ...]:
     """The number of the sentence that each token is in: a separator is the last token of its sentence.
 
     Several separators in a row end one sentence. What stands before the first or after the last other token ends none.
     """
-    others = [place for place, token in enumerate(text.ids) if token != separator and not text.special[place]]
+    others = [place for place, token in enumerate(text.ids) if token != separator and not text.special_mask[place]]
     numbers, number = [], 0
-    for place, token in enumerate(text.ids):
+    for position, token in enumerate(text.ids):
         numbers.append(number)
-        inside = bool(others) and others[0] < place < others[-1]
-        number += inside and token == separator and text.ids[place + 1] != separator
+        between_tokens = bool(others) and others[0] < position < others[-1]
+        number += between_tokens and token == separator and text.ids[position + 1] != separator
     return tuple(numbers)
 
 
-def pieces(text: Encoded, groups: Groups) -> tuple[str, ...]:
+def group_texts(text: Encoded, groups: TokenGroups) -> tuple[str, ...]:
     """What each group reads; where tokens share a character, the text has it once."""
-    return tuple(_read(text, group) for group in groups)
+    return tuple(_group_text(text, group) for group in groups)
 
 
-def _read(text: Encoded, group: Sequence[int]) -> str:
-    spans = [text.spans[place] for place in group]
-    if any(later[0] < earlier[1] for earlier, later in pairwise(spans)):
-        return text.text[spans[0][0] : spans[-1][1]]
-    return "".join(text.pieces[place] for place in group)
+def _group_text(text: Encoded, group: Sequence[int]) -> str:
+    offsets = [text.offsets[position] for position in group]
+    if any(later[0] < earlier[1] for earlier, later in pairwise(offsets)):
+        return text.text[offsets[0][0] : offsets[-1][1]]
+    return "".join(text.token_texts[place] for place in group)
 
 
-def by_group(
-    values: Float[np.ndarray, "*shape query key"], queries: Groups, keys: Groups
+def aggregate_by_group(
+    values: Float[np.ndarray, "*shape query key"], query_groups: TokenGroups, key_groups: TokenGroups
 ) -> Float[np.ndarray, "*shape row column"]:
     """Attention to a group is the sum over its tokens, attention from it the mean (Clark et al. 2019, section 4.1)."""
-    counts = np.array([len(group) for group in queries], dtype=values.dtype)
-    summed = np.add.reduceat(values, [group[0] for group in keys], axis=-1)
-    rows: np.ndarray = np.add.reduceat(summed, [group[0] for group in queries], axis=-2) / counts[:, None]
+    counts = np.array([len(group) for group in query_groups], dtype=values.dtype)
+    summed = np.add.reduceat(values, [group[0] for group in key_groups], axis=-1)
+    rows: np.ndarray = np.add.reduceat(summed, [group[0] for group in query_groups], axis=-2) / counts[:, None]
     return rows

@@ -13,55 +13,57 @@ import torch
 from torch import Tensor
 
 from model.config import Config
-from model.errors import EditError, PictureError, TextError
-from model.nn.hooks import Interest, Tap, interest, rows
-from model.nn.sites import PAIRED
+from model.errors import EditError, ImageError, TextError
+from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Encoded, Tokenizer
-from model.tracing.interventions import Edits, Intervention
+from model.tracing.interventions import Intervention, InterventionHook
 from model.tracing.trace import Trace
-from model.vision.image import View
-from model.vision.patches import Patched, numbers, patched, pixels
+from model.vision.image import ProcessedImage
+from model.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
 
-LONGEST = 200_000  # characters; past it nobody waits for the tokenizer
-BUDGET = 512 << 20  # bytes that the paired values of a trace may take, unless they are asked for by name
+MAX_CHARACTERS = 200_000  # characters; past it nobody waits for the tokenizer
+ATTENTION_BYTES_BUDGET = (
+    512 << 20
+)  # bytes that the paired values of a trace may take, unless they are asked for by name
 # What is kept of a long text: enough to make everything else again (model/again.py).
-SEEDS = ("*.self.input", "*.cross.input", "*.residual", "*.final")
-Edit = Intervention | str
+RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
+InterventionLike = Intervention | str
 
 
-class Record:
+class RecordingHook:
     """The tap that keeps what it sees, for paths that match one of `keep` (all, where that is None)."""
 
-    def __init__(self, inner: Tap, keep: Sequence[str] | None) -> None:
-        self.inner, self.keep = inner, None if keep is None else _pattern(tuple(keep))
+    def __init__(self, hook: Hook, keep: Sequence[str] | None) -> None:
+        self.hook, self.keep = hook, None if keep is None else _compile_patterns(tuple(keep))
         self.values: dict[str, Tensor] = {}
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         """The value after `inner` had its turn, unchanged."""
-        value = self.inner(path, value)
+        value = self.hook(path, value)
         if self._keeps(path):
             self.values[path] = value
         return value
 
-    def interest(self, path: str) -> Interest:
+    def scope(self, path: str) -> HookScope:
         """All of what is kept; of everything else what `inner` wants."""
-        return Interest.WHOLE if self._keeps(path) else interest(self.inner, path)
+        return HookScope.ALL if self._keeps(path) else hook_scope(self.hook, path)
 
-    def rows(self, start: int, total: int) -> Tap:
+    def for_rows(self, start: int, total: int) -> Hook:
         """Nothing is kept of values that come a few rows at a time."""
-        return rows(self.inner, start, total)
+        return hook_for_rows(self.hook, start, total)
 
     def _keeps(self, path: str) -> bool:
         return self.keep is None or self.keep.match(path) is not None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything kept, without the batch axis."""
-        return {path: _array(value) for path, value in self.values.items()}
+        return {path: _to_numpy(value) for path, value in self.values.items()}
 
 
 @lru_cache(maxsize=256)
-def _pattern(keep: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_patterns(keep: tuple[str, ...]) -> re.Pattern[str]:
     """One expression for all patterns: every value of every forward is asked about, letter after letter typed."""
     return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
@@ -79,11 +81,11 @@ class Candidate:
 def run(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str | View,
-    interventions: Sequence[Edit] = (),
+    text: str | ProcessedImage,
+    interventions: Sequence[InterventionLike] = (),
     *,
     source: str | None = None,
-    masked: Sequence[int] = (),
+    masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
 ) -> Trace:
     """One forward pass over a text, or over a picture as the model sees it, with edits, and all it did on the way.
@@ -94,65 +96,87 @@ def run(
     kept, or for a text whose pairs of tokens would take more than BUDGET what they can be made from again (SEEDS).
     Raises TextError for a text, PictureError for a picture, EditError for an edit that cannot be.
     """
-    if model.config.top == "sequence-classifier":
+    if model.config.output_head == "sequence-classifier":
         text = text or source or ""
-    encoded = hide(encode(model, tokenizer, text), masked, tokenizer)
-    read = read_source(model, tokenizer, source)
-    edits = Edits(parsed(interventions))
-    if keep is None and pairs(model.config, encoded, read) > BUDGET:
-        keep = SEEDS
-    record = Record(edits, keep)
-    seen, ids = look(encoded, model), tensor(encoded, model)
+    encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
+    source_encoded = encode_source(model, tokenizer, source)
+    edits = InterventionHook(parse_interventions(interventions))
+    if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
+        keep = RECOMPUTE_FROM
+    record = RecordingHook(edits, keep)
+    pixel_values, token_ids = pixel_tensor(encoded, model), token_tensor(encoded, model)
     # Logits of a long text take more than all else: they are made only where somebody wants them.
-    wanted = interest(record, "logits") is not Interest.NONE
-    forward = model if wanted else model.hidden
-    forward(ids, pixels=seen, source=tensor(read, model) if read else None, tap=record)
-    edits.require_all()
-    return Trace(model.config, encoded, read, record.arrays(), tuple(map(str, edits.interventions)))
+    logits_wanted = hook_scope(record, "logits") is not HookScope.NONE
+    compute = model if logits_wanted else model.encode_hidden
+    compute(
+        token_ids,
+        pixels=pixel_values,
+        source=token_tensor(source_encoded, model) if source_encoded else None,
+        hook=record,
+    )
+    edits.require_all_applied()
+    return Trace(model.config, encoded, source_encoded, record.arrays(), tuple(map(str, edits.interventions)))
 
 
-def pairs(config: Config, text: Encoded, source: Encoded | None, sites: int = len(PAIRED)) -> int:
+def attention_bytes(
+    config: Config, target: Encoded, source: Encoded | None, arrays: int = len(QUERY_KEY_HOOK_POINTS)
+) -> int:
     """How many bytes all values of pairs of tokens would take, in every layer and head."""
-    there, here = len(source.ids) if source else 0, len(text.ids)
-    cells = config.heads * config.layers * here * (here + there)
-    return 4 * sites * (cells + (config.of("encoder").heads * config.depth("encoder") * there**2 if there else 0))
+    source_length, length = len(source.ids) if source else 0, len(target.ids)
+    cells = config.heads * config.layers * length * (length + source_length)
+    return (
+        4
+        * arrays
+        * (
+            cells
+            + (
+                config.for_stack("encoder").heads * config.num_layers("encoder") * source_length**2
+                if source_length
+                else 0
+            )
+        )
+    )
 
 
-def encode(model: Transformer, tokenizer: Tokenizer, text: str | View) -> Encoded:
+def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | ProcessedImage) -> Encoded:
     """The text, or the patches of a picture, as the model's answering stack reads it.
 
     Raises TextError where a text is empty or too long, or the model reads pictures, PictureError the other way round.
     """
-    if isinstance(text, View):
-        if not model.config.picture.channels:
-            raise PictureError("This model reads texts; it has no use for a picture.")
-        return patched(text, model.config.picture, tokenizer.describe((model.config.start_token,), ""))
-    if model.config.picture.channels:
+    if isinstance(text, ProcessedImage):
+        if not model.config.image.channels:
+            raise ImageError("This model reads texts; it has no use for a picture.")
+        return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id,), ""))
+    if model.config.image.channels:
         raise TextError("This model reads pictures, not texts; give it one (on the command line: --image FILE).")
-    _check_text(text, may_be_empty=model.config.has_cross)
-    if not model.config.has_cross:
+    _check_text(text, may_be_empty=model.config.has_cross_attention)
+    if not model.config.has_cross_attention:
         return tokenizer.encode(text)
-    start = tokenizer.describe((model.config.start_token,), "")
-    if model.config.top == "sequence-classifier":  # its decoder reads a text as the encoder does, one place later
-        return _joined(start, _but_last(tokenizer.encode(text)))
-    return _joined(start, tokenizer.written.encode(text, special=False))
+    start = tokenizer.from_ids((model.config.start_token_id,), "")
+    if (
+        model.config.output_head == "sequence-classifier"
+    ):  # its decoder reads a text as the encoder does, one place later
+        return _concatenate(start, _without_last_token(tokenizer.encode(text)))
+    return _concatenate(start, tokenizer.target_tokenizer.encode(text, add_special_tokens=False))
 
 
-def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, top: int = 5) -> tuple[Candidate, ...]:
+def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
     """The likeliest tokens at a position, best first; probabilities are over the whole vocabulary."""
     probabilities = trace.probabilities(position)
-    best = np.argsort(-probabilities, kind="stable")[:top]
-    return tuple(Candidate(tokenizer.readable(int(token)), int(token), float(probabilities[token])) for token in best)
+    best = np.argsort(-probabilities, kind="stable")[:count]
+    return tuple(
+        Candidate(tokenizer.stripped_token_text(int(token)), int(token), float(probabilities[token])) for token in best
+    )
 
 
-def asked(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
+def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
     """The positions whose prediction a person wants: each mask token, or the last token of a next-token model."""
-    if model.config.top != "masked-language":
+    if model.config.output_head != "masked-language-model":
         return (len(encoded.ids) - 1,)
-    return tuple(place for place, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
+    return tuple(position for position, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
 
 
-def parsed(edits: Sequence[Edit]) -> tuple[Intervention, ...]:
+def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
     """Edits that may still be in their text form."""
     return tuple(edit if isinstance(edit, Intervention) else Intervention.parse(edit) for edit in edits)
 
@@ -160,62 +184,62 @@ def parsed(edits: Sequence[Edit]) -> tuple[Intervention, ...]:
 def _check_text(text: str, may_be_empty: bool = False) -> None:
     if not may_be_empty and not text.strip():
         raise TextError("The text is empty; type a sentence.")
-    if len(text) > LONGEST:
-        raise TextError(f"The text has {len(text):,} characters; at most {LONGEST:,} are read. Shorten it.")
+    if len(text) > MAX_CHARACTERS:
+        raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
 
 
-def read_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
+def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
     """The source as the encoder reads it; None for a model of one stack. Raises TextError where the two do not fit."""
-    if not model.config.has_cross:
+    if not model.config.has_cross_attention:
         if source is not None:
             raise TextError("This model has one stack and reads one text; it takes no source.")
         return None
     _check_text(source or "")
-    read = tokenizer.encode(source or "")
-    if len(read.ids) > model.config.context:
+    encoded = tokenizer.encode(source or "")
+    if len(encoded.ids) > model.config.context_length:
         raise TextError(
-            f"The source has {len(read.ids)} tokens; this model reads at most {model.config.context}. Shorten it."
+            f"The source has {len(encoded.ids)} tokens; this model reads at most {model.config.context_length}. Shorten it."
         )
-    return read
+    return encoded
 
 
-def hide(encoded: Encoded, masked: Sequence[int], tokenizer: Tokenizer) -> Encoded:
+def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tokenizer) -> Encoded:
     """The same text with mask tokens at some positions. Raises TextError or EditError where there can be none."""
-    if not masked:
+    if not positions:
         return encoded
-    if isinstance(encoded, Patched):
-        raise PictureError("Patches of a picture cannot be masked: no token stands for a hidden one.")
+    if isinstance(encoded, EncodedImage):
+        raise ImageError("Patches of a picture cannot be masked: no token stands for a hidden one.")
     if tokenizer.mask_id is None:
         raise TextError("This model has no mask token, so no word of the text can be masked.")
     ids = list(encoded.ids)
-    for place in masked:
-        if not 0 <= place < len(ids):
-            raise EditError(f"There is no token {place} to mask: the text has {len(ids)}, counted from 0.")
-        ids[place] = tokenizer.mask_id
-    return tokenizer.describe(ids, encoded.text, encoded.spans)
+    for position in positions:
+        if not 0 <= position < len(ids):
+            raise EditError(f"There is no token {position} to mask: the text has {len(ids)}, counted from 0.")
+        ids[position] = tokenizer.mask_id
+    return tokenizer.from_ids(ids, encoded.text, encoded.offsets)
 
 
-def _but_last(encoded: Encoded) -> Encoded:
+def _without_last_token(encoded: Encoded) -> Encoded:
     """Without the last token; the text is the same."""
-    ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.pieces[:-1]
-    return Encoded(encoded.text, ids, tokens, pieces, encoded.spans[:-1], encoded.special[:-1])
+    ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.token_texts[:-1]
+    return Encoded(encoded.text, ids, tokens, pieces, encoded.offsets[:-1], encoded.special_mask[:-1])
 
 
-def _joined(first: Encoded, second: Encoded) -> Encoded:
+def _concatenate(first: Encoded, second: Encoded) -> Encoded:
     """Two encoded texts one after the other; the text is the second's."""
     return Encoded(
         second.text,
         first.ids + second.ids,
         first.tokens + second.tokens,
-        first.pieces + second.pieces,
-        first.spans + second.spans,
-        first.special + second.special,
+        first.token_texts + second.token_texts,
+        first.offsets + second.offsets,
+        first.special_mask + second.special_mask,
     )
 
 
-def tensor(encoded: Encoded, model: Transformer) -> Tensor:
+def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     """The token numbers as a batch of one, where the model is. Raises TextError for numbers that it does not know."""
-    ids, size = numbers(encoded), model.config.vocabulary
+    ids, size = input_ids(encoded), model.config.vocabulary_size
     if not ids:
         raise TextError("No token is left of this text; type a sentence.")
     if max(ids) >= size:
@@ -223,12 +247,12 @@ def tensor(encoded: Encoded, model: Transformer) -> Tensor:
     return torch.tensor([ids], device=model.device)
 
 
-def look(encoded: Encoded, model: Transformer) -> Tensor | None:
+def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
     """The pixels of a picture as a batch of one, where the model is; None with a text."""
-    seen = pixels(encoded)
-    return None if seen is None else torch.tensor(seen, device=model.device)[None]
+    array = pixel_values(encoded)
+    return None if array is None else torch.tensor(array, device=model.device)[None]
 
 
-def _array(value: Tensor) -> np.ndarray:
+def _to_numpy(value: Tensor) -> np.ndarray:
     single = value.detach()[0]
     return (single.float() if single.is_floating_point() else single).cpu().numpy()

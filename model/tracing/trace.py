@@ -19,7 +19,7 @@ from model.errors import EditError, TextError
 from model.text.tokenizer import Encoded
 
 if TYPE_CHECKING:
-    from model.rendering.html import Shown
+    from model.rendering.html import HtmlView
 
 
 @dataclass(frozen=True, eq=False)  # itself and no other: comparing all its numbers means nothing
@@ -48,25 +48,25 @@ class Trace:
             raise EditError(f"This trace holds no {path!r}. It holds these sites: {known}.")
         return self.values[path]
 
-    def stacked(
-        self, site: str, kind: str = "self", stack: str | None = None
+    def stack_layers(
+        self, hook_point: str, kind: str = "self", stack: str | None = None
     ) -> Shaped[np.ndarray, "layer head query key"]:
         """One attention site of every layer of a stack, by default the stack that gives the answer."""
         name = stack or self.config.stacks[-1]
-        paths = [f"{name}.{layer}.{kind}.{site}" for layer in range(self.config.depth(name))]
+        paths = [f"{name}.{layer}.{kind}.{hook_point}" for layer in range(self.config.num_layers(name))]
         if not paths:
             raise EditError(f"The {name} has no layers, so there is no attention to show.")
         return np.stack([self[path] for path in paths])
 
     def attention(self, kind: str = "self", stack: str | None = None) -> Float[np.ndarray, "layer head query key"]:
         """The weights of every layer and head; rows sum to one, or to zero where nothing may be attended to."""
-        return self.stacked("weights", kind, stack).astype(np.float32, copy=False)
+        return self.stack_layers("weights", kind, stack).astype(np.float32, copy=False)
 
-    def read_by(self, stack: str) -> Encoded:
+    def text_of_stack(self, stack: str) -> Encoded:
         """The text that a stack reads."""
         return self.source if stack == "encoder" and self.source is not None else self.text
 
-    def show(self, layer: int | None = None, head: int | None = None) -> Shown:
+    def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
         """All heads in a notebook: thumbnails, the chosen head as map, lines, text and table; `save` makes a file.
 
         It begins with the head that is named, or else with one that is plain to see (`model.habits.plainest`).
@@ -79,7 +79,7 @@ class Trace:
 
     @property
     def logits(self) -> np.ndarray | None:
-        """Scores of the model's top, [pos token] for a language head; None without a top."""
+        """Scores of the model's top, [pos token] for a language head; None without a output_head."""
         return self.values.get("logits")
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
@@ -88,10 +88,10 @@ class Trace:
         length = len(rows)
         if not -length <= position < length:
             raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
-        return shares(rows[position])
+        return softmax(rows[position])
 
 
-def shares(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
+def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
     """Softmax: logits as probabilities."""
-    powers = np.exp(logits.astype(np.float64) - logits.max())
-    return np.asarray(powers / powers.sum(), dtype=np.float32)
+    exponentials = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(exponentials / exponentials.sum(), dtype=np.float32)

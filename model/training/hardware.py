@@ -13,7 +13,7 @@ from model.registry import Registry
 PRECISIONS: Registry[torch.dtype] = Registry("precision", {"float32": torch.float32, "bfloat16": torch.bfloat16})
 
 
-def keep_memory() -> None:
+def retain_freed_memory() -> None:
     """Tells glibc to keep what a step frees: else each step hands its memory back and takes it anew, page by page.
 
     That costs a quarter of the time, and at times ten times as much. Elsewhere than on glibc nothing happens.
@@ -33,12 +33,12 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
     if device.type != "cpu":
         return torch.float32
-    return torch.bfloat16 if _seconds(torch.bfloat16) < 0.8 * _seconds(torch.float32) else torch.float32
+    return torch.bfloat16 if _matmul_seconds(torch.bfloat16) < 0.8 * _matmul_seconds(torch.float32) else torch.float32
 
 
-def _seconds(kind: torch.dtype) -> float:
+def _matmul_seconds(dtype: torch.dtype) -> float:
     """The quickest of a few products of matrices of a small model's size."""
-    left, right = torch.ones(1024, 256, dtype=kind), torch.ones(256, 1024, dtype=kind)
+    left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 1024, dtype=dtype)
     times = []
     for _ in range(8):
         began = time.perf_counter()

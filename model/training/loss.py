@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from model.array_types import Float, Int
 from model.nn.transformer import Transformer
-from model.training.objectives import UNASKED, Batch
+from model.training.objectives import IGNORE_INDEX, Batch
 
-ROWS = 256  # of logits at once: 256 x 8,000 float32 numbers are 8 MB, which a processor's cache holds
+ROWS_PER_CHUNK = 256  # of logits at once: 256 x 8,000 float32 numbers are 8 MB, which a processor's cache holds
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -26,14 +26,14 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
         gradient = torch.empty_like(logits)
         total = torch.zeros((), dtype=torch.float32, device=logits.device)
-        for at in range(0, len(logits), ROWS):
-            rows = logits[at : at + ROWS].to(torch.float32, copy=True)
-            wanted = targets[at : at + ROWS, None]
+        for at in range(0, len(logits), ROWS_PER_CHUNK):
+            rows = logits[at : at + ROWS_PER_CHUNK].to(torch.float32, copy=True)
+            wanted = targets[at : at + ROWS_PER_CHUNK, None]
             logs = rows.logsumexp(dim=-1, keepdim=True)
             total += (logs - rows.gather(1, wanted)).sum()
             share = rows.sub_(logs).exp_()
             share.scatter_add_(1, wanted, share.new_full((), -1.0).expand_as(wanted))
-            gradient[at : at + ROWS] = share
+            gradient[at : at + ROWS_PER_CHUNK] = share
         ctx.save_for_backward(gradient)
         return total
 
@@ -51,12 +51,12 @@ def cross_entropy(logits: Float[Tensor, "row token"], targets: Int[Tensor, " row
     return total
 
 
-def answers(model: Transformer, batch: Batch, hidden: Any = None) -> tuple[Tensor, Tensor]:
+def logits_and_targets(model: Transformer, batch: Batch, encode_hidden: Any = None) -> tuple[Tensor, Tensor]:
     """The logits [asked token] at the places that a batch asks about, and the tokens that belong there."""
-    final = (hidden or model.hidden)(batch.ids, mask=batch.mask).flatten(0, 1)
+    final = (encode_hidden or model.encode_hidden)(batch.ids, mask=batch.mask).flatten(0, 1)
     targets = batch.targets.flatten()
-    at = torch.nonzero(targets != UNASKED).squeeze(1)
-    if len(at) < len(targets):
-        final, targets = final.index_select(0, at), targets.index_select(0, at)
-    logits: Tensor = model.top(final)
+    positions = torch.nonzero(targets != IGNORE_INDEX).squeeze(1)
+    if len(positions) < len(targets):
+        final, targets = final.index_select(0, positions), targets.index_select(0, positions)
+    logits: Tensor = model.output_head(final)
     return logits, targets

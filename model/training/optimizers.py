@@ -15,14 +15,14 @@ from model.registry import Registry
 
 
 @runtime_checkable
-class Rates(Protocol):
+class OptimizerOptions(Protocol):
     """The numbers an optimizer is made from."""
 
     @property
     def learning_rate(self) -> float: ...
 
     @property
-    def matrix_rate(self) -> float: ...
+    def muon_learning_rate(self) -> float: ...
 
     @property
     def weight_decay(self) -> float: ...
@@ -31,25 +31,27 @@ class Rates(Protocol):
 Optimizers = list[torch.optim.Optimizer]
 
 
-def _groups(parameters: Iterable[nn.Parameter], rates: Rates) -> list[dict[str, object]]:
+def _weight_decay_groups(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> list[dict[str, object]]:
     """Matrices shrink a little each step (weight decay), what stretches and shifts does not."""
     chosen = list(parameters)
     return [
-        {"params": [p for p in chosen if p.dim() > 1], "weight_decay": rates.weight_decay},
+        {"params": [p for p in chosen if p.dim() > 1], "weight_decay": options.weight_decay},
         {"params": [p for p in chosen if p.dim() < 2], "weight_decay": 0.0},
     ]
 
 
-def adamw(model: Transformer, rates: Rates) -> Optimizers:
+def adamw(model: Transformer, options: OptimizerOptions) -> Optimizers:
     """AdamW for everything (Loshchilov and Hutter 2019)."""
-    return [_adamw(model.parameters(), rates)]
+    return [_adamw(model.parameters(), options)]
 
 
-def _adamw(parameters: Iterable[nn.Parameter], rates: Rates) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(_groups(parameters, rates), lr=rates.learning_rate, betas=(0.9, 0.95), fused=True)
+def _adamw(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(
+        _weight_decay_groups(parameters, options), lr=options.learning_rate, betas=(0.9, 0.95), fused=True
+    )
 
 
-def muon(model: Transformer, rates: Rates) -> Optimizers:
+def muon(model: Transformer, options: OptimizerOptions) -> Optimizers:
     """Muon for the matrices inside the blocks (Jordan et al. 2024), AdamW for embeddings, top, norms and biases.
 
     A matrix's step is made as long as AdamW's would be, so that one learning rate can serve both.
@@ -66,31 +68,33 @@ def muon(model: Transformer, rates: Rates) -> Optimizers:
         for module in model.stack(name).blocks.modules()
         if isinstance(module, nn.Linear)
     }
-    inner = [parameter for parameter in model.parameters() if id(parameter) in matrices]
-    outer = [parameter for parameter in model.parameters() if id(parameter) not in matrices]
-    rate = rates.matrix_rate or rates.learning_rate
-    first: torch.optim.Optimizer = torch.optim.Muon(
-        inner, lr=rate, weight_decay=rates.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+    muon_parameters = [parameter for parameter in model.parameters() if id(parameter) in matrices]
+    adamw_parameters = [parameter for parameter in model.parameters() if id(parameter) not in matrices]
+    rate = options.muon_learning_rate or options.learning_rate
+    muon_optimizer: torch.optim.Optimizer = torch.optim.Muon(
+        muon_parameters, lr=rate, weight_decay=options.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
     )
-    return [first, _adamw(outer, rates)]
+    return [muon_optimizer, _adamw(adamw_parameters, options)]
 
 
-OPTIMIZERS: Registry[Callable[[Transformer, Rates], Optimizers]] = Registry("optimizer", {"adamw": adamw, "muon": muon})
+OPTIMIZERS: Registry[Callable[[Transformer, OptimizerOptions], Optimizers]] = Registry(
+    "optimizer", {"adamw": adamw, "muon": muon}
+)
 
 
-def cosine(done: float, decay_from: float, floor: float) -> float:
+def cosine(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
     """Half a wave from 1 down to `floor` over the whole run (Loshchilov and Hutter 2017, equation 5)."""
-    return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    return min_lr_ratio + (1 - min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * min(1.0, fraction_done)))
 
 
-def wsd(done: float, decay_from: float, floor: float) -> float:
+def wsd(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
     """1 until the share `decay_from` is done, then straight down to `floor` (Hu et al. 2024, section 4).
 
     Before the descent a run may go on for longer, or several descents may branch off it.
     """
-    if done <= decay_from or decay_from >= 1:
+    if fraction_done <= cooldown_start or cooldown_start >= 1:
         return 1.0
-    return floor + (1 - floor) * max(0.0, (1 - done) / (1 - decay_from))
+    return min_lr_ratio + (1 - min_lr_ratio) * max(0.0, (1 - fraction_done) / (1 - cooldown_start))
 
 
 SCHEDULES: Registry[Callable[[float, float, float], float]] = Registry("schedule", {"cosine": cosine, "wsd": wsd})

@@ -12,11 +12,11 @@ import torch
 
 from model.errors import DataError
 
-NEWEST, STABLE = "newest.pt", "stable.pt"
+LATEST, BEFORE_COOLDOWN = "newest.pt", "stable.pt"
 
 
 @dataclass
-class Place:
+class Progress:
     """Where a run stands. `decay_began` is the (step, seconds) at which a wsd schedule began to fall.
 
     `best` is the least loss on the held-out texts so far, in rows of `best_context` tokens.
@@ -25,28 +25,28 @@ class Place:
     step: int = 0
     seconds: float = 0.0
     tokens: int = 0
-    best: float | None = None
+    best_loss: float | None = None
     best_context: int = 0
-    decay_began: tuple[int, float] | None = None
+    cooldown_began: tuple[int, float] | None = None
 
 
-def write(path: Path, place: Place, parts: Mapping[str, Any]) -> None:
+def write(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
     """Writes beside the file, then renames: a kill at any moment leaves the old save or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    with open(beside, "wb") as file:
-        torch.save({"place": asdict(place), **parts}, file)
+    partial_path = path.with_name(path.name + ".part")
+    with open(partial_path, "wb") as file:
+        torch.save({"place": asdict(progress), **parts}, file)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(beside, path)
+    os.replace(partial_path, path)
 
 
-def read(path: Path) -> tuple[Place, dict[str, Any]]:
+def read(path: Path) -> tuple[Progress, dict[str, Any]]:
     """What `write` wrote. Raises DataError where it cannot be read."""
     try:
         parts = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises whatever its reader meets
         raise DataError(f"The save {path} cannot be read: {error}. Delete it to begin anew.") from error
-    place = parts.pop("place")
-    began = place.pop("decay_began")
-    return Place(**place, decay_began=None if began is None else (int(began[0]), float(began[1]))), parts
+    progress = parts.pop("place")
+    began = progress.pop("decay_began")
+    return Progress(**progress, cooldown_began=None if began is None else (int(began[0]), float(began[1]))), parts

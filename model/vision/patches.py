@@ -9,70 +9,72 @@ import tokenizers
 from tokenizers import models
 
 from model.array_types import Float, Shaped
-from model.config_groups import Picture
+from model.config_groups import ImageConfig
 from model.text.tokenizer import Encoded, Tokenizer
-from model.vision.image import Box, View
+from model.vision.image import Box, ProcessedImage
 
-CLASS = "[CLS]"
+CLASS_TOKEN = "[CLS]"
 
 
 @dataclass(frozen=True)
-class Patched(Encoded):
+class EncodedImage(Encoded):
     """The class token and a picture's patches as tokens: `pieces` are "row,column", counted from 0 at the top left.
 
     `region` is what the patches cover, in pixels of the picture itself, of which `seen` tells the size; `patch` is the
     height and width of one in pixels of what the model reads.
     """
 
-    rows: int
-    columns: int
-    region: Box
-    seen: View
-    patch: tuple[int, int]
+    patch_rows: int
+    patch_columns: int
+    covered_region: Box
+    image: ProcessedImage
+    patch_size: tuple[int, int]
 
-    def covered(self) -> Shaped[np.ndarray, "covered_height covered_width 3"]:
+    def covered_pixels(self) -> Shaped[np.ndarray, "covered_height covered_width 3"]:
         """What the patches cover, as the model sees it: red, green and blue bytes."""
-        height, width = self.patch
-        return self.seen.shown[: self.rows * height, : self.columns * width]
+        height, width = self.patch_size
+        return self.image.rgb[: self.patch_rows * height, : self.patch_columns * width]
 
 
-def patched(seen: View, reads: Picture, start: Encoded) -> Patched:
+def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> EncodedImage:
     """The tokens in `start` and the patches behind them, numbered on."""
-    names = tuple(f"{row},{column}" for row in range(reads.rows) for column in range(reads.columns))
-    left, top, right, bottom = seen.region
-    covered = (
+    patch_names = tuple(f"{row},{column}" for row in range(config.patch_rows) for column in range(config.patch_columns))
+    left, top, right, bottom = image.crop_region
+    covered_region = (
         left,
         top,
-        left + (right - left) * reads.columns * reads.patch_width / reads.width,
-        top + (bottom - top) * reads.rows * reads.patch_height / reads.height,
+        left + (right - left) * config.patch_columns * config.patch_width / config.width,
+        top + (bottom - top) * config.patch_rows * config.patch_height / config.height,
     )
-    return Patched(
+    return EncodedImage(
         text=start.text,
-        ids=start.ids + tuple(range(len(start.ids), len(start.ids) + len(names))),
-        tokens=start.tokens + names,
-        pieces=start.pieces + names,
-        spans=start.spans + ((0, 0),) * len(names),
-        special=start.special + (False,) * len(names),
-        rows=reads.rows,
-        columns=reads.columns,
-        region=covered,
-        seen=seen,
-        patch=(reads.patch_height, reads.patch_width),
+        ids=start.ids + tuple(range(len(start.ids), len(start.ids) + len(patch_names))),
+        tokens=start.tokens + patch_names,
+        token_texts=start.token_texts + patch_names,
+        offsets=start.offsets + ((0, 0),) * len(patch_names),
+        special_mask=start.special_mask + (False,) * len(patch_names),
+        patch_rows=config.patch_rows,
+        patch_columns=config.patch_columns,
+        covered_region=covered_region,
+        image=image,
+        patch_size=(config.patch_height, config.patch_width),
     )
 
 
-def numbers(text: Encoded) -> tuple[int, ...]:
+def input_ids(text: Encoded) -> tuple[int, ...]:
     """The token numbers that a model is given: all of a text's, and of a picture what stands before its patches."""
-    return text.ids[: len(text.ids) - text.rows * text.columns] if isinstance(text, Patched) else text.ids
+    return (
+        text.ids[: len(text.ids) - text.patch_rows * text.patch_columns] if isinstance(text, EncodedImage) else text.ids
+    )
 
 
-def pixels(text: Encoded) -> Float[np.ndarray, "colour height width"] | None:
+def pixel_values(text: Encoded) -> Float[np.ndarray, "colour height width"] | None:
     """The pixels that a model is given beside them; None with a text."""
-    return text.seen.pixels if isinstance(text, Patched) else None
+    return text.image.pixel_values if isinstance(text, EncodedImage) else None
 
 
-def class_token() -> Tokenizer:
+def class_token_tokenizer() -> Tokenizer:
     """The tokenizer of a model that reads pictures: it knows the one token that stands before the patches."""
-    backend = tokenizers.Tokenizer(models.WordLevel({CLASS: 0}, CLASS))
-    backend.add_special_tokens([CLASS])
+    backend = tokenizers.Tokenizer(models.WordLevel({CLASS_TOKEN: 0}, CLASS_TOKEN))
+    backend.add_special_tokens([CLASS_TOKEN])
     return Tokenizer(backend)

@@ -11,7 +11,7 @@ import torch
 from model.checkpoints import save
 from model.config import Config
 from model.nn.transformer import Transformer
-from model.text.tokenizer_training import DOCUMENT_SPECIAL, MASKED_SPECIAL, train_tokenizer
+from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 
 TEXTS = ["the cat sat on the mat and the dog lay on the rug", "she gave the ball to the boy because he asked"] * 5
 CONTEXT = 48
@@ -26,15 +26,15 @@ class Toy:
     architecture: str = "decoder"
     masks: tuple[str, ...] = ("causal",)
     position: str = "rope"
-    top: str = "language"
+    top: str = "language-model"
     labels: tuple[str, ...] = ()
 
 
 TOYS = {
-    "next": Toy("bpe", DOCUMENT_SPECIAL),
-    "masked": Toy("wordpiece", MASKED_SPECIAL, "encoder", (), "learned", "masked-language"),
-    "both": Toy("bpe", DOCUMENT_SPECIAL, "encoder-decoder", position="relative"),
-    "mood": Toy("wordpiece", MASKED_SPECIAL, "encoder", (), "alibi", "sequence-classifier", ("glad", "sad")),
+    "next": Toy("bpe", CAUSAL_SPECIAL_TOKENS),
+    "masked": Toy("wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "learned", "masked-language-model"),
+    "both": Toy("bpe", CAUSAL_SPECIAL_TOKENS, "encoder-decoder", position="relative"),
+    "mood": Toy("wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "alibi", "sequence-classifier", ("glad", "sad")),
 }
 
 
@@ -44,17 +44,17 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for name, toy in TOYS.items():
         torch.manual_seed(1)
-        tokenizer = train_tokenizer(toy.tokenizer, TEXTS, 320, special=toy.special)
+        tokenizer = train_tokenizer(toy.tokenizer, TEXTS, 320, special_tokens=toy.special)
         config = Config(
-            vocabulary=tokenizer.size,
-            context=CONTEXT,
-            width=16,
+            vocabulary_size=tokenizer.vocabulary_size,
+            context_length=CONTEXT,
+            d_model=16,
             layers=2,
             heads=4,
             architecture=toy.architecture,
             masks=toy.masks,
-            position=toy.position,
-            top=toy.top,
+            positional_encoding=toy.position,
+            output_head=toy.top,
             labels=toy.labels,
         )
         save(folder / name, Transformer(config), tokenizer)

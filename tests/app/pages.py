@@ -22,11 +22,11 @@ def alone(name: str, **query: str) -> AppTest:
     def page(name: str) -> None:
         from importlib import import_module
 
-        from app.services.traces import models
-        from app.state.session import current
+        from app.services.traces import available_models
+        from app.state.session import current_state
 
-        state = current()
-        entry = next(entry for entry in models() if entry.name == state.model)
+        state = current_state()
+        entry = next(entry for entry in available_models() if entry.name == state.model)
         import_module(f"app.pages.{name}").show(state, entry)
 
     return _at(AppTest.from_function(page, default_timeout=PATIENCE, args=(name,)), query)

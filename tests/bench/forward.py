@@ -10,15 +10,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from model import Config, Transformer
-from model.nn.attention import split
-from model.nn.block import Block, Residual
-from model.nn.hooks import untouched
-from model.tracing.run import Record
+from model.nn.attention import split_heads
+from model.nn.block import Block, ResidualConnection
+from model.nn.hooks import no_hook
+from model.tracing.run import RecordingHook
 from tests.bench.measure import Ratio, compare
 
 SHAPE = Config(
-    vocabulary=8_192, context=128, width=768, layers=12, heads=12, position="learned", norm="layernorm",
-    feedforward="gelu", bias=True,
+    vocabulary_size=8_192, context_length=128, d_model=768, layers=12, heads=12, positional_encoding="learned", norm="layernorm",
+    feed_forward="gelu", bias=True,
 )  # fmt: skip
 ALL, HEADS = None, ("*.weights", "*.mask", "logits")
 
@@ -27,7 +27,7 @@ def ratios() -> Iterator[Ratio]:
     """At 128 tokens: everything kept, what the page keeps, and nothing kept, each against the plain forward."""
     torch.manual_seed(0)
     model = Transformer(SHAPE).eval().requires_grad_(False)
-    ids = torch.randint(SHAPE.vocabulary, (1, SHAPE.context))
+    ids = torch.randint(SHAPE.vocabulary_size, (1, SHAPE.context_length))
     torch.testing.assert_close(plain(model, ids), model(ids), atol=1e-3, rtol=1e-3)
     for what, keep in (("traced forward, every value", ALL), ("traced forward, weights and logits", HEADS)):
         yield compare(what, partial(traced, model, ids, keep), "plain forward", partial(plain, model, ids))
@@ -38,7 +38,7 @@ def ratios() -> Iterator[Ratio]:
 
 def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> object:
     """As `run` does it, arrays included."""
-    record = Record(untouched, keep)
+    record = RecordingHook(no_hook, keep)
     with torch.inference_mode():
         model(ids, tap=record)
         return record.arrays()
@@ -51,16 +51,16 @@ def plain(model: Transformer, ids: Tensor, top: bool = True) -> Tensor:
     Without `top` it ends before the language head.
     """
     stack = model.stack("decoder")
-    x = model.embedding(ids) + stack.position.embed(torch.arange(ids.shape[1]))
+    x = model.embedding(ids) + stack.positional_encoding.embed(torch.arange(ids.shape[1]))
     for block in stack.blocks:
         assert isinstance(block, Block)
-        x = x + attend(block, normed(block.self_residual, x))
-        x = x + block.feedforward(normed(block.feedforward_residual, x), untouched)
-    final: Tensor = stack.norm(x)
-    return model.top(final) if top else final
+        x = x + attend(block, normed(block.self_attention_residual, x))
+        x = x + block.feed_forward(normed(block.feed_forward_residual, x), no_hook)
+    final: Tensor = stack.final_norm(x)
+    return model.output_head(final) if top else final
 
 
-def normed(residual: Residual, x: Tensor) -> Tensor:
+def normed(residual: ResidualConnection, x: Tensor) -> Tensor:
     """The norm before a sublayer."""
     result: Tensor = residual.norm(x)
     return result
@@ -69,7 +69,7 @@ def normed(residual: Residual, x: Tensor) -> Tensor:
 def attend(block: Block, x: Tensor) -> Tensor:
     """Causal self-attention, fused."""
     weights = block.self_attention
-    q, k, v = (split(project(x), weights.heads) for project in (weights.query, weights.key, weights.value))
+    q, k, v = (split_heads(project(x), weights.heads) for project in (weights.query, weights.key, weights.value))
     mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=weights.scale)
     output: Tensor = weights.output(mixed.transpose(1, 2).flatten(2))
     return output

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from model import Encoded, Trace, Transformer
-from model.nn.hooks import untouched
-from model.rendering.quantize import pool
-from model.tracing.recompute import regions
-from model.tracing.run import SEEDS, Record
+from model.nn.hooks import no_hook
+from model.rendering.quantize import max_pool
+from model.tracing.recompute import recompute_values
+from model.tracing.run import RECOMPUTE_FROM, RecordingHook
 from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
 
-LONG = SHAPE.change(context=4_096)
+LONG = SHAPE.replace(context_length=4_096)
 SIDE = 384  # cells of a picture, as the page has them
 TURNS = 5
 Work = Callable[[Transformer, Tensor], object]
@@ -41,14 +41,14 @@ def shaped() -> tuple[Transformer, Tensor]:
     """A model of GPT-2's width and depth that reads so many tokens, and a text for it."""
     torch.manual_seed(0)
     model = Transformer(LONG).eval().requires_grad_(False)
-    return model, torch.randint(LONG.vocabulary, (1, LONG.context))
+    return model, torch.randint(LONG.vocabulary_size, (1, LONG.context_length))
 
 
 def seeds(model: Transformer, ids: Tensor) -> dict[str, np.ndarray]:
     """As `run` does it for a long text: what everything else can be made from, and no logits."""
-    record = Record(untouched, SEEDS)
+    record = RecordingHook(no_hook, RECOMPUTE_FROM)
     with torch.inference_mode():
-        model.hidden(ids, tap=record)
+        model.encode_hidden(ids, hook=record)
         return record.arrays()
 
 
@@ -66,7 +66,7 @@ def head(model: Transformer, ids: Tensor) -> float:
     (path, number), every, taken = HEAD, range(ids.shape[1]), []
     for _ in range(TURNS):
         began = perf_counter()
-        pool(regions(model, trace, path, ("weights",), number, every, every)["weights"], SIDE)
+        max_pool(recompute_values(model, trace, path, ("weights",), number, every, every)["weights"], SIDE)
         taken.append(perf_counter() - began)
     return float(np.median(taken))
 

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from playwright.sync_api import Browser, Route, sync_playwright
 
-from model import Config, Tokenizer, Trace, Transformer, find, run, save
+from model import Config, Tokenizer, Trace, Transformer, find_checkpoint, run, save
 from tests.browser import chromium
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import serve
@@ -90,7 +90,7 @@ class Example:
     @property
     def tokens(self) -> list[str]:
         """What each token reads."""
-        return list(self.trace.text.pieces)
+        return list(self.trace.text.token_texts)
 
     @property
     def tensors(self) -> list[torch.Tensor]:
@@ -174,9 +174,11 @@ def lines() -> Iterator[str]:
 
 def built(folder: Path) -> tuple[Transformer, Tokenizer]:
     """A narrow model with as many heads as GPT-2, saved for the page; its weights are wide, so that heads differ."""
-    tokenizer = Tokenizer.load(find("stories-causal"))
+    tokenizer = Tokenizer.load(find_checkpoint("stories-causal"))
     torch.manual_seed(0)
-    config = Config(vocabulary=tokenizer.size, context=512, width=8 * HEADS, layers=LAYERS, heads=HEADS)
+    config = Config(
+        vocabulary_size=tokenizer.vocabulary_size, context_length=512, d_model=8 * HEADS, layers=LAYERS, heads=HEADS
+    )
     model = Transformer(config).eval().requires_grad_(False)
     for parameter in model.parameters():
         if parameter.dim() > 1:

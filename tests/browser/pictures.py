@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from model.paths import assets
+from model.paths import assets_dir
 from tests.browser import chromium
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import serve
@@ -74,5 +74,5 @@ def taken(folder: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    for picture in taken(assets() / "pictures"):
+    for picture in taken(assets_dir() / "pictures"):
         print(f"{picture} {picture.stat().st_size / 1e3:.0f} kB")

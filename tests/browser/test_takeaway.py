@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
-from model import find, load, run
+from model import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, pixels, say, wait_for_address
 from tests.browser.test_rooms import LATE
@@ -59,7 +59,7 @@ def asked(sentence: str = SENTENCE, **choices: object) -> str:
 
 def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     anna, ben = visit(), visit()
-    page = menu(anna, asked(kernel="hard"), SENTENCE)
+    page = menu(anna, asked(kernel="hardmax"), SENTENCE)
     page.keyboard.press("Escape")
     page.get_by_test_id("head-2-3").click()
     page.get_by_test_id("takeaway").click()
@@ -131,7 +131,7 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
 
 
 def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
-    loaded = load(find("stories-causal"))
+    loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
     page = menu(visitor, asked(layer=2, head=3, view="scores"), SENTENCE)
     told = json.loads(download(page, "take-json", tmp_path).read_text())
@@ -194,7 +194,7 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
 
 
 def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) -> None:
-    loaded = load(find("stories-causal"))
+    loaded = load(find_checkpoint("stories-causal"))
     traces = [run(loaded.model, loaded.tokenizer, text) for text in (SENTENCE, HOSTILE)]
     page = "".join(trace.show(layer)._repr_html_() for layer, trace in enumerate(traces))
     file = tmp_path / "notebook.html"

@@ -92,4 +92,4 @@ def test_a_link_wires_the_model(visitor: Visitor) -> None:
     page = opened(visitor, "&masks=window:2&kernel=hard")
     expect(part(page, "masks")).to_have_value("window")
     expect(part(page, "width")).to_have_value("2")
-    expect(part(page, "kernel")).to_have_value("hard")
+    expect(part(page, "kernel")).to_have_value("hardmax")

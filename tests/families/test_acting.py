@@ -13,17 +13,17 @@ import transformers
 from torch import Tensor
 
 from model.checkpoints import load
-from model.checkpoints.config_reader import Fields, read_json
-from model.checkpoints.convert import Source, pour, understand
+from model.checkpoints.config_reader import ConfigReader, read_json
+from model.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conversion
 from model.checkpoints.families import FAMILIES
-from model.checkpoints.files.tensor_files import Tensors, open_tensors
-from model.checkpoints.memory import unallocated
-from model.checkpoints.weight_mapping import EVERYWHERE, INERT, Pouring
+from model.checkpoints.files.tensor_files import LazyTensors, open_tensors
+from model.checkpoints.memory import meta_model_within
+from model.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, COMMON_REQUIRED_VALUES, WeightLoader
 from model.config import Config
 from model.errors import HeadlightError
 from model.tracing.run import run
 from model.tracing.trace import Trace
-from model.vision.image import view
+from model.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, Case, build, photo
 
@@ -53,18 +53,18 @@ class Opened:
         self.tokenizer = load(folder).tokenizer
         self.source, self.trace = self.run(self.values, self.tensors)
 
-    def run(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[Source, Trace]:
+    def run(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[ForeignCheckpoint, Trace]:
         readers = {name: (lambda tensor=tensor: tensor) for name, tensor in tensors.items()}
-        source = understand(Fields(values, "reference"), Tensors(readers))
-        model = unallocated(source.plan.config, "reference")
-        pour(source, model, torch.device("cpu"), torch.float32)
+        source = plan_conversion(ConfigReader(values, "reference"), LazyTensors(readers))
+        model = meta_model_within(source.plan.config, "reference")
+        load_weights(source, model, torch.device("cpu"), torch.float32)
         model.requires_grad_(False).eval()
         return source, run(model, self.tokenizer, **self.read(source.plan.config))
 
     def read(self, config: Config) -> dict[str, Any]:
         if self.case.image:
-            return {"text": view(np.asarray(photo(self.case)), config.picture)}
-        return {"text": TARGET, "source": self.case.text} if config.has_cross else {"text": self.case.text}
+            return {"text": process_image(np.asarray(photo(self.case)), config.image)}
+        return {"text": TARGET, "source": self.case.text} if config.has_cross_attention else {"text": self.case.text}
 
     def moved(self, trace: Trace) -> bool:
         return set(trace.values) != set(self.trace.values) or any(
@@ -80,19 +80,19 @@ def _finite(value: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("case", FIRST)
 def test_every_tensor_acts_or_is_told_as_left_over(case: Case, tmp_path: Path) -> None:
     opened = Opened(case, tmp_path)
-    pouring = Pouring(opened.source.plan, opened.source.tensors)
-    pouring.pour(unallocated(opened.source.plan.config, "reference"))
+    pouring = WeightLoader(opened.source.plan, opened.source.tensors)
+    pouring.load(meta_model_within(opened.source.plan.config, "reference"))
     generator = torch.Generator().manual_seed(1)
     for name, tensor in opened.tensors.items():
         other = tensor * 1.5 + torch.randn(tensor.shape, generator=generator)
         trace = opened.run(opened.values, {**opened.tensors, name: other})[1]
-        assert opened.moved(trace) == (name not in pouring.left), name
+        assert opened.moved(trace) == (name not in pouring.unused), name
 
 
 @pytest.mark.parametrize("case", FIRST)
 def test_every_field_that_is_read_acts_or_is_refused(case: Case, tmp_path: Path) -> None:
     opened = Opened(case, tmp_path)
-    for name, values in _changed(opened.values, opened.source.plan.fields.read):
+    for name, values in _changed(opened.values, opened.source.plan.fields.fields_read):
         try:
             source, trace = opened.run(values, opened.tensors)
         except HeadlightError:
@@ -135,7 +135,13 @@ def test_every_field_of_the_reference_is_read_accepted_or_known_to_be_inert(fami
     kind = getattr(transformers, CASES[family][0].kind).config_class
     read = set[str]()
     for number, case in enumerate(CASES[family]):
-        read |= Opened(case, tmp_path / str(number)).source.plan.fields.read
-    known = read | set(INERT) | set(EVERYWHERE) | set(FAMILIES[family].accepted) | set(FAMILIES[family].inert)
+        read |= Opened(case, tmp_path / str(number)).source.plan.fields.fields_read
+    known = (
+        read
+        | set(COMMON_IGNORED_FIELDS)
+        | set(COMMON_REQUIRED_VALUES)
+        | set(FAMILIES[family].required_values)
+        | set(FAMILIES[family].ignored_fields)
+    )
     own = {name for name in kind().to_dict() if not name.startswith("_")}
     assert not own - known, f"fields that nobody looks at: {sorted(own - known)}"

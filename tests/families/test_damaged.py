@@ -48,8 +48,8 @@ def cuts_or_is_refused(folder: Path, kind: str) -> None:
         opened = open_tokenizer(folder, kind)
         for text in TEXTS:
             encoded = opened.encode(text)
-            assert len(encoded.ids) == len(encoded.tokens) == len(encoded.pieces) == len(encoded.spans)
-            opened.written.encode(text, special=False)
+            assert len(encoded.ids) == len(encoded.tokens) == len(encoded.token_texts) == len(encoded.offsets)
+            opened.target_tokenizer.encode(text, add_special_tokens=False)
     except (CheckpointError, TextError) as error:
         assert str(error).endswith(".") and "\n" not in str(error)
         assert str(folder) not in str(error)

@@ -13,31 +13,39 @@ import transformers
 from model.checkpoints import export, load, save
 from model.cli.main import main
 from model.config import Config
-from model.config_groups import Answer
+from model.config_groups import OutputHeadConfig
 from model.errors import CheckpointError
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
 from tests.model.toys import masked
 
-SIZES: dict[str, Any] = {"vocabulary": VOCABULARY, "context": 30, "width": 24, "layers": 2, "heads": 3, "inner": 38}
+SIZES: dict[str, Any] = {
+    "vocabulary_size": VOCABULARY,
+    "context_length": 30,
+    "d_model": 24,
+    "layers": 2,
+    "heads": 3,
+    "d_ff": 38,
+}
 ENCODER = SIZES | {
     "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding_norm": True, "first_norm": False,
-    "top": "masked-language",
+    "output_head": "masked-language-model",
 }  # fmt: skip
 ROOT = SIZES | {
-    "architecture": "encoder", "masks": (), "top": "masked-language",
-    "answer": Answer(transform="none", bias=False),
+    "architecture": "encoder", "masks": (), "output_head": "masked-language-model",
+    "output_head_config": OutputHeadConfig(transform="none", bias=False),
 }  # fmt: skip
 EXPORTED = {
     "decoder": SIZES,
-    "grouped": SIZES | {"key_value_heads": 1, "head_width": 10, "tied": False, "dropout": 0.1},
-    "bare": SIZES | {"top": "none", "tied": False},
+    "grouped": SIZES | {"key_value_heads": 1, "head_dim": 10, "tied_embeddings": False, "dropout": 0.1},
+    "bare": SIZES | {"output_head": "none", "tied_embeddings": False},
     "encoder": ENCODER,
-    "untied": ENCODER | {"tied": False, "feedforward": "geglu"},
+    "untied": ENCODER | {"tied_embeddings": False, "feed_forward": "geglu"},
     "encoder with rms norms": ROOT,
-    "bare encoder with rms norms": SIZES | {"architecture": "encoder", "masks": (), "top": "none", "tied": False},
-    "bare encoder": ENCODER | {"top": "none", "tied": False},
+    "bare encoder with rms norms": SIZES
+    | {"architecture": "encoder", "masks": (), "output_head": "none", "tied_embeddings": False},
+    "bare encoder": ENCODER | {"output_head": "none", "tied_embeddings": False},
 }
 
 
@@ -58,16 +66,16 @@ def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tm
     with torch.no_grad():
         answer = theirs(ids, output_hidden_states=True)
         ours = model(ids)
-        np.testing.assert_allclose(model.hidden(ids), answer.hidden_states[-1], atol=1e-4)
+        np.testing.assert_allclose(model.encode_hidden(ids), answer.hidden_states[-1], atol=1e-4)
     if ours is not None:
         np.testing.assert_allclose(ours, answer.logits, atol=1e-4)
     again = load(tmp_path / "theirs").model
-    assert again.config.change(dropout=0.0) == model.config.change(dropout=0.0)
+    assert again.config.replace(dropout=0.0) == model.config.replace(dropout=0.0)
 
 
 def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:
     words = masked()
-    model = Transformer(Config(**ROOT | {"vocabulary": words.size}))
+    model = Transformer(Config(**ROOT | {"vocabulary": words.vocabulary_size}))
     assert export(tmp_path, model, words) == "eurobert"
     assert transformers.AutoConfig.from_pretrained(tmp_path).mask_token_id == words.mask_id
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoints import catalogue, find, load
+from model.checkpoints import catalog, find_checkpoint, load
 from model.cli.main import main
 from model.config import Config
 from model.errors import CheckpointError
@@ -234,7 +234,7 @@ def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Pat
 def test_a_limit_is_kept_before_anything_is_allocated(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     with pytest.raises(CheckpointError, match="GB are allowed"):
-        load(tmp_path / "model", limit=1000)
+        load(tmp_path / "model", memory_limit=1000)
 
 
 def test_gguf_files_are_named(tmp_path: Path) -> None:
@@ -261,15 +261,23 @@ def test_the_hub_cache_is_listed_by_the_names_of_its_models(tmp_path: Path, monk
         for path in (tmp_path / "model").iterdir():
             shutil.copy(path, blobs / path.name)
             (snapshot / path.name).symlink_to(blobs / path.name)
-    names = {entry.name for entry in catalogue()}
+    names = {entry.name for entry in catalog()}
     assert "some/gpt" in names and not any("evil" in name for name in names)
-    assert load(find("some/gpt")).model.config.width == 24
+    assert load(find_checkpoint("some/gpt")).model.config.d_model == 24
 
 
 def test_configs_of_the_first_version_stay_readable() -> None:
-    old = {"vocabulary": 8, "context": 4, "width": 8, "layers": 1, "heads": 2, "rope_base": 500.0, "bias": True}
+    old = {
+        "vocabulary_size": 8,
+        "context_length": 4,
+        "d_model": 8,
+        "layers": 1,
+        "heads": 2,
+        "rope_base": 500.0,
+        "bias": True,
+    }
     config = Config.from_dict(old)
-    assert config.rotation.base == 500.0 and config.has_bias("query")
+    assert config.rope.theta == 500.0 and config.has_bias("query")
     assert Config.from_dict(config.to_dict()) == config
 
 

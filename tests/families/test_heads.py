@@ -14,7 +14,7 @@ from tests.families.reference import Case, build
 
 # How the class ends, and what stands on top of it.
 TOPS = {
-    "ForMaskedLM": "masked-language", "LMHeadModel": "language", "ForCausalLM": "language",
+    "ForMaskedLM": "masked-language-model", "LMHeadModel": "language-model", "ForCausalLM": "language-model",
     "ForSequenceClassification": "sequence-classifier", "Model": "none",
 }  # fmt: skip
 FOUND = ("gpt2", "gemma", "bert", "distilbert", "modernbert", "eurobert", "bloom", "t5")
@@ -35,7 +35,7 @@ def test_without_a_class_the_head_is_found_by_its_weights(case: Case, tmp_path: 
     del values["architectures"]
     path.write_text(json.dumps(values))
     ending = next(ending for ending in TOPS if case.kind.endswith(ending))
-    assert load(tmp_path).model.config.top == TOPS[ending]
+    assert load(tmp_path).model.config.output_head == TOPS[ending]
 
 
 @pytest.mark.parametrize("family", ["gpt_neox", "vit"])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from model.checkpoints import load
 from model.errors import CheckpointError, HeadlightError
 from model.tracing.run import run
-from model.vision.image import view
+from model.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, TEXT, build
 
@@ -54,15 +54,15 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def opens_or_is_refused(folder: Path) -> None:
     try:
-        opened = load(folder, limit=LIMIT)
+        opened = load(folder, memory_limit=LIMIT)
     except CheckpointError as error:
         assert str(error).strip() and "\n" not in str(error), "one sentence"
         assert str(folder.parent) not in str(error), "no path of this computer"
         return
-    both = opened.model.config.has_cross
+    both = opened.model.config.has_cross_attention
     try:
-        reads = opened.model.config.picture
-        read = view(PHOTO, reads) if reads.channels else TARGET if both else TEXT
+        reads = opened.model.config.image
+        read = process_image(PHOTO, reads) if reads.channels else TARGET if both else TEXT
         trace = run(opened.model, opened.tokenizer, read, source=TEXT if both else None)
     except HeadlightError:
         return

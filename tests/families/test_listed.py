@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.services.model_listing import look
-from model.checkpoints import catalogue, find, load
-from model.checkpoints.catalog import places, size
+from app.services.model_listing import list_folder
+from model.checkpoints import catalog, find_checkpoint, load
+from model.checkpoints.catalog import checkpoint_locations, weight_bytes
 from model.cli.main import main
 from model.errors import CheckpointError
 from tests.families.cases import CASES
@@ -62,14 +62,16 @@ def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "c" / "train.bin").write_bytes(bytes(range(256)) * 40)
     build(GPT2, tmp_path / "base")
     adapter(tmp_path / "tuned")
-    own = {entry.name: entry for entry in catalogue([tmp_path]) if not entry.shipped}
+    own = {entry.name: entry for entry in catalog([tmp_path]) if not entry.shipped}
     assert set(own) == {"nano", "c/stories.bin", "base", "tuned"}
-    assert all(entry.bytes > 0 for name, entry in own.items() if name != "tuned")
+    assert all(entry.size_bytes > 0 for name, entry in own.items() if name != "tuned")
     for name in own:
         assert main(["predict", "the cat", "--model", name, "--models", str(tmp_path)]) == 0
-        assert look(name, name, own[name].folder).entry
-    assert {place.name for place in places([tmp_path], inside=True) if not place.shipped} == set(own)
-    assert not [place for place in places([tmp_path / "tuned"], inside=True) if not place.shipped], "a base outside"
+        assert list_folder(name, name, own[name].folder).entry
+    assert {place.name for place in checkpoint_locations([tmp_path], within_root=True) if not place.shipped} == set(own)
+    assert not [place for place in checkpoint_locations([tmp_path / "tuned"], within_root=True) if not place.shipped], (
+        "a base outside"
+    )
 
 
 @pytest.fixture
@@ -95,15 +97,17 @@ def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_half_a_download_is_refused_by_a_sentence(snapshot: Path, missing: str) -> None:
     (snapshot / missing).resolve().unlink()
-    assert size(snapshot) >= 0 and catalogue()
-    assert (snapshot / "model.safetensors.index.json").is_symlink() and find("some/gpt", fetch=False) == snapshot
+    assert weight_bytes(snapshot) >= 0 and catalog()
+    assert (snapshot / "model.safetensors.index.json").is_symlink() and find_checkpoint(
+        "some/gpt", fetch=False
+    ) == snapshot
     with pytest.raises(CheckpointError, match=r"some/gpt"):
-        load(find("some/gpt", fetch=True))
-    card = look("some/gpt", "some/gpt", snapshot)
-    assert card.facts.problem or missing == "tokenizer.json"
+        load(find_checkpoint("some/gpt", fetch=True))
+    card = list_folder("some/gpt", "some/gpt", snapshot)
+    assert card.metadata.error or missing == "tokenizer.json"
 
 
 def test_a_stray_link_does_not_hide_a_whole_download(snapshot: Path) -> None:
     (snapshot / "pytorch_model.bin").symlink_to(snapshot / "nowhere")
-    entry = next(entry for entry in catalogue() if entry.name == "some/gpt")
-    assert entry.bytes > 0 and look(entry.name, entry.name, entry.folder).entry
+    entry = next(entry for entry in catalog() if entry.name == "some/gpt")
+    assert entry.size_bytes > 0 and list_folder(entry.name, entry.name, entry.folder).entry

@@ -10,13 +10,13 @@ import pytest
 import torch
 import transformers
 
-from model.checkpoints.config_reader import Fields
+from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.families import FAMILIES
-from model.checkpoints.families.common import GATED, PLAIN
-from model.checkpoints.files.tensor_files import Tensors
-from model.checkpoints.weight_mapping import plan
+from model.checkpoints.families.common import GATED_MLP_ACTIVATIONS, MLP_ACTIVATIONS
+from model.checkpoints.files.tensor_files import LazyTensors
+from model.checkpoints.weight_mapping import make_plan
 from model.config import Config
-from model.nn.feedforward import ACTIVATIONS, FEEDFORWARDS, Gated
+from model.nn.feedforward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
 from tests.model import toys
@@ -44,22 +44,22 @@ def made(kind: str, fields: str) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def read(family: str, values: dict[str, Any], names: tuple[str, ...]) -> Config:
-    tensors = Tensors(dict.fromkeys(names, lambda: torch.empty(0)))
-    return plan(FAMILIES[family], Fields({**values, "model_type": family}, "case"), tensors).config
+    tensors = LazyTensors(dict.fromkeys(names, lambda: torch.empty(0)))
+    return make_plan(FAMILIES[family], ConfigReader({**values, "model_type": family}, "case"), tensors).config
 
 
 def of(case: Case) -> tuple[dict[str, Any], tuple[str, ...]]:
     return made(case.kind, json.dumps({"vocab_size": VOCABULARY, **case.config}))
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", MLP_ACTIVATIONS)
 def test_activations_are_those_of_the_same_name(name: str) -> None:
     x = torch.linspace(-9, 9, 601)
     expected = transformers.activations.ACT2FN[name](x)
-    torch.testing.assert_close(ACTIVATIONS[PLAIN[name]](x), expected, atol=1e-5, rtol=0)
-    if name in GATED:
-        gated = FEEDFORWARDS[GATED[name]](toys.config())
-        assert isinstance(gated, Gated)
+    torch.testing.assert_close(ACTIVATIONS[MLP_ACTIVATIONS[name]](x), expected, atol=1e-5, rtol=0)
+    if name in GATED_MLP_ACTIVATIONS:
+        gated = FEED_FORWARDS[GATED_MLP_ACTIVATIONS[name]](toys.config())
+        assert isinstance(gated, GatedMLP)
         torch.testing.assert_close(gated.activation(x), expected, atol=1e-5, rtol=0)
 
 

@@ -17,7 +17,7 @@ from model.checkpoints import load
 from model.checkpoints.image_processor import FILE
 from model.cli.main import main
 from model.errors import CheckpointError, HeadlightError
-from model.vision.image import view
+from model.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import PHOTO, Case, answers, build, photo, processor
 from tests.families.seers import LABELS, NORMED, VIT
@@ -51,7 +51,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def prepared(folder: Path, case: Case) -> np.ndarray:
     (folder / FILE).write_text(json.dumps(case.prepare))
-    return view(np.asarray(photo(case)), load(folder).model.config.picture).pixels
+    return process_image(np.asarray(photo(case)), load(folder).model.config.image).pixel_values
 
 
 @pytest.mark.parametrize("prepare", PREPARED, ids=str)
@@ -129,11 +129,11 @@ def test_a_damaged_file_is_refused_or_read(checkpoint: Path, name: str, value: A
     (checkpoint / FILE).write_text(json.dumps(FULL | {name: value})[: cut or None])
     try:
         opened = load(checkpoint)
-        looked = view(np.zeros((5, 7, 3), np.uint8), opened.model.config.picture)
+        looked = process_image(np.zeros((5, 7, 3), np.uint8), opened.model.config.image)
     except HeadlightError as error:
         assert str(error).strip() and "\n" not in str(error), "one sentence"
     else:
-        assert looked.pixels.shape == (3, 24, 24)
+        assert looked.pixel_values.shape == (3, 24, 24)
 
 
 def traced(folder: Path) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """The shipped files are found from the source tree; `pip install .` keeps the same layout."""
 
-from model.paths import assets
+from model.paths import assets_dir
 
 
 def test_the_folder_is_there() -> None:
-    assert (assets() / "README.md").is_file()
+    assert (assets_dir() / "README.md").is_file()

@@ -13,9 +13,9 @@ from tests.model import toys
 
 def test_sizes_left_out_are_filled_in() -> None:
     config = toys.config()
-    assert (config.key_value_heads, config.head_width, config.value_width, config.inner) == (4, 4, 4, 64)
+    assert (config.key_value_heads, config.head_dim, config.value_head_dim, config.d_ff) == (4, 4, 4, 64)
     both = toys.config(architecture="encoder-decoder")
-    assert (both.encoder_layers, both.depth("encoder"), both.depth("decoder")) == (2, 2, 2)
+    assert (both.encoder_layers, both.num_layers("encoder"), both.num_layers("decoder")) == (2, 2, 2)
 
 
 @pytest.mark.parametrize("choices", [{}, {"architecture": "encoder-decoder", "encoder_layers": 5}, {"labels": ("a",)}])
@@ -51,17 +51,17 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"rope_base": -5.0}, "rotation.base is -5.0"),
         ({"rope_base": 10**400}, "base is 1000000000.*; wanted float"),
         ({"rope_base": float("inf")}, "rotation.base is inf"),
-        ({"start_token": -1}, "start_token is -1"),
-        ({"start_token": 300}, "start_token is 300; .* vocabulary of 300"),
+        ({"start_token_id": -1}, "start_token is -1"),
+        ({"start_token_id": 300}, "start_token is 300; .* vocabulary of 300"),
         ({"colour": "red"}, "Unknown config fields: colour"),
     ],
 )
 def test_what_does_not_go_together_gets_a_sentence(values: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told) as caught:
-        Config.from_dict({**toys.config().to_dict(), "key_value_heads": 0, "head_width": 0, **values})
+        Config.from_dict({**toys.config().to_dict(), "key_value_heads": 0, "head_dim": 0, **values})
     assert str(caught.value).endswith(".")
 
 
 def test_missing_fields_are_listed() -> None:
     with pytest.raises(ConfigError, match="misses heads, width"):
-        Config.from_dict({"vocabulary": 3, "context": 4, "layers": 1})
+        Config.from_dict({"vocabulary_size": 3, "context_length": 4, "layers": 1})

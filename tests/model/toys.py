@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from model import Config, Tokenizer, Transformer, train_tokenizer
-from model.config_groups import Picture
-from model.text.tokenizer_training import MASKED_SPECIAL
+from model.config_groups import ImageConfig
+from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
 
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
@@ -18,7 +18,7 @@ LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we r
 
 def config(**choices: Any) -> Config:
     """A decoder of two layers and four heads, unless told otherwise."""
-    plain: dict[str, Any] = {"vocabulary": 300, "context": 24, "width": 16, "layers": 2, "heads": 4}
+    plain: dict[str, Any] = {"vocabulary_size": 300, "context_length": 24, "d_model": 16, "layers": 2, "heads": 4}
     return Config(**{**plain, **choices})
 
 
@@ -46,7 +46,7 @@ def causal() -> Tokenizer:
 @lru_cache(maxsize=1)
 def masked() -> Tokenizer:
     """WordPiece with [CLS] and [SEP] around a text, and [MASK]."""
-    return train_tokenizer("wordpiece", LINES, 120, MASKED_SPECIAL)
+    return train_tokenizer("wordpiece", LINES, 120, MASKED_SPECIAL_TOKENS)
 
 
 def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
@@ -56,26 +56,45 @@ def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
 
 def decoder(**choices: Any) -> Transformer:
     """A decoder for the `causal` tokenizer."""
-    return model(**{"vocabulary": causal().size, **choices})
+    return model(**{"vocabulary": causal().vocabulary_size, **choices})
 
 
 def encoder(**choices: Any) -> Transformer:
     """A masked-language encoder for the `masked` tokenizer."""
-    plain: dict[str, Any] = {"architecture": "encoder", "vocabulary": masked().size, "top": "masked-language"}
+    plain: dict[str, Any] = {
+        "architecture": "encoder",
+        "vocabulary_size": masked().vocabulary_size,
+        "output_head": "masked-language-model",
+    }
     return model(**{**plain, "masks": (), **choices})
 
 
 def both(**choices: Any) -> Transformer:
     """An encoder-decoder for the `masked` tokenizer; its stacks differ in depth, [CLS] starts the decoder."""
-    plain: dict[str, Any] = {"architecture": "encoder-decoder", "vocabulary": masked().size, "encoder_layers": 3}
-    return model(**{**plain, "start_token": masked().start_id, **choices})
+    plain: dict[str, Any] = {
+        "architecture": "encoder-decoder",
+        "vocabulary_size": masked().vocabulary_size,
+        "encoder_layers": 3,
+    }
+    return model(**{**plain, "start_token_id": masked().start_id, **choices})
 
 
 def seer(**choices: Any) -> Transformer:
     """A classifier of pictures of 12 x 18 pixels, in 2 rows of 3 patches."""
-    reads = Picture(channels=3, height=12, width=18, patch_height=6, patch_width=6)
-    plain: dict[str, Any] = {"architecture": "encoder", "vocabulary": 1, "context": 7, "picture": reads, "masks": ()}
-    answer = {"top": "sequence-classifier", "labels": ("cat", "house"), "tied": False, "position": "learned"}
+    reads = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
+    plain: dict[str, Any] = {
+        "architecture": "encoder",
+        "vocabulary_size": 1,
+        "context_length": 7,
+        "image": reads,
+        "masks": (),
+    }
+    answer = {
+        "output_head": "sequence-classifier",
+        "labels": ("cat", "house"),
+        "tied_embeddings": False,
+        "positional_encoding": "learned",
+    }
     return model(**{**plain, **answer, **choices})
 
 

@@ -6,20 +6,20 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.access.uploads import guests
-from app.access.visitor import visitor
-from app.explore.head_view import asked_of, view
-from app.explore.quantities import Asked
-from app.services.head_selection import chosen_grid, chosen_heads
-from app.services.images import names
-from app.services.traces import models, trace, wired
-from app.state.state import OWN, Question, State
-from model.attention_groups import Grid
+from app.access.uploads import upload_store
+from app.access.visitor import current_visitor
+from app.explore.head_view import exact_head_view, quantity_request
+from app.explore.quantities import QuantityRequest
+from app.services.head_selection import selected_attention, selected_heads
+from app.services.images import shipped_image_names
+from app.services.traces import available_models, model_variant, trace
+from app.state.state import OWN_IMAGE_PREFIX, Question, State
+from model.attention_groups import AttentionGroup
 from model.registry import Registry
-from model.tracing.run import BUDGET, pairs
+from model.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
 
-PICTURE = "THE FILE OF YOUR PICTURE"
-FOLDER, FOLDERS = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"
+IMAGE_PLACEHOLDER = "THE FILE OF YOUR PICTURE"
+MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"
 
 
 @dataclass(frozen=True)
@@ -29,167 +29,189 @@ class Expression:
     `uses` is imported; `before` are lines that come first; `needs` are the sites that the trace must hold.
     """
 
-    text: str
-    uses: str = ""
-    needs: tuple[str, ...] = ("weights",)
-    before: Callable[[Question, Asked], tuple[str, ...]] = lambda question, asked: ()
+    code: str
+    imports: str = ""
+    hook_points: tuple[str, ...] = ("weights",)
+    setup: Callable[[Question, QuantityRequest], tuple[str, ...]] = lambda question, asked: ()
 
 
-def python_program(question: Question, state: State) -> str:
+def python_code(question: Question, state: State) -> str:
     """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
-    grid = chosen_grid(question, state)
-    heads, asked = chosen_heads(state, grid), asked_of(question, state, grid)[0]
-    found = EXPRESSIONS[state.view]
-    long = _is_long(question)
+    attention_group = selected_attention(question, state)
+    heads, request = selected_heads(state, attention_group), quantity_request(question, state, attention_group)[0]
+    expression = EXPRESSIONS[state.quantity]
+    is_long = _is_long(question)
     body = (
-        f"loaded = load({_model(question)})",
-        *_wired(question),
-        f"trace = {_run(question, keep=_keep(grid, heads, found) if long else ())}",
-        *found.before(question, asked),
+        f"loaded = load({_model_arguments(question)})",
+        *_variant_lines(question),
+        f"trace = {_run_call(question, keep=_keep(attention_group, heads, expression) if is_long else ())}",
+        *expression.setup(question, request),
         "",
         "",
         "def numbers_of(layer, head):",
-        f'    path = f"{grid.stack}.{{layer}}.{grid.kind}"',
-        f"    return {_filled(found.text, grid, asked)}",
+        f'    path = f"{attention_group.stack}.{{layer}}.{attention_group.kind}"',
+        f"    return {_substitute(expression.code, attention_group, request)}",
         "",
         "",
-        f"numbers = {_together(heads, state.rule)}",
-        _comment(f"The page shows: {'; '.join(view(question, state).said)}."),
+        f"numbers = {_combined_heads(heads, state.head_reduction)}",
+        _comment(f"The page shows: {'; '.join(exact_head_view(question, state).rules)}."),
         "print(numbers)",
     )
-    shown = () if long else (f"trace.show(layer={heads[0][0]}, head={heads[0][1]})  # in a notebook: all heads",)
-    return "\n".join((*_imports(question, found, len(heads) > 1), "", *body, *shown)) + "\n"
+    show_lines = (
+        () if is_long else (f"trace.show(layer={heads[0][0]}, head={heads[0][1]})  # in a notebook: all heads",)
+    )
+    return "\n".join((*_imports(question, expression, len(heads) > 1), "", *body, *show_lines)) + "\n"
 
 
-def shell_program(question: Question, state: State) -> str:
+def shell_code(question: Question, state: State) -> str:
     """`headlight trace` with everything that was chosen, and how to read the chosen head's weights from its file."""
-    grid = chosen_grid(question, state)
-    layer, head = chosen_heads(state, grid)[0]
-    both = wired(question).config.has_cross
-    words = ["headlight", "trace", "--model", question.model if _known(question) else FOLDER]
-    words += ["--models", FOLDERS] if _known(question) and not _shipped(question) else []
-    words += [f"--{name}={choice}" for name, choice in _choices(question).items() if choice]
-    words += [f"--edit={edit}" for edit in question.edits] + [f"--masked={place}" for place in question.masked]
-    words += [f"--target={question.text}"] if both else []
-    picture = wired(question).config.picture.channels
-    text = ["--", question.source if both else question.text]
-    words += ["--out", "trace.npz", *(["--image", _file(question)] if picture else text)]
-    name = "attention" if not both else "cross_attention" if grid.kind == "cross" else f"{grid.stack}_attention"
-    read = f'import numpy; print(numpy.load("trace.npz")["{name}"][{layer}, {head}])'
-    lines = [shlex.join(words), shlex.join(["python", "-c", read])]
+    attention_group = selected_attention(question, state)
+    layer, head = selected_heads(state, attention_group)[0]
+    has_cross = model_variant(question).config.has_cross_attention
+    arguments = ["headlight", "trace", "--model", question.model if _can_be_found(question) else MODEL_PLACEHOLDER]
+    arguments += ["--models", MODELS_PLACEHOLDER] if _can_be_found(question) and not _is_shipped(question) else []
+    arguments += [f"--{name}={choice}" for name, choice in _variant_options(question).items() if choice]
+    arguments += [f"--edit={edit}" for edit in question.edits] + [
+        f"--masked={position}" for position in question.masked_positions
+    ]
+    arguments += [f"--target={question.text}"] if has_cross else []
+    reads_image = model_variant(question).config.image.channels
+    text_arguments = ["--", question.source if has_cross else question.text]
+    arguments += ["--out", "trace.npz", *(["--image", _image_path(question)] if reads_image else text_arguments)]
+    name = (
+        "attention"
+        if not has_cross
+        else "cross_attention"
+        if attention_group.kind == "cross"
+        else f"{attention_group.stack}_attention"
+    )
+    read_line = f'import numpy; print(numpy.load("trace.npz")["{name}"][{layer}, {head}])'
+    lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
     if "\0" in question.text + question.source:
         lines.insert(0, "# No shell can hand over the character U+0000 that stands in this text; Python can.")
-    if state.view != "weights":
+    if state.quantity != "weights":
         lines.append("# The file holds weights and logits; what the page shows now is made by the Python program.")
     return "\n".join(lines) + "\n"
 
 
-def _file(question: Question) -> str:
+def _image_path(question: Question) -> str:
     """Where a picture lies: a drawn one in the project, a visitor's own they know themselves."""
-    own = question.image.startswith(OWN)
-    return PICTURE if own else f"assets/pictures/inputs/{question.image or names()[0]}.png"
+    own = question.image.startswith(OWN_IMAGE_PREFIX)
+    return IMAGE_PLACEHOLDER if own else f"assets/pictures/inputs/{question.image or shipped_image_names()[0]}.png"
 
 
-def _imports(question: Question, found: Expression, several: bool) -> tuple[str, ...]:
-    doors = {"find": _known(question), "load": True, "run": True, "variant": question.rewired}
-    doors |= dict.fromkeys(("read_picture", "view"), bool(wired(question).config.picture.channels))
-    wanted = ", ".join(sorted(name for name, holds in doors.items() if holds))
-    own = (f"from model import {wanted}", *((found.uses,) if found.uses else ()))
-    return ("import numpy as np", "", *own) if several else own
+def _imports(question: Question, expression: Expression, several: bool) -> tuple[str, ...]:
+    used_names = {"find": _can_be_found(question), "load": True, "run": True, "variant": question.is_variant}
+    used_names |= dict.fromkeys(("read_picture", "view"), bool(model_variant(question).config.image.channels))
+    model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
+    imports = (f"from model import {model_names}", *((expression.imports,) if expression.imports else ()))
+    return ("import numpy as np", "", *imports) if several else imports
 
 
 def _comment(text: str) -> str:
     """On one line, and without signs that would hide what a program does."""
-    return "# " + "".join(sign if sign.isprintable() else " " for sign in text)
+    return "# " + "".join(character if character.isprintable() else " " for character in text)
 
 
-def _known(question: Question) -> bool:
+def _can_be_found(question: Question) -> bool:
     """Whether others can open the model by its name; what a visitor brought they know by their own folder."""
-    return guests().folder(visitor(), question.model) is None
+    return upload_store().folder_of(current_visitor(), question.model) is None
 
 
-def _shipped(question: Question) -> bool:
-    return any(entry.shipped for entry in models() if entry.name == question.model)
+def _is_shipped(question: Question) -> bool:
+    return any(entry.shipped for entry in available_models() if entry.name == question.model)
 
 
-def _model(question: Question) -> str:
-    if not _known(question):
-        return repr(FOLDER)
-    found = f"find({question.model!r})" if _shipped(question) else f"find({question.model!r}, [{FOLDERS!r}])"
+def _model_arguments(question: Question) -> str:
+    if not _can_be_found(question):
+        return repr(MODEL_PLACEHOLDER)
+    found = (
+        f"find({question.model!r})" if _is_shipped(question) else f"find({question.model!r}, [{MODELS_PLACEHOLDER!r}])"
+    )
     return found if question.device == "auto" else f"{found}, device={question.device!r}"
 
 
-def _choices(question: Question) -> dict[str, str]:
+def _variant_options(question: Question) -> dict[str, str]:
     """What was exchanged, by the option of `headlight trace` that exchanges it."""
     return {
         "mask": question.masks,
-        "position": question.position,
-        "kernel": question.kernel,
+        "position": question.positional_encoding,
+        "kernel": question.attention_function,
         "scale": question.scale,
     }
 
 
-def _wired(question: Question) -> tuple[str, ...]:
-    asked = {"masks": question.masks, "position": question.position, "kernel": question.kernel}
-    parts = [f"{name}={choice!r}" for name, choice in asked.items() if choice]
-    parts += [f"scale={question.scale == 'on'}"] if question.scale else []
-    return (f"model = variant(loaded.model, {', '.join(parts)})" if parts else "model = loaded.model",)
+def _variant_lines(question: Question) -> tuple[str, ...]:
+    choices = {"masks": question.masks, "position": question.positional_encoding, "kernel": question.attention_function}
+    arguments = [f"{name}={choice!r}" for name, choice in choices.items() if choice]
+    arguments += [f"scale={question.scale == 'on'}"] if question.scale else []
+    return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
 
 
-def _run(question: Question, model: str = "model", keep: tuple[str, ...] = ()) -> str:
-    picture = wired(question).config.picture.channels
-    read = f"view(read_picture({_file(question)!r}), {model}.config.picture)" if picture else repr(question.text)
-    parts = [model, "loaded.tokenizer", read]
-    parts += [f"{list(question.edits)}"] if question.edits else []
-    parts += [f"source={question.source!r}"] if wired(question).config.has_cross else []
-    parts += [f"masked={question.masked}"] if question.masked else []
-    parts += [f"keep={keep}"] if keep else []
-    return f"run({', '.join(parts)})"
+def _run_call(question: Question, model: str = "model", keep: tuple[str, ...] = ()) -> str:
+    reads_image = model_variant(question).config.image.channels
+    input_expression = (
+        f"view(read_picture({_image_path(question)!r}), {model}.config.picture)" if reads_image else repr(question.text)
+    )
+    arguments = [model, "loaded.tokenizer", input_expression]
+    arguments += [f"{list(question.edits)}"] if question.edits else []
+    arguments += [f"source={question.source!r}"] if model_variant(question).config.has_cross_attention else []
+    arguments += [f"masked={question.masked_positions}"] if question.masked_positions else []
+    arguments += [f"keep={keep}"] if keep else []
+    return f"run({', '.join(arguments)})"
 
 
-def _together(heads: list[tuple[int, int]], rule: str) -> str:
-    each = [f"numbers_of({layer}, {head})" for layer, head in heads]
-    if len(each) == 1:
-        return each[0]
-    stacked = f"np.stack([{', '.join(each)}])"
-    if rule == "mean":
+def _combined_heads(heads: list[tuple[int, int]], reduction: str) -> str:
+    calls = [f"numbers_of({layer}, {head})" for layer, head in heads]
+    if len(calls) == 1:
+        return calls[0]
+    stacked = f"np.stack([{', '.join(calls)}])"
+    if reduction == "mean":
         return f"{stacked}.mean(0)"
     return f"{stacked}\nnumbers = np.take_along_axis(numbers, abs(numbers).argmax(0)[None], 0)[0]  # the largest"
 
 
-def _filled(text: str, grid: Grid, asked: Asked) -> str:
-    layer, head = asked.versus
-    given = {"versus": f"{grid.stack}.{layer}.{grid.kind}.weights", "versus_head": head, "stack": grid.stack}
-    for name, value in (given | {"place": asked.place, "token": asked.token}).items():
-        text = text.replace(f"<{name}>", str(value))
-    return text
+def _substitute(code: str, attention_group: AttentionGroup, request: QuantityRequest) -> str:
+    layer, head = request.other_head
+    values = {
+        "versus": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
+        "versus_head": head,
+        "stack": attention_group.stack,
+    }
+    for name, value in (values | {"place": request.position, "token": request.token}).items():
+        code = code.replace(f"<{name}>", str(value))
+    return code
 
 
 def _is_long(question: Question) -> bool:
     """Whether a run keeps so little of the text that a program must say what it wants."""
     traced = trace(question)
-    return pairs(traced.config, traced.text, traced.source) > BUDGET
+    return attention_bytes(traced.config, traced.text, traced.source) > ATTENTION_BYTES_BUDGET
 
 
-def _keep(grid: Grid, heads: list[tuple[int, int]], found: Expression) -> tuple[str, ...]:
-    layers = ["*"] if found.uses.endswith("rollout") else sorted({str(layer) for layer, _ in heads})
-    return tuple(f"{grid.stack}.{layer}.{grid.kind}.{site}" for layer in layers for site in found.needs)
+def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], expression: Expression) -> tuple[str, ...]:
+    layers = ["*"] if expression.imports.endswith("rollout") else sorted({str(layer) for layer, _ in heads})
+    return tuple(
+        f"{attention_group.stack}.{layer}.{attention_group.kind}.{site}"
+        for layer in layers
+        for site in expression.hook_points
+    )
 
 
-def _as_trained(question: Question, asked: Asked) -> tuple[str, ...]:
-    return (f"trained = {_run(question.untouched, model='loaded.model')}",)
+def _trained_setup(question: Question, request: QuantityRequest) -> tuple[str, ...]:
+    return (f"trained = {_run_call(question.as_trained, model='loaded.model')}",)
 
 
-def _other_text(question: Question, asked: Asked) -> tuple[str, ...]:
-    return (f"other = {_run(asked.elsewhere)}",)
+def _other_text_setup(question: Question, request: QuantityRequest) -> tuple[str, ...]:
+    return (f"other = {_run_call(request.other_question)}",)
 
 
 EXPRESSIONS: Registry[Expression] = Registry(
     "view",
     {
         "weights": Expression('trace[f"{path}.weights"][head]'),
-        "scores": Expression('trace[f"{path}.scores"][head]', needs=("scores",)),
-        "masked": Expression('trace[f"{path}.masked"][head]', needs=("masked",)),
+        "scores": Expression('trace[f"{path}.scores"][head]', hook_points=("scores",)),
+        "masked": Expression('trace[f"{path}.masked"][head]', hook_points=("masked",)),
         "moved": Expression(
             "weighted_norm(model, trace, path)[head]", "from model.views import weighted_norm", ("weights", "v")
         ),
@@ -199,7 +221,9 @@ EXPRESSIONS: Registry[Expression] = Registry(
             "from model.views import gradient",
         ),
         "head": Expression('trace[f"{path}.weights"][head] - trace["<versus>"][<versus_head>]'),
-        "trained": Expression('trace[f"{path}.weights"][head] - trained[f"{path}.weights"][head]', before=_as_trained),
-        "text": Expression('trace[f"{path}.weights"][head] - other[f"{path}.weights"][head]', before=_other_text),
+        "trained": Expression(
+            'trace[f"{path}.weights"][head] - trained[f"{path}.weights"][head]', setup=_trained_setup
+        ),
+        "text": Expression('trace[f"{path}.weights"][head] - other[f"{path}.weights"][head]', setup=_other_text_setup),
     },
 )

@@ -2,181 +2,198 @@
 
 from __future__ import annotations
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.common import PLAIN, SUMMARY, block, classifier
-from model.checkpoints.weight_mapping import Choices, Family, Head, Rows, cut
-from model.checkpoints.weight_ops import last
-from model.config_groups import Answer, Embed
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.common import MLP_ACTIVATIONS, SUMMARY_FIELDS, block_rules, classifier_head
+from model.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, rule
+from model.checkpoints.weight_ops import last_positions
+from model.config_groups import EmbeddingConfig, OutputHeadConfig
 
 
-def sizes(fields: Fields, vocabulary: int = 30_522, width: int = 768, act: str = "gelu") -> Choices:
+def shared_config(
+    fields: ConfigReader, vocabulary: int = 30_522, width: int = 768, activation: str = "gelu"
+) -> ConfigValues:
     """Both ways, learned positions, norms after the sum, biases everywhere."""
     return {
         "architecture": "encoder",
-        "vocabulary": fields.size("vocab_size", vocabulary),
-        "context": fields.size("max_position_embeddings", 512),
-        "width": fields.size("hidden_size", width),
-        "layers": fields.depth("num_hidden_layers", 12),
-        "heads": fields.size("num_attention_heads", 12),
-        "inner": fields.size("intermediate_size", 3072),
-        "feedforward": fields.choice("hidden_act", act, PLAIN),
+        "vocabulary_size": fields.integer("vocab_size", vocabulary),
+        "context_length": fields.integer("max_position_embeddings", 512),
+        "d_model": fields.integer("hidden_size", width),
+        "layers": fields.layer_count("num_hidden_layers", 12),
+        "heads": fields.integer("num_attention_heads", 12),
+        "d_ff": fields.integer("intermediate_size", 3072),
+        "feed_forward": fields.choice("hidden_act", activation, MLP_ACTIVATIONS),
         "norm_epsilon": fields.number("layer_norm_eps", 1e-12),
-        "embed": Embed(segments=fields.size("type_vocab_size", 2)),
-        **BOTH_WAYS,
+        "embedding": EmbeddingConfig(segments=fields.integer("type_vocab_size", 2)),
+        **ENCODER_CONFIG,
     }
 
 
-BOTH_WAYS = {
+ENCODER_CONFIG = {
     "norm": "layernorm",
-    "placement": "post",
+    "norm_placement": "post",
     "embedding_norm": True,
-    "position": "learned",
+    "positional_encoding": "learned",
     "masks": (),
     "bias": True,
 }
 
 
-def bert(fields: Fields) -> Choices:
+def bert(fields: ConfigReader) -> ConfigValues:
     """As in the paper."""
-    return sizes(fields)
+    return shared_config(fields)
 
 
-def roberta(fields: Fields) -> Choices:
+def roberta(fields: ConfigReader) -> ConfigValues:
     """Positions are counted from one past the padding token's number."""
-    choices = sizes(fields, vocabulary=50_265)
-    first = fields.size("pad_token_id", 1) + 1
-    return choices | {"context": max(choices["context"] - first, 1)}
+    choices = shared_config(fields, vocabulary=50_265)
+    first = fields.integer("pad_token_id", 1) + 1
+    return choices | {"context_length": max(choices["context_length"] - first, 1)}
 
 
-def distilbert(fields: Fields) -> Choices:
+def distilbert(fields: ConfigReader) -> ConfigValues:
     """Other names, no segments."""
     return {
         "architecture": "encoder",
-        "vocabulary": fields.size("vocab_size", 30_522),
-        "context": fields.size("max_position_embeddings", 512),
-        "width": fields.size("dim", 768),
-        "layers": fields.depth("n_layers", 6),
-        "heads": fields.size("n_heads", 12),
-        "inner": fields.size("hidden_dim", 3072),
-        "feedforward": fields.choice("activation", "gelu", PLAIN),
+        "vocabulary_size": fields.integer("vocab_size", 30_522),
+        "context_length": fields.integer("max_position_embeddings", 512),
+        "d_model": fields.integer("dim", 768),
+        "layers": fields.layer_count("n_layers", 6),
+        "heads": fields.integer("n_heads", 12),
+        "d_ff": fields.integer("hidden_dim", 3072),
+        "feed_forward": fields.choice("activation", "gelu", MLP_ACTIVATIONS),
         "norm_epsilon": 1e-12,
-        **BOTH_WAYS,
+        **ENCODER_CONFIG,
     }
 
 
-def electra(fields: Fields) -> Choices:
+def electra(fields: ConfigReader) -> ConfigValues:
     """Embeddings may be narrower than the stream, and are widened after their norm."""
-    choices = sizes(fields.filled(num_attention_heads=4, intermediate_size=1024), width=256)
-    narrow = fields.size("embedding_size", 128)
-    project = "none" if narrow == choices["width"] else "all"
-    return choices | {"embed": Embed(width=narrow, project=project, segments=choices["embed"].segments)}
-
-
-def albert(fields: Fields) -> Choices:
-    """Layers share their weights in groups; embeddings are always widened."""
-    usual = {"num_attention_heads": 64, "intermediate_size": 16_384}
-    choices = sizes(fields.filled(**usual), vocabulary=30_000, width=4096, act="gelu_new")
-    narrow = fields.size("embedding_size", 128)
-    inside = fields.size("inner_group_num", 1)
+    choices = shared_config(fields.with_defaults(num_attention_heads=4, intermediate_size=1024), width=256)
+    embedding_size = fields.integer("embedding_size", 128)
+    project = "none" if embedding_size == choices["d_model"] else "all"
     return choices | {
-        "layers": choices["layers"] * min(inside, 2000),
-        "embed": Embed(width=narrow, project="all", segments=choices["embed"].segments),
+        "embedding": EmbeddingConfig(dim=embedding_size, projection=project, segments=choices["embedding"].segments)
     }
 
 
-def shared(fields: Fields, layer: int) -> dict[str, int]:
+def albert(fields: ConfigReader) -> ConfigValues:
+    """Layers share their weights in groups; embeddings are always widened."""
+    defaults = {"num_attention_heads": 64, "intermediate_size": 16_384}
+    choices = shared_config(fields.with_defaults(**defaults), vocabulary=30_000, width=4096, activation="gelu_new")
+    embedding_size = fields.integer("embedding_size", 128)
+    layers_per_group = fields.integer("inner_group_num", 1)
+    return choices | {
+        "layers": choices["layers"] * min(layers_per_group, 2000),
+        "embedding": EmbeddingConfig(dim=embedding_size, projection="all", segments=choices["embedding"].segments),
+    }
+
+
+def shared_layer_indices(fields: ConfigReader, layer: int) -> dict[str, int]:
     """Which group of ALBERT's layers, and which in the group, layer number `layer` of the stack is."""
-    inside = max(fields.size("inner_group_num", 1), 1)
-    layers, groups = fields.size("num_hidden_layers", 12), fields.size("num_hidden_groups", 1)
-    return {"group": layer // inside * groups // max(layers, 1), "inside": layer % inside}
+    layers_per_group = max(fields.integer("inner_group_num", 1), 1)
+    layers, groups = fields.integer("num_hidden_layers", 12), fields.integer("num_hidden_groups", 1)
+    return {"group": layer // layers_per_group * groups // max(layers, 1), "inside": layer % layers_per_group}
 
 
-def masked(
-    transform: str, norm: str, project: str, bias: str, act: str | None = "hidden_act", usual: str = "gelu"
-) -> Head:
+def masked_language_head(
+    transform: str,
+    norm: str,
+    project: str,
+    bias: str,
+    activation_field: str | None = "hidden_act",
+    default_activation: str = "gelu",
+) -> HeadMapping:
     """A head that says which token was masked; `act` is the field of its activation (None: always gelu)."""
 
-    def config(fields: Fields) -> Choices:
-        activation = fields.choice(act, usual, PLAIN) if act else "gelu"
-        tied = fields.flag("tie_word_embeddings", True)
-        return {"top": "masked-language", "tied": tied, "answer": Answer(activation=activation)}
+    def config(fields: ConfigReader) -> ConfigValues:
+        activation = (
+            fields.choice(activation_field, default_activation, MLP_ACTIVATIONS) if activation_field else "gelu"
+        )
+        tied = fields.boolean("tie_word_embeddings", True)
+        return {
+            "output_head": "masked-language-model",
+            "tied_embeddings": tied,
+            "output_head_config": OutputHeadConfig(activation=activation),
+        }
 
-    weights: Rows = {
-        "top.transform": transform,
-        "top.norm": norm,
-        "top.project": project,
-        "top.project.bias": f"{project}.bias|{bias}",
+    weights: WeightRules = {
+        "output_head.transform": transform,
+        "output_head.norm": norm,
+        "output_head.projection": project,
+        "output_head.projection.bias": f"{project}.bias|{bias}",
     }
-    return Head(config, weights, ignored=(bias, "pooler.*"))
+    return HeadMapping(config, weights, ignored_tensors=(bias, "pooler.*"))
 
 
-def pooled(dense: str, project: str, activation: str = "tanh") -> Head:
+def pooled_classifier(dense: str, project: str, activation: str = "tanh") -> HeadMapping:
     """A classifier of texts that bends the first token's hidden state first."""
-    answer = Answer(transform="dense", activation=activation)
-    return classifier(project, rows={"top.transform.dense": dense}, answer=answer)
+    answer = OutputHeadConfig(transform="dense", activation=activation)
+    return classifier_head(project, rows={"output_head.transform.dense": dense}, output_head_config=answer)
 
 
-def replaced(fields: Fields) -> Choices:
+def replaced_token_config(fields: ConfigReader) -> ConfigValues:
     """ELECTRA's own head: was this token replaced?"""
-    answer = Answer(transform="dense", activation=fields.choice("hidden_act", "gelu", PLAIN))
-    return {"top": "token-classifier", "labels": ("replaced",), "answer": answer}
+    answer = OutputHeadConfig(transform="dense", activation=fields.choice("hidden_act", "gelu", MLP_ACTIVATIONS))
+    return {"output_head": "token-classifier", "labels": ("replaced",), "output_head_config": answer}
 
 
-_LAYER: Rows = {
+_LAYER: WeightRules = {
     "self_attention.query": "attention.self.query",
     "self_attention.key": "attention.self.key",
     "self_attention.value": "attention.self.value",
     "self_attention.output": "attention.output.dense",
-    "self_residual.norm": "attention.output.LayerNorm",
-    "feedforward.rise": "intermediate.dense",
-    "feedforward.fall": "output.dense",
-    "feedforward_residual.norm": "output.LayerNorm",
+    "self_attention_residual.norm": "attention.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward_residual.norm": "output.LayerNorm",
 }
-AROUND: Rows = {
+OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "embeddings.word_embeddings",
-    "encoder.position.table": "embeddings.position_embeddings",
-    "segment": "embeddings.token_type_embeddings",
+    "encoder.positional_encoding.table": "embeddings.position_embeddings",
+    "segment_embedding": "embeddings.token_type_embeddings",
     "encoder.embedding_norm": "embeddings.LayerNorm",
 }
-_STACK = block("encoder", "encoder.layer.{i}.", _LAYER)
-_TOKENS = classifier("classifier", top="token-classifier")
+_STACK = block_rules("encoder", "encoder.layer.{i}.", _LAYER)
+_TOKEN_CLASSIFIER = classifier_head("classifier", output_head="token-classifier")
 _BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
-_PREDICTIONS = masked(
+_PREDICTIONS = masked_language_head(
     "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
     "cls.predictions.bias",
 )  # fmt: skip
-_ONE_WAY = {"is_decoder": False, "position_embedding_type": "absolute"}
+_REQUIRED_VALUES = {"is_decoder": False, "position_embedding_type": "absolute"}
 BERT = Family(
     bert,
-    AROUND | _STACK,
+    OUTSIDE_BLOCKS | _STACK,
     {
         "ForMaskedLM": _PREDICTIONS,
         "ForPreTraining": _PREDICTIONS,
-        "ForSequenceClassification": pooled("pooler.dense", "classifier"),
-        "ForTokenClassification": _TOKENS,
+        "ForSequenceClassification": pooled_classifier("pooler.dense", "classifier"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
-    base="bert.",
-    ignored=(*_BUFFERS, "pooler.*", "cls.seq_relationship.*"),
-    accepted=_ONE_WAY,
+    base_model_prefix="bert.",
+    ignored_tensors=(*_BUFFERS, "pooler.*", "cls.seq_relationship.*"),
+    required_values=_REQUIRED_VALUES,
 )
 
 
 ROBERTA = Family(
     roberta,
-    AROUND | _STACK | {"encoder.position.table": cut("embeddings.position_embeddings", last)},
+    OUTSIDE_BLOCKS | _STACK | {"encoder.positional_encoding.table": rule("embeddings.position_embeddings", last_positions)},
     {
-        "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", act=None),
-        "ForSequenceClassification": pooled("classifier.dense", "classifier.out_proj"),
-        "ForTokenClassification": _TOKENS,
+        "ForMaskedLM": masked_language_head(
+            "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None
+        ),
+        "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
-    base="roberta.",
-    ignored=(*_BUFFERS, "pooler.*"),
-    accepted=_ONE_WAY,
+    base_model_prefix="roberta.",
+    ignored_tensors=(*_BUFFERS, "pooler.*"),
+    required_values=_REQUIRED_VALUES,
 )
 DISTILBERT = Family(
     distilbert,
-    {name: theirs for name, theirs in AROUND.items() if name != "segment"}
-    | block(
+    {name: theirs for name, theirs in OUTSIDE_BLOCKS.items() if name != "segment"}
+    | block_rules(
         "encoder",
         "transformer.layer.{i}.",
         {
@@ -184,52 +201,62 @@ DISTILBERT = Family(
             "self_attention.key": "attention.k_lin",
             "self_attention.value": "attention.v_lin",
             "self_attention.output": "attention.out_lin",
-            "self_residual.norm": "sa_layer_norm",
-            "feedforward.rise": "ffn.lin1",
-            "feedforward.fall": "ffn.lin2",
-            "feedforward_residual.norm": "output_layer_norm",
+            "self_attention_residual.norm": "sa_layer_norm",
+            "feed_forward.up": "ffn.lin1",
+            "feed_forward.down": "ffn.lin2",
+            "feed_forward_residual.norm": "output_layer_norm",
         },
     ),
     {
-        "ForMaskedLM": masked("vocab_transform", "vocab_layer_norm", "vocab_projector", "-", act="activation"),
-        "ForSequenceClassification": pooled("pre_classifier", "classifier", "relu"),
-        "ForTokenClassification": _TOKENS,
+        "ForMaskedLM": masked_language_head(
+            "vocab_transform", "vocab_layer_norm", "vocab_projector", "-", activation_field="activation"
+        ),
+        "ForSequenceClassification": pooled_classifier("pre_classifier", "classifier", "relu"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
-    base="distilbert.",
-    ignored=_BUFFERS,
-    inert=("sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"),  # sinusoids are stored as a table
-    also={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
+    base_model_prefix="distilbert.",
+    ignored_tensors=_BUFFERS,
+    ignored_fields=("sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"),  # sinusoids are stored as a table
+    attribute_map={"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"},
 )
 ELECTRA = Family(
     electra,
-    AROUND | _STACK | {"encoder.widen": "embeddings_project"},
+    OUTSIDE_BLOCKS | _STACK | {"encoder.project_in": "embeddings_project"},
     {
-        "ForMaskedLM": masked(
-            "generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head", "-", act=None
+        "ForMaskedLM": masked_language_head(
+            "generator_predictions.dense",
+            "generator_predictions.LayerNorm",
+            "generator_lm_head",
+            "-",
+            activation_field=None,
         ),
-        "ForPreTraining": Head(
-            replaced,
+        "ForPreTraining": HeadMapping(
+            replaced_token_config,
             {
-                "top.transform.dense": "discriminator_predictions.dense",
-                "top.project": "discriminator_predictions.dense_prediction",
+                "output_head.transform.dense": "discriminator_predictions.dense",
+                "output_head.projection": "discriminator_predictions.dense_prediction",
             },
         ),
-        "ForSequenceClassification": pooled("classifier.dense", "classifier.out_proj", "gelu"),
-        "ForTokenClassification": _TOKENS,
+        "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj", "gelu"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
-    base="electra.",
-    ignored=_BUFFERS,
-    accepted=_ONE_WAY,
-    inert=SUMMARY,
+    base_model_prefix="electra.",
+    ignored_tensors=_BUFFERS,
+    required_values=_REQUIRED_VALUES,
+    ignored_fields=SUMMARY_FIELDS,
 )
-_ALBERT_PREDICTIONS = masked(
-    "predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias", usual="gelu_new"
+_ALBERT_PREDICTIONS = masked_language_head(
+    "predictions.dense",
+    "predictions.LayerNorm",
+    "predictions.decoder",
+    "predictions.bias",
+    default_activation="gelu_new",
 )
 ALBERT = Family(
     albert,
-    AROUND
-    | {"encoder.widen": "encoder.embedding_hidden_mapping_in"}
-    | block(
+    OUTSIDE_BLOCKS
+    | {"encoder.project_in": "encoder.embedding_hidden_mapping_in"}
+    | block_rules(
         "encoder",
         "encoder.albert_layer_groups.{group}.albert_layers.{inside}.",
         {
@@ -237,20 +264,20 @@ ALBERT = Family(
             "self_attention.key": "attention.key",
             "self_attention.value": "attention.value",
             "self_attention.output": "attention.dense",
-            "self_residual.norm": "attention.LayerNorm",
-            "feedforward.rise": "ffn",
-            "feedforward.fall": "ffn_output",
-            "feedforward_residual.norm": "full_layer_layer_norm",
+            "self_attention_residual.norm": "attention.LayerNorm",
+            "feed_forward.up": "ffn",
+            "feed_forward.down": "ffn_output",
+            "feed_forward_residual.norm": "full_layer_layer_norm",
         },
     ),
     {
         "ForMaskedLM": _ALBERT_PREDICTIONS,
         "ForPreTraining": _ALBERT_PREDICTIONS,
-        "ForSequenceClassification": pooled("pooler", "classifier"),
-        "ForTokenClassification": _TOKENS,
+        "ForSequenceClassification": pooled_classifier("pooler", "classifier"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
-    base="albert.",
-    ignored=(*_BUFFERS, "pooler.*", "sop_classifier.*"),
-    accepted={"position_embedding_type": "absolute"},
-    numbers=shared,
+    base_model_prefix="albert.",
+    ignored_tensors=(*_BUFFERS, "pooler.*", "sop_classifier.*"),
+    required_values={"position_embedding_type": "absolute"},
+    name_indices=shared_layer_indices,
 )

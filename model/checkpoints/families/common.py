@@ -4,93 +4,101 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.checkpoints.config_reader import LARGEST, Fields
-from model.checkpoints.weight_mapping import Choices, Cut, Head, Rows
-from model.config_groups import Answer
+from model.checkpoints.config_reader import MAX_INTEGER, ConfigReader
+from model.checkpoints.weight_mapping import ConfigValues, HeadMapping, WeightRule, WeightRules
+from model.config_groups import OutputHeadConfig
 from model.errors import CheckpointError
 
-PLAIN = {
+MLP_ACTIVATIONS = {
     "relu": "relu", "relu2": "squared-relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh",
     "gelu_fast": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu_python_tanh": "gelu-tanh",
     "gelu_accurate": "gelu-tanh",
     "quick_gelu": "gelu-sigmoid", "silu": "silu", "swish": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
     "linear": "linear",
 }  # fmt: skip
-GATED = {
+GATED_MLP_ACTIVATIONS = {
     "silu": "swiglu", "swish": "swiglu", "gelu": "geglu", "gelu_python": "geglu", "gelu_new": "geglu-tanh",
     "gelu_fast": "geglu-tanh", "gelu_pytorch_tanh": "geglu-tanh", "gelu_python_tanh": "geglu-tanh",
     "gelu_accurate": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
 # How some classes that are no language models make one vector of a text.
-SUMMARY = (
+SUMMARY_FIELDS = (
     "summary_activation", "summary_first_dropout", "summary_last_dropout", "summary_proj_to_labels", "summary_type",
     "summary_use_proj",
 )  # fmt: skip
-SCALINGS = {
-    "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "banded", "yarn": "yarn",
+ROPE_TYPES = {
+    "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
     "longrope": "longrope", "su": "longrope",
 }  # fmt: skip
 
 
-def block(ours: str, theirs: str, rows: Rows) -> Rows:
+def block_rules(ours: str, theirs: str, rows: WeightRules) -> WeightRules:
     """The rows of one layer, `ours` and `theirs` put in front of the names."""
-    cuts = {name: row if isinstance(row, Cut) else Cut(row) for name, row in rows.items()}
-    placed = {name: "|".join(theirs + option for option in row.name.split("|")) for name, row in cuts.items()}
-    return {f"{ours}.blocks.{{i}}.{name}": Cut(placed[name], row.steps) for name, row in cuts.items()}
+    rules = {name: row if isinstance(row, WeightRule) else WeightRule(row) for name, row in rows.items()}
+    sources = {name: "|".join(theirs + option for option in row.source.split("|")) for name, row in rules.items()}
+    return {f"{ours}.blocks.{{i}}.{name}": WeightRule(sources[name], row.ops) for name, row in rules.items()}
 
 
-def labels(fields: Fields, usual: int = 2) -> tuple[str, ...]:
+def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]:
     """The labels of a classifier in the order of its logits; so many `usual` ones where no field says."""
-    named = fields.group("id2label")
-    if named is None:
-        return tuple(f"LABEL_{number}" for number in range(min(fields.size("num_labels", usual), 100_000)))
-    order = [named.values.get(str(number)) for number in range(len(named.values))]
+    id2label = fields.nested("id2label")
+    if id2label is None:
+        return tuple(f"LABEL_{number}" for number in range(min(fields.integer("num_labels", default_count), 100_000)))
+    order = [id2label.values.get(str(number)) for number in range(len(id2label.values))]
     if not all(isinstance(label, str) for label in order):
         raise CheckpointError(f"{fields.name}: its id2label does not number its labels from 0.")
     return tuple(str(label) for label in order)
 
 
-def language(project: str = "lm_head", default: bool = True, **answer: Any) -> Head:
+def language_head(project: str = "lm_head", tied_by_default: bool = True, **answer: Any) -> HeadMapping:
     """A head that says which token comes next; `default`: whether it shares the embedding where no field says."""
 
-    def config(fields: Fields) -> Choices:
-        return {"top": "language", "tied": fields.flag("tie_word_embeddings", default), "answer": Answer(**answer)}
+    def config(fields: ConfigReader) -> ConfigValues:
+        return {
+            "output_head": "language-model",
+            "tied_embeddings": fields.boolean("tie_word_embeddings", tied_by_default),
+            "output_head_config": OutputHeadConfig(**answer),
+        }
 
-    return Head(config, {"top.project": project})
+    return HeadMapping(config, {"output_head.projection": project})
 
 
-def classifier(project: str, *, count: int = 2, rows: Rows | None = None, **choices: Any) -> Head:
+def classifier_head(project: str, *, count: int = 2, rows: WeightRules | None = None, **choices: Any) -> HeadMapping:
     """A head that gives a text (or with top="token-classifier" each token) one of the config's labels.
 
     There are `count` of them where no field says.
     """
 
-    def config(fields: Fields) -> Choices:
-        return {"top": "sequence-classifier", "labels": labels(fields, count), **choices}
+    def config(fields: ConfigReader) -> ConfigValues:
+        return {"output_head": "sequence-classifier", "labels": read_labels(fields, count), **choices}
 
-    return Head(config, {"top.project": project, **(rows or {})})
+    return HeadMapping(config, {"output_head.projection": project, **(rows or {})})
 
 
-def last_token(padding: int | None) -> Head:
+def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
     """A head that gives a text a label from its last token that is no padding, which files often write as an end.
 
     `padding` is its number where no field says.
     """
-    plain = classifier("score", pooling="last")
+    base_head = classifier_head("score", pooling="last")
 
-    def config(fields: Fields) -> Choices:
+    def config(fields: ConfigReader) -> ConfigValues:
         given = fields.values.get("pad_token_id")
-        passed = padding if type(given) is not int else given if 0 <= given < LARGEST else None
-        return plain.config(fields) | {"answer": Answer(bias=False, passed=passed)}
+        pad_token_id = default_pad_token_id if type(given) is not int else given if 0 <= given < MAX_INTEGER else None
+        return base_head.config_values(fields) | {
+            "output_head_config": OutputHeadConfig(bias=False, pad_token_id=pad_token_id)
+        }
 
-    return Head(config, plain.weights)
+    return HeadMapping(config, base_head.weights)
 
 
-def decoder_heads(tied: bool, tokens: str = "score", padding: int | None = None) -> dict[str, Head]:
+def decoder_heads(
+    tied: bool, token_classifier: str = "score", default_pad_token_id: int | None = None
+) -> dict[str, HeadMapping]:
     """What stands on decoders of the usual make: next token, a label from the last token, labels of tokens."""
     return {
-        "ForCausalLM": language(default=tied),
-        "ForSequenceClassification": last_token(padding),
-        "ForTokenClassification": classifier(tokens, top="token-classifier"),
+        "ForCausalLM": language_head(tied_by_default=tied),
+        "ForSequenceClassification": last_token_classifier(default_pad_token_id),
+        "ForTokenClassification": classifier_head(token_classifier, output_head="token-classifier"),
     }

@@ -2,101 +2,120 @@
 
 from __future__ import annotations
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.bert import AROUND, sizes
-from model.checkpoints.families.common import PLAIN, block, classifier, labels
-from model.checkpoints.weight_mapping import Choices, Family, Head, Rows
-from model.config_groups import Answer, ByLayer, Distances, Embed
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.bert import OUTSIDE_BLOCKS, shared_config
+from model.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, classifier_head, read_labels
+from model.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules
+from model.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig
 from model.errors import CheckpointError
 
 
-def deberta(fields: Fields) -> Choices:
+def deberta(fields: ConfigReader) -> ConfigValues:
     """Contents ask for distances and distances for contents; positions are nowhere else."""
-    usual = {"num_hidden_layers": 24, "num_attention_heads": 24, "intermediate_size": 6144}
-    choices = sizes(fields.filled(**usual), vocabulary=128_100, width=1536)
-    width, heads = choices["width"], max(choices["heads"], 1)
-    head = fields.size("attention_head_size", 0) or width // heads
-    fields.require({"embedding_size": width})
-    asked = fields.values.get("pos_att_type") or []
-    asked = asked.split("|") if isinstance(asked, str) else asked
-    fields.read.add("pos_att_type")
-    if not isinstance(asked, list) or not {*map(str, asked)} <= {"c2p", "p2c"}:
-        raise CheckpointError(f"{fields.name}: its pos_att_type is {str(asked)[:60]!r}; known are c2p and p2c.")
-    relative, absolute = fields.flag("relative_attention", False), fields.flag("position_biased_input", True)
+    defaults = {"num_hidden_layers": 24, "num_attention_heads": 24, "intermediate_size": 6144}
+    choices = shared_config(fields.with_defaults(**defaults), vocabulary=128_100, width=1536)
+    width, heads = choices["d_model"], max(choices["heads"], 1)
+    head = fields.integer("attention_head_size", 0) or width // heads
+    fields.require_values({"embedding_size": width})
+    attention_types = fields.values.get("pos_att_type") or []
+    attention_types = attention_types.split("|") if isinstance(attention_types, str) else attention_types
+    fields.fields_read.add("pos_att_type")
+    if not isinstance(attention_types, list) or not {*map(str, attention_types)} <= {"c2p", "p2c"}:
+        raise CheckpointError(
+            f"{fields.name}: its pos_att_type is {str(attention_types)[:60]!r}; known are c2p and p2c."
+        )
+    relative, absolute = fields.boolean("relative_attention", False), fields.boolean("position_biased_input", True)
     if relative and absolute:
         raise CheckpointError(f"{fields.name}: its position_biased_input beside relative_attention is not supported.")
-    scale = (max(head, 1) * (1 + len(set(asked)))) ** -0.5
+    scale = (max(head, 1) * (1 + len(set(attention_types)))) ** -0.5
     return choices | {
-        "head_width": head,
-        "embed": Embed(segments=fields.size("type_vocab_size", 0)),
+        "head_dim": head,
+        "embedding": EmbeddingConfig(segments=fields.integer("type_vocab_size", 0)),
         "norm_epsilon": fields.number("layer_norm_eps", 1e-7),
-        "position": "disentangled" if relative else "learned" if absolute else "none",
-        "distances": _distances(fields, choices["context"], asked) if relative else Distances(),
-        "by_layer": ByLayer(scales=(scale,) * choices["layers"]),
+        "positional_encoding": "disentangled" if relative else "learned" if absolute else "none",
+        "relative_position": _relative_positions(fields, choices["context_length"], attention_types)
+        if relative
+        else RelativePositionConfig(),
+        "per_layer": PerLayerConfig(score_scales=(scale,) * choices["layers"]),
     }
 
 
-def _distances(fields: Fields, context: int, asked: list[str]) -> Distances:
+def _relative_positions(fields: ConfigReader, context: int, attention_types: list[str]) -> RelativePositionConfig:
     def count(name: str) -> int:
         value = fields.number(name, -1)
         return int(value) if 0 < value < 1e6 else 0
 
-    furthest, buckets = count("max_relative_positions") or context, count("position_buckets")
-    norms = fields.word("norm_rel_ebd", "none").lower().split("|")
-    return Distances(
-        buckets=buckets or furthest,
-        furthest=furthest,
-        exact=not buckets,
-        to_position="c2p" in asked,
-        from_position="p2c" in asked,
-        normed="layer_norm" in [norm.strip() for norm in norms],
+    max_distance, buckets = count("max_relative_positions") or context, count("position_buckets")
+    norms = fields.string("norm_rel_ebd", "none").lower().split("|")
+    return RelativePositionConfig(
+        buckets=buckets or max_distance,
+        max_distance=max_distance,
+        exact_distances=not buckets,
+        content_to_position="c2p" in attention_types,
+        position_to_content="p2c" in attention_types,
+        normalized="layer_norm" in [norm.strip() for norm in norms],
     )
 
 
-def deberta_masked(fields: Fields) -> Choices:
+def deberta_masked_config(fields: ConfigReader) -> ConfigValues:
     """Which token was masked."""
-    answer = Answer(activation=fields.choice("hidden_act", "gelu", PLAIN))
-    return {"top": "masked-language", "tied": fields.flag("tie_word_embeddings", True), "answer": answer}
+    answer = OutputHeadConfig(activation=fields.choice("hidden_act", "gelu", MLP_ACTIVATIONS))
+    return {
+        "output_head": "masked-language-model",
+        "tied_embeddings": fields.boolean("tie_word_embeddings", True),
+        "output_head_config": answer,
+    }
 
 
-def deberta_sequence(fields: Fields) -> Choices:
+def deberta_sequence_config(fields: ConfigReader) -> ConfigValues:
     """A label of the text, from its first token."""
-    answer = Answer(transform="dense", activation=fields.choice("pooler_hidden_act", "gelu", PLAIN))
-    return {"top": "sequence-classifier", "labels": labels(fields), "answer": answer}
+    answer = OutputHeadConfig(transform="dense", activation=fields.choice("pooler_hidden_act", "gelu", MLP_ACTIVATIONS))
+    return {"output_head": "sequence-classifier", "labels": read_labels(fields), "output_head_config": answer}
 
 
-_DEBERTA: Rows = {
+_DEBERTA_BLOCK: WeightRules = {
     "self_attention.query": "attention.self.query_proj",
     "self_attention.key": "attention.self.key_proj",
     "self_attention.value": "attention.self.value_proj",
-    "self_attention.places.key": "attention.self.pos_key_proj|attention.self.key_proj",
-    "self_attention.places.query": "attention.self.pos_query_proj|attention.self.query_proj",
+    "self_attention.relative_position_projection.key": "attention.self.pos_key_proj|attention.self.key_proj",
+    "self_attention.relative_position_projection.query": "attention.self.pos_query_proj|attention.self.query_proj",
     "self_attention.output": "attention.output.dense",
-    "self_residual.norm": "attention.output.LayerNorm",
-    "feedforward.rise": "intermediate.dense",
-    "feedforward.fall": "output.dense",
-    "feedforward_residual.norm": "output.LayerNorm",
+    "self_attention_residual.norm": "attention.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward_residual.norm": "output.LayerNorm",
 }
-_RELATIVE: Rows = {"encoder.position.rows": "encoder.rel_embeddings", "encoder.position.norm": "encoder.LayerNorm"}
-_PREDICTIONS: Rows = {
-    "top.transform": "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
-    "top.norm": "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm",
-    "top.project": "cls.predictions.decoder",
-    "top.project.bias": "cls.predictions.decoder.bias|cls.predictions.bias|lm_predictions.lm_head.bias",
+_DEBERTA_RELATIVE_POSITIONS: WeightRules = {
+    "encoder.positional_encoding.relative_embedding": "encoder.rel_embeddings",
+    "encoder.positional_encoding.norm": "encoder.LayerNorm",
+}
+_DEBERTA_PREDICTIONS: WeightRules = {
+    "output_head.transform": "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
+    "output_head.norm": "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm",
+    "output_head.projection": "cls.predictions.decoder",
+    "output_head.projection.bias": "cls.predictions.decoder.bias|cls.predictions.bias|lm_predictions.lm_head.bias",
 }
 DEBERTA = Family(
     deberta,
-    AROUND | _RELATIVE | block("encoder", "encoder.layer.{i}.", _DEBERTA),
+    OUTSIDE_BLOCKS | _DEBERTA_RELATIVE_POSITIONS | block_rules("encoder", "encoder.layer.{i}.", _DEBERTA_BLOCK),
     {
-        "ForMaskedLM": Head(deberta_masked, _PREDICTIONS, ignored=("cls.predictions.bias",)),
-        "ForSequenceClassification": Head(
-            deberta_sequence, {"top.transform.dense": "pooler.dense", "top.project": "classifier"}
+        "ForMaskedLM": HeadMapping(
+            deberta_masked_config, _DEBERTA_PREDICTIONS, ignored_tensors=("cls.predictions.bias",)
         ),
-        "ForTokenClassification": classifier("classifier", top="token-classifier"),
+        "ForSequenceClassification": HeadMapping(
+            deberta_sequence_config, {"output_head.transform.dense": "pooler.dense", "output_head.projection": "classifier"}
+        ),
+        "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
     },
-    base="deberta.",
+    base_model_prefix="deberta.",
     # The norm is of the distances, and is there without them, too.
-    ignored=("embeddings.position_ids", "mask_predictions.*", "lm_predictions.*", "pooler.*", "encoder.LayerNorm.*"),
-    accepted={"conv_kernel_size": 0, "is_decoder": False},
-    inert=("legacy", "pooler_hidden_size"),  # both are seen by the weights
+    ignored_tensors=(
+        "embeddings.position_ids",
+        "mask_predictions.*",
+        "lm_predictions.*",
+        "pooler.*",
+        "encoder.LayerNorm.*",
+    ),
+    required_values={"conv_kernel_size": 0, "is_decoder": False},
+    ignored_fields=("legacy", "pooler_hidden_size"),  # both are seen by the weights
 )

@@ -6,115 +6,132 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.common import GATED, block, decoder_heads, language
-from model.checkpoints.families.llama import AROUND, ATTENTION, QUERY_NORMS, ROWS, WEIGHTS, sizes
-from model.checkpoints.families.rope import rotation, windows
-from model.checkpoints.weight_mapping import Choices, Family, Head, Rows
-from model.config_groups import Answer, ByLayer, Embed
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.common import GATED_MLP_ACTIVATIONS, block_rules, decoder_heads, language_head
+from model.checkpoints.families.llama import (
+    ATTENTION_PROJECTIONS,
+    BLOCK,
+    OUTSIDE_BLOCKS,
+    QK_NORM_RULES,
+    WEIGHTS,
+    shared_config,
+)
+from model.checkpoints.families.rope import layer_masks, rope_config
+from model.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules
+from model.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig
 
-_FIRST = {
+_GEMMA_DEFAULTS = {
     "vocab_size": 256_000, "max_position_embeddings": 8192, "head_dim": 256, "num_hidden_layers": 28,
     "hidden_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 24_576,
     "hidden_activation": "gelu_pytorch_tanh",
 }  # fmt: skip
-_SECOND = _FIRST | {
+_GEMMA2_DEFAULTS = _GEMMA_DEFAULTS | {
     "num_hidden_layers": 26, "hidden_size": 2304, "num_attention_heads": 8, "num_key_value_heads": 4,
     "intermediate_size": 9216,
 }  # fmt: skip
-_THIRD = _SECOND | {"vocab_size": 262_208, "max_position_embeddings": 131_072}
+_GEMMA3_DEFAULTS = _GEMMA2_DEFAULTS | {"vocab_size": 262_208, "max_position_embeddings": 131_072}
 
 
-def gemma(fields: Fields, defaults: Mapping[str, Any] = _FIRST) -> Choices:
+def gemma(fields: ConfigReader, defaults: Mapping[str, Any] = _GEMMA_DEFAULTS) -> ConfigValues:
     """Embeddings grow with the width, norms count their stretch from one."""
-    choices = sizes(fields.filled(**defaults))
-    gates = GATED | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its approximation
+    choices = shared_config(fields.with_defaults(**defaults))
+    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its approximation
     return choices | {
-        "feedforward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
-        "norm": "shifted-rmsnorm",
-        "embed": Embed(scale=choices["width"] ** 0.5),
-        "biases": ATTENTION * fields.flag("attention_bias", False),
+        "feed_forward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
+        "norm": "gemma-rmsnorm",
+        "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
+        "biases": ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False),
     }
 
 
-def gemma2(fields: Fields) -> Choices:
+def gemma2(fields: ConfigReader) -> ConfigValues:
     """Norms before and after, scores and logits kept within caps, a window in every other layer."""
-    choices = gemma(fields, _SECOND) | {"placement": "sandwich", "feedforward": _gate(fields)}
+    choices = gemma(fields, _GEMMA2_DEFAULTS) | {
+        "norm_placement": "sandwich",
+        "feed_forward": _gated_activation(fields),
+    }
     layers = choices["layers"]
-    usual = [("sliding_attention", "full_attention")[layer % 2] for layer in range(layers)]
-    masks = windows(fields, layers, usual, fields.size("sliding_window", 4096))
+    default_types = [("sliding_attention", "full_attention")[layer % 2] for layer in range(layers)]
+    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
     return choices | {
-        "by_layer": ByLayer(masks=masks, scales=(_scale(fields),) * layers),
-        "score_cap": _cap(fields, "attn_logit_softcapping", 50.0),
+        "per_layer": PerLayerConfig(masks=masks, score_scales=(_scale(fields),) * layers),
+        "score_soft_cap": _soft_cap(fields, "attn_logit_softcapping", 50.0),
     }
 
 
-def gemma3(fields: Fields) -> Choices:
+def gemma3(fields: ConfigReader) -> ConfigValues:
     """Gemma 2 with normed queries and keys; layers with a window turn by a base of their own."""
-    choices = gemma(fields, _THIRD) | {"placement": "sandwich", "feedforward": _gate(fields)}
-    layers, width, context = choices["layers"], choices["head_width"], choices["context"]
-    pattern = fields.size("sliding_window_pattern", 6) or 1
-    usual = ["sliding_attention" if (layer + 1) % pattern else "full_attention" for layer in range(layers)]
-    types = fields.listing("layer_types", str, usual)
-    masks = windows(fields, layers, usual, fields.size("sliding_window", 4096))
-    far = rotation(fields, width, context, base=1_000_000.0, layer_type="full_attention")
+    choices = gemma(fields, _GEMMA3_DEFAULTS) | {
+        "norm_placement": "sandwich",
+        "feed_forward": _gated_activation(fields),
+    }
+    layers, width, context = choices["layers"], choices["head_dim"], choices["context_length"]
+    pattern = fields.integer("sliding_window_pattern", 6) or 1
+    default_types = ["sliding_attention" if (layer + 1) % pattern else "full_attention" for layer in range(layers)]
+    types = fields.list_of("layer_types", str, default_types)
+    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
+    global_rope = rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention")
     # Old files scale only the layers without a window, and their rope_theta is not meant for the others.
     local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
-    near = rotation(local, width, context, layer_type="sliding_attention", names=("rope_local_base_freq", "-"))
-    turned = {"full_attention": far, "sliding_attention": near}
-    rotations = tuple(turned[each] for each in types)
+    local_rope = rope_config(
+        local, width, context, layer_type="sliding_attention", field_names=("rope_local_base_freq", "-")
+    )
+    ropes = {"full_attention": global_rope, "sliding_attention": local_rope}
+    rotations = tuple(ropes[each] for each in types)
     return choices | {
-        "query_norm": "head",
-        "rotation": far,
-        "by_layer": ByLayer(masks=masks, rotations=rotations, scales=(_scale(fields),) * layers),
+        "qk_norm": "per-head",
+        "rope": global_rope,
+        "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
     }
 
 
-def _gate(fields: Fields) -> str:
+def _gated_activation(fields: ConfigReader) -> str:
     """Later files mean what they say, gelu too, and say it in another field."""
-    return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED)
+    return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED_MLP_ACTIVATIONS)
 
 
-def _scale(fields: Fields) -> float:
+def _scale(fields: ConfigReader) -> float:
     return 1 / math.sqrt(max(fields.number("query_pre_attn_scalar", 256), 1e-6))
 
 
-def _cap(fields: Fields, name: str, usual: float) -> float:
-    return fields.number(name, 0.0 if name in fields.values else usual)
+def _soft_cap(fields: ConfigReader, name: str, default: float) -> float:
+    return fields.number(name, 0.0 if name in fields.values else default)
 
 
-def _capped(usual: float) -> Head:
+def _soft_capped_head(default: float) -> HeadMapping:
     """A language head whose logits are kept within a cap."""
-    plain = language()
+    plain = language_head()
 
-    def config(fields: Fields) -> Choices:
-        return plain.config(fields) | {"answer": Answer(cap=_cap(fields, "final_logit_softcapping", usual))}
+    def config(fields: ConfigReader) -> ConfigValues:
+        return plain.config_values(fields) | {
+            "output_head_config": OutputHeadConfig(logit_soft_cap=_soft_cap(fields, "final_logit_softcapping", default))
+        }
 
-    return Head(config, plain.weights)
+    return HeadMapping(config, plain.weights)
 
 
-_SANDWICH: Rows = ROWS | {
-    "self_residual.after_norm": "post_attention_layernorm",
-    "feedforward_residual.norm": "pre_feedforward_layernorm",
-    "feedforward_residual.after_norm": "post_feedforward_layernorm",
+_SANDWICH: WeightRules = BLOCK | {
+    "self_attention_residual.output_norm": "post_attention_layernorm",
+    "feed_forward_residual.norm": "pre_feedforward_layernorm",
+    "feed_forward_residual.output_norm": "post_feedforward_layernorm",
 }
-_ONE_WAY = {"use_bidirectional_attention": False}
+_REQUIRED_VALUES = {"use_bidirectional_attention": False}
 _IGNORED = ("*.rotary_emb.inv_freq",)
-GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True, padding=0), "model.", _IGNORED, _ONE_WAY)
+GEMMA = Family(gemma, WEIGHTS, decoder_heads(tied=True, default_pad_token_id=0), "model.", _IGNORED, _REQUIRED_VALUES)
 GEMMA2 = Family(
     gemma2,
-    AROUND | block("decoder", "layers.{i}.", _SANDWICH),
-    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(30.0)},
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _SANDWICH),
+    decoder_heads(tied=True, default_pad_token_id=0) | {"ForCausalLM": _soft_capped_head(30.0)},
     "model.",
     _IGNORED,
-    _ONE_WAY,
+    _REQUIRED_VALUES,
 )
 GEMMA3 = Family(
     gemma3,
-    AROUND | block("decoder", "layers.{i}.", _SANDWICH | QUERY_NORMS),
-    decoder_heads(tied=True, padding=0) | {"ForCausalLM": _capped(0.0)},
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _SANDWICH | QK_NORM_RULES),
+    decoder_heads(tied=True, default_pad_token_id=0) | {"ForCausalLM": _soft_capped_head(0.0)},
     "model.",
     _IGNORED,
-    _ONE_WAY,
-    inert=("attn_logit_softcapping",),  # a field of Gemma 2 that its files still have, and nobody reads
+    _REQUIRED_VALUES,
+    ignored_fields=("attn_logit_softcapping",),  # a field of Gemma 2 that its files still have, and nobody reads
 )

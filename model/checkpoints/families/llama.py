@@ -4,58 +4,67 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.common import GATED, block, classifier, decoder_heads, labels, language
-from model.checkpoints.families.rope import rotation, windows
-from model.checkpoints.weight_mapping import Choices, Family, Head, Rows, cut
-from model.checkpoints.weight_ops import part, stacked
-from model.config_groups import Answer, ByLayer
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.common import (
+    GATED_MLP_ACTIVATIONS,
+    block_rules,
+    classifier_head,
+    decoder_heads,
+    language_head,
+    read_labels,
+)
+from model.checkpoints.families.rope import layer_masks, rope_config
+from model.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, rule
+from model.checkpoints.weight_ops import chunk, stacked_qkv
+from model.config_groups import OutputHeadConfig, PerLayerConfig
 
-ROWS: Rows = {
-    "self_residual.norm": "input_layernorm",
+BLOCK: WeightRules = {
+    "self_attention_residual.norm": "input_layernorm",
     "self_attention.query": "self_attn.q_proj",
     "self_attention.key": "self_attn.k_proj",
     "self_attention.value": "self_attn.v_proj",
     "self_attention.output": "self_attn.o_proj",
-    "feedforward_residual.norm": "post_attention_layernorm",
-    "feedforward.gate": "mlp.gate_proj",
-    "feedforward.rise": "mlp.up_proj",
-    "feedforward.fall": "mlp.down_proj",
+    "feed_forward_residual.norm": "post_attention_layernorm",
+    "feed_forward.gate": "mlp.gate_proj",
+    "feed_forward.up": "mlp.up_proj",
+    "feed_forward.down": "mlp.down_proj",
 }
-QUERY_NORMS: Rows = {
+QK_NORM_RULES: WeightRules = {
     "self_attention.query_norm.norm": "self_attn.q_norm",
     "self_attention.key_norm.norm": "self_attn.k_norm",
 }
-AROUND: Rows = {"embedding": "embed_tokens", "decoder.norm": "norm"}
-_BOTH_WAYS: Rows = {"embedding": "embed_tokens", "encoder.norm": "norm"}
-WEIGHTS = AROUND | block("decoder", "layers.{i}.", ROWS)
-ATTENTION = ("query", "key", "value", "output")
-FEEDFORWARD = ("gate", "rise", "fall")
+OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "decoder.final_norm": "norm"}
+_ENCODER_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "encoder.final_norm": "norm"}
+WEIGHTS = OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", BLOCK)
+ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
+FEEDFORWARD_PROJECTIONS = ("gate", "up", "down")
 
 
-def sizes(fields: Fields, act: str = "silu", original: int = 0, share: float | None = None) -> Choices:
+def shared_config(
+    fields: ConfigReader, activation: str = "silu", original_context: int = 0, rotary_fraction: float | None = None
+) -> ConfigValues:
     """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
-    width, heads = fields.size("hidden_size", 4096), fields.size("num_attention_heads", 32)
-    head_width = fields.size("head_dim", 0) or width // max(heads, 1)
-    context = fields.size("max_position_embeddings", 2048)
-    turning = rotation(fields, head_width, context, original=original, share=share)
-    if turning.scaling == "dynamic":
-        context = int(context * turning.factor)
+    width, heads = fields.integer("hidden_size", 4096), fields.integer("num_attention_heads", 32)
+    head_width = fields.integer("head_dim", 0) or width // max(heads, 1)
+    context = fields.integer("max_position_embeddings", 2048)
+    rope = rope_config(fields, head_width, context, original_context=original_context, rotary_fraction=rotary_fraction)
+    if rope.scaling == "dynamic":
+        context = int(context * rope.factor)
     return {
         "architecture": "decoder",
-        "vocabulary": fields.size("vocab_size", 32_000),
-        "context": context,
-        "width": width,
-        "layers": fields.depth("num_hidden_layers", 32),
+        "vocabulary_size": fields.integer("vocab_size", 32_000),
+        "context_length": context,
+        "d_model": width,
+        "layers": fields.layer_count("num_hidden_layers", 32),
         "heads": heads,
-        "key_value_heads": fields.size("num_key_value_heads", heads),
-        "head_width": head_width,
-        "inner": fields.size("intermediate_size", 11_008),
-        "feedforward": fields.choice(("hidden_act", "hidden_activation"), act, GATED),
+        "key_value_heads": fields.integer("num_key_value_heads", heads),
+        "head_dim": head_width,
+        "d_ff": fields.integer("intermediate_size", 11_008),
+        "feed_forward": fields.choice(("hidden_act", "hidden_activation"), activation, GATED_MLP_ACTIVATIONS),
         "norm": "rmsnorm",
         "norm_epsilon": fields.number("rms_norm_eps", 1e-6),
-        "position": "rope",
-        "rotation": turning,
+        "positional_encoding": "rope",
+        "rope": rope,
     }
 
 
@@ -77,157 +86,185 @@ _EURO = {
 }  # fmt: skip
 
 
-def llama(fields: Fields) -> Choices:
+def llama(fields: ConfigReader) -> ConfigValues:
     """Biases only where the config asks for them."""
-    biases = ATTENTION * fields.flag("attention_bias", False) + FEEDFORWARD * fields.flag("mlp_bias", False)
-    return sizes(fields) | {"biases": biases}
+    biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False) + FEEDFORWARD_PROJECTIONS * fields.boolean(
+        "mlp_bias", False
+    )
+    return shared_config(fields) | {"biases": biases}
 
 
-def eurobert(fields: Fields) -> Choices:
+def eurobert(fields: ConfigReader) -> ConfigValues:
     """An encoder: every token looks everywhere."""
-    return llama(fields.filled(**_EURO)) | {"architecture": "encoder", "masks": ()}
+    return llama(fields.with_defaults(**_EURO)) | {"architecture": "encoder", "masks": ()}
 
 
-def eurobert_masked(fields: Fields) -> Choices:
+def eurobert_masked_config(fields: ConfigReader) -> ConfigValues:
     """Which token was masked, straight from the final norm."""
-    answer = Answer(transform="none", bias=None if fields.flag("mlp_bias", False) else False)
-    return {"top": "masked-language", "tied": fields.flag("tie_word_embeddings", False), "answer": answer}
+    answer = OutputHeadConfig(transform="none", bias=None if fields.boolean("mlp_bias", False) else False)
+    return {
+        "output_head": "masked-language-model",
+        "tied_embeddings": fields.boolean("tie_word_embeddings", False),
+        "output_head_config": answer,
+    }
 
 
-def eurobert_sequence(fields: Fields) -> Choices:
+def eurobert_sequence_config(fields: ConfigReader) -> ConfigValues:
     """A label of the text, from its first token or the mean of all."""
     pooling = fields.choice("classifier_pooling", "late", {"bos": "first", "mean": "mean"})
-    answer = Answer(transform="dense", activation="gelu")
+    answer = OutputHeadConfig(transform="dense", activation="gelu")
     biases = (*llama(fields)["biases"], "transform")
     return {
-        "top": "sequence-classifier", "labels": labels(fields), "pooling": pooling, "answer": answer, "biases": biases,
+        "output_head": "sequence-classifier", "labels": read_labels(fields), "pooling": pooling, "output_head_config": answer, "biases": biases,
     }  # fmt: skip
 
 
-def mistral(fields: Fields) -> Choices:
+def mistral(fields: ConfigReader) -> ConfigValues:
     """Every layer looks through a window."""
-    window = fields.size("sliding_window", 4096 if "sliding_window" not in fields.values else 0)
+    window = fields.integer("sliding_window", 4096 if "sliding_window" not in fields.values else 0)
     masks = ("causal", f"window:{window}") if window else ("causal",)
-    return sizes(fields.filled(**_MISTRAL)) | {"masks": masks, "key_value_heads": fields.size("num_key_value_heads", 8)}
+    return shared_config(fields.with_defaults(**_MISTRAL)) | {
+        "masks": masks,
+        "key_value_heads": fields.integer("num_key_value_heads", 8),
+    }
 
 
-def _sliding(fields: Fields, layers: int) -> ByLayer:
+def _sliding_window_layers(fields: ConfigReader, layers: int) -> PerLayerConfig:
     """Qwen's upper layers look through a window where the config switches it on."""
-    window = fields.size("sliding_window", 4096) if fields.flag("use_sliding_window", False) else 0
-    full = fields.size("max_window_layers", 28)
-    usual = ["sliding_attention" if window and layer >= full else "full_attention" for layer in range(layers)]
-    return ByLayer(masks=windows(fields, layers, usual, window))
+    window = fields.integer("sliding_window", 4096) if fields.boolean("use_sliding_window", False) else 0
+    full = fields.integer("max_window_layers", 28)
+    default_types = ["sliding_attention" if window and layer >= full else "full_attention" for layer in range(layers)]
+    return PerLayerConfig(masks=layer_masks(fields, layers, default_types, window))
 
 
-def qwen2(fields: Fields) -> Choices:
+def qwen2(fields: ConfigReader) -> ConfigValues:
     """Queries, keys and values have biases, the output has none."""
-    choices = sizes(fields.filled(**_QWEN))
-    return choices | {"biases": ("query", "key", "value"), "by_layer": _sliding(fields, choices["layers"])}
+    choices = shared_config(fields.with_defaults(**_QWEN))
+    return choices | {
+        "biases": ("query", "key", "value"),
+        "per_layer": _sliding_window_layers(fields, choices["layers"]),
+    }
 
 
-def qwen3(fields: Fields) -> Choices:
+def qwen3(fields: ConfigReader) -> ConfigValues:
     """Queries and keys are normed head by head."""
-    choices = sizes(fields.filled(head_dim=128, **_QWEN))
-    biases = ATTENTION * fields.flag("attention_bias", False)
-    return choices | {"query_norm": "head", "biases": biases, "by_layer": _sliding(fields, choices["layers"])}
+    choices = shared_config(fields.with_defaults(head_dim=128, **_QWEN))
+    biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False)
+    return choices | {
+        "qk_norm": "per-head",
+        "biases": biases,
+        "per_layer": _sliding_window_layers(fields, choices["layers"]),
+    }
 
 
-def smollm3(fields: Fields) -> Choices:
+def smollm3(fields: ConfigReader) -> ConfigValues:
     """Every few layers know no positions."""
-    choices = llama(fields.filled(**_SMOLLM))
+    choices = llama(fields.with_defaults(**_SMOLLM))
     layers = choices["layers"]
-    every = fields.size("no_rope_layer_interval", 4) or 1
-    turned = fields.listing("no_rope_layers", int, [int((layer + 1) % every != 0) for layer in range(layers)])
-    window = fields.size("sliding_window", 0) if fields.flag("use_sliding_window", False) else 0
-    usual = ["sliding_attention" if window and not rope else "full_attention" for rope in turned]
-    positions = tuple("rope" if rope else "none" for rope in turned)
-    masks = windows(fields, layers, usual, fields.size("sliding_window", 0))
-    return choices | {"by_layer": ByLayer(positions=positions, masks=masks)}
+    every = fields.integer("no_rope_layer_interval", 4) or 1
+    rope_layers = fields.list_of("no_rope_layers", int, [int((layer + 1) % every != 0) for layer in range(layers)])
+    window = fields.integer("sliding_window", 0) if fields.boolean("use_sliding_window", False) else 0
+    default_types = ["sliding_attention" if window and not rope else "full_attention" for rope in rope_layers]
+    positions = tuple("rope" if rope else "none" for rope in rope_layers)
+    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 0))
+    return choices | {"per_layer": PerLayerConfig(positional_encodings=positions, masks=masks)}
 
 
-def olmo2(fields: Fields) -> Choices:
+def olmo2(fields: ConfigReader) -> ConfigValues:
     """What is written is normed, not what is read; queries and keys of all heads are normed together."""
-    biases = ATTENTION * fields.flag("attention_bias", False)
-    return sizes(fields.filled(**_OLMO)) | {"placement": "written", "query_norm": "width", "biases": biases}
+    biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False)
+    return shared_config(fields.with_defaults(**_OLMO)) | {
+        "norm_placement": "post-sublayer",
+        "qk_norm": "all-heads",
+        "biases": biases,
+    }
 
 
-def phi3(fields: Fields) -> Choices:
+def phi3(fields: ConfigReader) -> ConfigValues:
     """A window in every layer, where there is one."""
-    window = fields.size("sliding_window", 0)
-    return sizes(fields.filled(**_PHI), original=4096, share=1.0) | {
+    window = fields.integer("sliding_window", 0)
+    return shared_config(fields.with_defaults(**_PHI), original_context=4096, rotary_fraction=1.0) | {
         "masks": ("causal", f"window:{window}") if window else ("causal",)
     }
 
 
-def llama2c(fields: Fields) -> Choices:
+def llama2c(fields: ConfigReader) -> ConfigValues:
     """Neighbouring channels turn together."""
-    choices = sizes(fields)
-    return choices | {"rotation": replace(choices["rotation"], interleaved=True)}
+    choices = shared_config(fields)
+    return choices | {"rope": replace(choices["rope"], interleaved=True)}
 
 
-_C_ROWS: Rows = {
-    "self_residual.norm": "attention_norm",
+_LLAMA2C_BLOCK: WeightRules = {
+    "self_attention_residual.norm": "attention_norm",
     "self_attention.query": "wq",
     "self_attention.key": "wk",
     "self_attention.value": "wv",
     "self_attention.output": "wo",
-    "feedforward_residual.norm": "ffn_norm",
-    "feedforward.gate": "w1",
-    "feedforward.rise": "w3",
-    "feedforward.fall": "w2",
+    "feed_forward_residual.norm": "ffn_norm",
+    "feed_forward.gate": "w1",
+    "feed_forward.up": "w3",
+    "feed_forward.down": "w2",
 }
-_C_AROUND: Rows = {"embedding": "tok_embeddings", "decoder.norm": "norm"}
-_WRITTEN: Rows = (
-    {name: theirs for name, theirs in ROWS.items() if "norm" not in name}
-    | QUERY_NORMS
+_LLAMA2C_OUTSIDE_BLOCKS: WeightRules = {"embedding": "tok_embeddings", "decoder.final_norm": "norm"}
+_OLMO2_BLOCK: WeightRules = (
+    {name: theirs for name, theirs in BLOCK.items() if "norm" not in name}
+    | QK_NORM_RULES
     | {
-        "self_residual.after_norm": "post_attention_layernorm",
-        "feedforward_residual.after_norm": "post_feedforward_layernorm",
+        "self_attention_residual.output_norm": "post_attention_layernorm",
+        "feed_forward_residual.output_norm": "post_feedforward_layernorm",
     }
 )
-_FUSED: Rows = ROWS | {
-    "self_attention.query": cut("self_attn.qkv_proj", stacked(0)),
-    "self_attention.key": cut("self_attn.qkv_proj", stacked(1)),
-    "self_attention.value": cut("self_attn.qkv_proj", stacked(2)),
-    "feedforward.gate": cut("mlp.gate_up_proj", part(0, 2)),
-    "feedforward.rise": cut("mlp.gate_up_proj", part(1, 2)),
+_PHI3_BLOCK: WeightRules = BLOCK | {
+    "self_attention.query": rule("self_attn.qkv_proj", stacked_qkv(0)),
+    "self_attention.key": rule("self_attn.qkv_proj", stacked_qkv(1)),
+    "self_attention.value": rule("self_attn.qkv_proj", stacked_qkv(2)),
+    "feed_forward.gate": rule("mlp.gate_up_proj", chunk(0, 2)),
+    "feed_forward.up": rule("mlp.gate_up_proj", chunk(1, 2)),
 }
 _IGNORED = ("*.rotary_emb.inv_freq",)
 
-LLAMA = Family(llama, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED, inert=("pretraining_tp",))
+LLAMA = Family(llama, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED, ignored_fields=("pretraining_tp",))
 EUROBERT = Family(
     eurobert,
-    _BOTH_WAYS | block("encoder", "layers.{i}.", ROWS),
+    _ENCODER_OUTSIDE_BLOCKS | block_rules("encoder", "layers.{i}.", BLOCK),
     {
-        "ForMaskedLM": Head(eurobert_masked, {"top.project": "lm_head"}),
-        "ForSequenceClassification": Head(
-            eurobert_sequence, {"top.transform.dense": "dense", "top.project": "classifier"}
+        "ForMaskedLM": HeadMapping(eurobert_masked_config, {"output_head.projection": "lm_head"}),
+        "ForSequenceClassification": HeadMapping(
+            eurobert_sequence_config, {"output_head.transform.dense": "dense", "output_head.projection": "classifier"}
         ),
-        "ForTokenClassification": classifier("classifier", top="token-classifier"),
+        "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
     },
     "model.",
     _IGNORED,
-    inert=("pretraining_tp", "mask_token_id"),
+    ignored_fields=("pretraining_tp", "mask_token_id"),
 )
 MISTRAL = Family(mistral, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
 QWEN2 = Family(qwen2, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED)
 QWEN3 = Family(
-    qwen3, AROUND | block("decoder", "layers.{i}.", ROWS | QUERY_NORMS), decoder_heads(tied=False), "model.", _IGNORED
+    qwen3,
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", BLOCK | QK_NORM_RULES),
+    decoder_heads(tied=False),
+    "model.",
+    _IGNORED,
 )
-SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True, padding=128_004), "model.", _IGNORED)
+SMOLLM3 = Family(smollm3, WEIGHTS, decoder_heads(tied=True, default_pad_token_id=128_004), "model.", _IGNORED)
 OLMO2 = Family(
-    olmo2, AROUND | block("decoder", "layers.{i}.", _WRITTEN), decoder_heads(tied=False, padding=1), "model.", _IGNORED
+    olmo2,
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _OLMO2_BLOCK),
+    decoder_heads(tied=False, default_pad_token_id=1),
+    "model.",
+    _IGNORED,
 )
 PHI3 = Family(
     phi3,
-    AROUND | block("decoder", "layers.{i}.", _FUSED),
-    decoder_heads(tied=False, padding=32_000),
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _PHI3_BLOCK),
+    decoder_heads(tied=False, default_pad_token_id=32_000),
     "model.",
     _IGNORED,
 )
 LLAMA2C = Family(
     llama2c,
-    _C_AROUND | block("decoder", "layers.{i}.", _C_ROWS),
-    {"ForCausalLM": language("output")},
-    ignored=("freq_cis_real.weight", "freq_cis_imag.weight"),
+    _LLAMA2C_OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _LLAMA2C_BLOCK),
+    {"ForCausalLM": language_head("output")},
+    ignored_tensors=("freq_cis_real.weight", "freq_cis_imag.weight"),
 )

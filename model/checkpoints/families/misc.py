@@ -2,185 +2,185 @@
 
 from __future__ import annotations
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.common import PLAIN, block, decoder_heads, language
-from model.checkpoints.families.rope import rotation
-from model.checkpoints.weight_mapping import Choices, Family, Rows, cut
-from model.checkpoints.weight_ops import after, groups, heads
-from model.config_groups import Embed, Slopes
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, decoder_heads, language_head
+from model.checkpoints.families.rope import rope_config
+from model.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
+from model.checkpoints.weight_ops import grouped_qkv, per_head_qkv, skip_rows
+from model.config_groups import AlibiConfig, EmbeddingConfig
 
 
-def opt(fields: Fields) -> Choices:
+def opt(fields: ConfigReader) -> ConfigValues:
     """Norms before or after; embeddings may be narrower and are widened before positions join them."""
-    width = fields.size("hidden_size", 768)
-    narrow = fields.size("word_embed_proj_dim", width)
-    first = fields.flag("do_layer_norm_before", True)
-    linear = ("query", "key", "value", "output", "rise", "fall") * fields.flag("enable_bias", True)
+    width = fields.integer("hidden_size", 768)
+    embedding_size = fields.integer("word_embed_proj_dim", width)
+    norm_first = fields.boolean("do_layer_norm_before", True)
+    linear_biases = ("query", "key", "value", "output", "up", "down") * fields.boolean("enable_bias", True)
     return {
         "architecture": "decoder",
-        "vocabulary": fields.size("vocab_size", 50_272),
-        "context": fields.size("max_position_embeddings", 2048),
-        "width": width,
-        "layers": fields.depth("num_hidden_layers", 12),
-        "heads": fields.size("num_attention_heads", 12),
-        "inner": fields.size("ffn_dim", 3072),
-        "embed": Embed(width=narrow, project="none" if narrow == width else "tokens"),
-        "feedforward": fields.choice("activation_function", "relu", PLAIN),
-        "norm": "layernorm" if fields.flag("layer_norm_elementwise_affine", True) else "plain-layernorm",
-        "placement": "pre" if first else "post",
-        "final_norm": not fields.flag("_remove_final_layer_norm", False),
-        "position": "learned",
-        "biases": (*linear, "norm"),
+        "vocabulary_size": fields.integer("vocab_size", 50_272),
+        "context_length": fields.integer("max_position_embeddings", 2048),
+        "d_model": width,
+        "layers": fields.layer_count("num_hidden_layers", 12),
+        "heads": fields.integer("num_attention_heads", 12),
+        "d_ff": fields.integer("ffn_dim", 3072),
+        "embedding": EmbeddingConfig(dim=embedding_size, projection="none" if embedding_size == width else "tokens"),
+        "feed_forward": fields.choice("activation_function", "relu", MLP_ACTIVATIONS),
+        "norm": "layernorm" if fields.boolean("layer_norm_elementwise_affine", True) else "nonparametric-layernorm",
+        "norm_placement": "pre" if norm_first else "post",
+        "final_norm": not fields.boolean("_remove_final_layer_norm", False),
+        "positional_encoding": "learned",
+        "biases": (*linear_biases, "norm"),
     }
 
 
-def bloom(fields: Fields) -> Choices:
+def bloom(fields: ConfigReader) -> ConfigValues:
     """Slopes as positions, normed embeddings; the stream may start from its norm."""
-    from_normed = fields.flag("apply_residual_connection_post_layernorm", False)
+    residual_from_norm = fields.boolean("apply_residual_connection_post_layernorm", False)
     return {
         "architecture": "decoder",
-        "vocabulary": fields.size("vocab_size", 250_880),
-        "context": fields.size("seq_length", 2048),
-        "width": fields.size(("n_embed", "hidden_size"), 64),
-        "layers": fields.depth(("n_layer", "num_hidden_layers"), 2),
-        "heads": fields.size(("n_head", "num_attention_heads"), 8),
-        "feedforward": "gelu-tanh",
+        "vocabulary_size": fields.integer("vocab_size", 250_880),
+        "context_length": fields.integer("seq_length", 2048),
+        "d_model": fields.integer(("n_embed", "hidden_size"), 64),
+        "layers": fields.layer_count(("n_layer", "num_hidden_layers"), 2),
+        "heads": fields.integer(("n_head", "num_attention_heads"), 8),
+        "feed_forward": "gelu-tanh",
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
-        "placement": "from-normed" if from_normed else "pre",
+        "norm_placement": "residual-from-norm" if residual_from_norm else "pre",
         "embedding_norm": True,
-        "position": "alibi",
+        "positional_encoding": "alibi",
         "bias": True,
     }
 
 
-def falcon(fields: Fields) -> Choices:
+def falcon(fields: ConfigReader) -> ConfigValues:
     """Few key/value heads, attention and feed-forward side by side; an old kind has slopes and goes in turn."""
-    width, count = fields.size(("n_embed", "hidden_size"), 4544), fields.size("num_attention_heads", 71)
-    context, head = fields.size("max_position_embeddings", 2048), width // max(count, 1)
-    grouped = fields.flag("new_decoder_architecture", False)
-    fewer = 1 if fields.flag("multi_query", True) else count
-    linear = ("query", "key", "value", "output", "rise", "fall") * fields.flag("bias", False)
-    alibi = fields.flag("alibi", False)
+    width, count = fields.integer(("n_embed", "hidden_size"), 4544), fields.integer("num_attention_heads", 71)
+    context, head = fields.integer("max_position_embeddings", 2048), width // max(count, 1)
+    grouped = fields.boolean("new_decoder_architecture", False)
+    key_value_heads = 1 if fields.boolean("multi_query", True) else count
+    linear_biases = ("query", "key", "value", "output", "up", "down") * fields.boolean("bias", False)
+    alibi = fields.boolean("alibi", False)
     return {
         "architecture": "decoder",
-        "vocabulary": fields.size("vocab_size", 65_024),
-        "context": context,
-        "width": width,
-        "layers": fields.depth("num_hidden_layers", 32),
+        "vocabulary_size": fields.integer("vocab_size", 65_024),
+        "context_length": context,
+        "d_model": width,
+        "layers": fields.layer_count("num_hidden_layers", 32),
         "heads": count,
-        "key_value_heads": fields.size("num_kv_heads", count) if grouped else fewer,
-        "inner": fields.size("ffn_hidden_size", 0),
-        "feedforward": fields.choice("activation", "gelu", PLAIN),
+        "key_value_heads": fields.integer("num_kv_heads", count) if grouped else key_value_heads,
+        "d_ff": fields.integer("ffn_hidden_size", 0),
+        "feed_forward": fields.choice("activation", "gelu", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
-        "parallel": fields.flag("parallel_attn", True) or grouped,
-        "position": "alibi" if alibi else "rope",
-        "slopes": Slopes(scale=max(head, 1) ** -0.5, rounded=True),
-        "rotation": rotation(fields, head, context),
-        "biases": (*linear, "norm"),
+        "parallel_residual": fields.boolean("parallel_attn", True) or grouped,
+        "positional_encoding": "alibi" if alibi else "rope",
+        "alibi": AlibiConfig(scale=max(head, 1) ** -0.5, bfloat16=True),
+        "rope": rope_config(fields, head, context),
+        "biases": (*linear_biases, "norm"),
     }
 
 
-def phi(fields: Fields) -> Choices:
+def phi(fields: ConfigReader) -> ConfigValues:
     """A part of each head turns; attention and feed-forward read the same norm side by side."""
-    width, count = fields.size("hidden_size", 2048), fields.size("num_attention_heads", 32)
-    context = fields.size("max_position_embeddings", 2048)
+    width, count = fields.integer("hidden_size", 2048), fields.integer("num_attention_heads", 32)
+    context = fields.integer("max_position_embeddings", 2048)
     return {
         "architecture": "decoder",
-        "vocabulary": fields.size("vocab_size", 51_200),
-        "context": context,
-        "width": width,
-        "layers": fields.depth("num_hidden_layers", 24),
+        "vocabulary_size": fields.integer("vocab_size", 51_200),
+        "context_length": context,
+        "d_model": width,
+        "layers": fields.layer_count("num_hidden_layers", 24),
         "heads": count,
-        "key_value_heads": fields.size("num_key_value_heads", count),
-        "inner": fields.size("intermediate_size", 8192),
-        "feedforward": fields.choice("hidden_act", "gelu_new", PLAIN),
+        "key_value_heads": fields.integer("num_key_value_heads", count),
+        "d_ff": fields.integer("intermediate_size", 8192),
+        "feed_forward": fields.choice("hidden_act", "gelu_new", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
-        "parallel": True,
-        "query_norm": "head" if fields.flag("qk_layernorm", False) else "none",
-        "position": "rope",
-        "rotation": rotation(fields, width // max(count, 1), context, share=0.5),
+        "parallel_residual": True,
+        "qk_norm": "per-head" if fields.boolean("qk_layernorm", False) else "none",
+        "positional_encoding": "rope",
+        "rope": rope_config(fields, width // max(count, 1), context, rotary_fraction=0.5),
         "bias": True,
     }
 
 
-_OPT: Rows = {
-    "self_residual.norm": "self_attn_layer_norm",
+_OPT_BLOCK: WeightRules = {
+    "self_attention_residual.norm": "self_attn_layer_norm",
     "self_attention.query": "self_attn.q_proj",
     "self_attention.key": "self_attn.k_proj",
     "self_attention.value": "self_attn.v_proj",
     "self_attention.output": "self_attn.out_proj",
-    "feedforward_residual.norm": "final_layer_norm",
-    "feedforward.rise": "fc1",
-    "feedforward.fall": "fc2",
+    "feed_forward_residual.norm": "final_layer_norm",
+    "feed_forward.up": "fc1",
+    "feed_forward.down": "fc2",
 }
-_OPT_AROUND: Rows = {
+_OPT_OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "decoder.embed_tokens",
-    "decoder.widen_tokens": "decoder.project_in",
-    "decoder.narrow": "decoder.project_out",
-    "decoder.position.table": cut("decoder.embed_positions", after(2)),
-    "decoder.norm": "decoder.final_layer_norm",
+    "decoder.token_project_in": "decoder.project_in",
+    "decoder.project_out": "decoder.project_out",
+    "decoder.positional_encoding.table": rule("decoder.embed_positions", skip_rows(2)),
+    "decoder.final_norm": "decoder.final_layer_norm",
 }
-_BLOOM: Rows = {
-    "self_residual.norm": "input_layernorm",
-    "self_attention.query": cut("self_attention.query_key_value", heads(0)),
-    "self_attention.key": cut("self_attention.query_key_value", heads(1)),
-    "self_attention.value": cut("self_attention.query_key_value", heads(2)),
+_BLOOM_BLOCK: WeightRules = {
+    "self_attention_residual.norm": "input_layernorm",
+    "self_attention.query": rule("self_attention.query_key_value", per_head_qkv(0)),
+    "self_attention.key": rule("self_attention.query_key_value", per_head_qkv(1)),
+    "self_attention.value": rule("self_attention.query_key_value", per_head_qkv(2)),
     "self_attention.output": "self_attention.dense",
-    "feedforward_residual.norm": "post_attention_layernorm",
-    "feedforward.rise": "mlp.dense_h_to_4h",
-    "feedforward.fall": "mlp.dense_4h_to_h",
+    "feed_forward_residual.norm": "post_attention_layernorm",
+    "feed_forward.up": "mlp.dense_h_to_4h",
+    "feed_forward.down": "mlp.dense_4h_to_h",
 }
-_FALCON: Rows = _BLOOM | {
-    "self_residual.norm": "ln_attn|input_layernorm",
-    "self_attention.query": cut("self_attention.query_key_value", groups(0)),
-    "self_attention.key": cut("self_attention.query_key_value", groups(1)),
-    "self_attention.value": cut("self_attention.query_key_value", groups(2)),
-    "feedforward_residual.norm": "ln_mlp|post_attention_layernorm|input_layernorm",
+_FALCON_BLOCK: WeightRules = _BLOOM_BLOCK | {
+    "self_attention_residual.norm": "ln_attn|input_layernorm",
+    "self_attention.query": rule("self_attention.query_key_value", grouped_qkv(0)),
+    "self_attention.key": rule("self_attention.query_key_value", grouped_qkv(1)),
+    "self_attention.value": rule("self_attention.query_key_value", grouped_qkv(2)),
+    "feed_forward_residual.norm": "ln_mlp|post_attention_layernorm|input_layernorm",
 }
-_WORDS: Rows = {
+_BLOOM_OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "word_embeddings",
     "decoder.embedding_norm": "word_embeddings_layernorm",
-    "decoder.norm": "ln_f",
+    "decoder.final_norm": "ln_f",
 }
-_PHI: Rows = {
-    "self_residual.norm": "input_layernorm",
+_PHI_BLOCK: WeightRules = {
+    "self_attention_residual.norm": "input_layernorm",
     "self_attention.query": "self_attn.q_proj",
     "self_attention.key": "self_attn.k_proj",
     "self_attention.value": "self_attn.v_proj",
     "self_attention.output": "self_attn.dense",
     "self_attention.query_norm.norm": "self_attn.q_layernorm",
     "self_attention.key_norm.norm": "self_attn.k_layernorm",
-    "feedforward_residual.norm": "input_layernorm",
-    "feedforward.rise": "mlp.fc1",
-    "feedforward.fall": "mlp.fc2",
+    "feed_forward_residual.norm": "input_layernorm",
+    "feed_forward.up": "mlp.fc1",
+    "feed_forward.down": "mlp.fc2",
 }
-_PHI_AROUND: Rows = {"embedding": "embed_tokens", "decoder.norm": "final_layernorm"}
-_OLD_CLASSES = decoder_heads(tied=True, tokens="classifier")
+_PHI_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "decoder.final_norm": "final_layernorm"}
+_CLASS_HEADS = decoder_heads(tied=True, token_classifier="classifier")
 OPT = Family(
     opt,
-    _OPT_AROUND | block("decoder", "decoder.layers.{i}.", _OPT),
-    decoder_heads(tied=True, tokens="classifier", padding=1),
-    base="model.",
+    _OPT_OUTSIDE_BLOCKS | block_rules("decoder", "decoder.layers.{i}.", _OPT_BLOCK),
+    decoder_heads(tied=True, token_classifier="classifier", default_pad_token_id=1),
+    base_model_prefix="model.",
 )
 BLOOM = Family(
-    bloom, _WORDS | block("decoder", "h.{i}.", _BLOOM), _OLD_CLASSES, base="transformer.",
-    accepted={"slow_but_exact": False, "pretraining_tp": 1},
+    bloom, _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOOM_BLOCK), _CLASS_HEADS, base_model_prefix="transformer.",
+    required_values={"slow_but_exact": False, "pretraining_tp": 1},
 )  # fmt: skip
 FALCON = Family(
     falcon,
-    _WORDS | block("decoder", "h.{i}.", _FALCON),
-    _OLD_CLASSES,
-    base="transformer.",
-    ignored=("*.rotary_emb.inv_freq",),
-    inert=("num_ln_in_parallel_attn",),  # which norms there are is seen by their weights
+    _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _FALCON_BLOCK),
+    _CLASS_HEADS,
+    base_model_prefix="transformer.",
+    ignored_tensors=("*.rotary_emb.inv_freq",),
+    ignored_fields=("num_ln_in_parallel_attn",),  # which norms there are is seen by their weights
 )
 PHI = Family(
     phi,
-    _PHI_AROUND | block("decoder", "layers.{i}.", _PHI),
-    decoder_heads(tied=False) | {"ForCausalLM": language(default=False, bias=True)},
-    base="model.",
-    ignored=("*.rotary_emb.inv_freq",),
+    _PHI_OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _PHI_BLOCK),
+    decoder_heads(tied=False) | {"ForCausalLM": language_head(tied_by_default=False, bias=True)},
+    base_model_prefix="model.",
+    ignored_tensors=("*.rotary_emb.inv_freq",),
 )

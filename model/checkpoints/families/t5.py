@@ -2,110 +2,124 @@
 
 from __future__ import annotations
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.families.common import GATED, PLAIN, block, classifier, labels
-from model.checkpoints.weight_mapping import Choices, Family, Head, Rows, bare
-from model.config_groups import Answer, Distances
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families.common import (
+    GATED_MLP_ACTIVATIONS,
+    MLP_ACTIVATIONS,
+    block_rules,
+    classifier_head,
+    read_labels,
+)
+from model.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, no_head
+from model.config_groups import OutputHeadConfig, RelativePositionConfig
 
-FEEDFORWARDS = PLAIN | {f"gated-{act}": gate for act, gate in GATED.items()} | {"gated-gelu": "geglu-tanh"}
+FEEDFORWARD_ACTIVATIONS = (
+    MLP_ACTIVATIONS
+    | {f"gated-{act}": gate for act, gate in GATED_MLP_ACTIVATIONS.items()}
+    | {"gated-gelu": "geglu-tanh"}
+)
 
 
-def t5(fields: Fields) -> Choices:
+def t5(fields: ConfigReader) -> ConfigValues:
     """Unscaled scores, buckets of distances, depths of their own."""
-    depth = fields.depth("num_layers", 6)
+    encoder_layers = fields.layer_count("num_layers", 6)
     return {
         "architecture": "encoder-decoder",
-        "vocabulary": fields.size("vocab_size", 32_128),
-        "context": fields.size("n_positions", 512),
-        "width": fields.size("d_model", 512),
-        "layers": fields.depth("num_decoder_layers", depth),
-        "encoder_layers": depth,
-        "heads": fields.size("num_heads", 8),
-        "head_width": fields.size("d_kv", 64),
-        "inner": fields.size("d_ff", 2048),
-        "feedforward": fields.choice("feed_forward_proj", "relu", FEEDFORWARDS),
+        "vocabulary_size": fields.integer("vocab_size", 32_128),
+        "context_length": fields.integer("n_positions", 512),
+        "d_model": fields.integer("d_model", 512),
+        "layers": fields.layer_count("num_decoder_layers", encoder_layers),
+        "encoder_layers": encoder_layers,
+        "heads": fields.integer("num_heads", 8),
+        "head_dim": fields.integer("d_kv", 64),
+        "d_ff": fields.integer("d_ff", 2048),
+        "feed_forward": fields.choice("feed_forward_proj", "relu", FEEDFORWARD_ACTIVATIONS),
         "norm": "rmsnorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-6),
-        "position": "relative",
-        "distances": Distances(
-            buckets=fields.size("relative_attention_num_buckets", 32),
-            furthest=fields.size("relative_attention_max_distance", 128),
+        "positional_encoding": "relative",
+        "relative_position": RelativePositionConfig(
+            buckets=fields.integer("relative_attention_num_buckets", 32),
+            max_distance=fields.integer("relative_attention_max_distance", 128),
         ),
         "scale": False,
-        "start_token": fields.size(("decoder_start_token_id", "pad_token_id"), 0),
+        "start_token_id": fields.integer(("decoder_start_token_id", "pad_token_id"), 0),
     }
 
 
-def language(fields: Fields) -> Choices:
+def language_config(fields: ConfigReader) -> ConfigValues:
     """Outputs are scaled where they meet the embedding's own weights, also in old files, which do not say so."""
-    scaled = fields.flag("scale_decoder_outputs", fields.flag("tie_word_embeddings", True))
-    scale = max(fields.size("d_model", 512), 1) ** -0.5 if scaled else 1.0
-    return {"top": "language", "tied": True, "answer": Answer(scale=scale)}
+    scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
+    scale = max(fields.integer("d_model", 512), 1) ** -0.5 if scaled else 1.0
+    return {
+        "output_head": "language-model",
+        "tied_embeddings": True,
+        "output_head_config": OutputHeadConfig(logit_scale=scale),
+    }
 
 
-def encoder(fields: Fields) -> Choices:
+def encoder_config(fields: ConfigReader) -> ConfigValues:
     """The encoder alone."""
-    return {"architecture": "encoder", "layers": fields.depth("num_layers", 6), "encoder_layers": 0, "masks": (),
-            "top": "none"}  # fmt: skip
+    return {"architecture": "encoder", "layers": fields.layer_count("num_layers", 6), "encoder_layers": 0, "masks": (),
+            "output_head": "none"}  # fmt: skip
 
 
-def tokens(fields: Fields) -> Choices:
+def token_config(fields: ConfigReader) -> ConfigValues:
     """The encoder alone, with a label for each token."""
-    return {**encoder(fields), "top": "token-classifier", "labels": labels(fields)}
+    return {**encoder_config(fields), "output_head": "token-classifier", "labels": read_labels(fields)}
 
 
-_CLASSIFIER = classifier(
+_CLASSIFIER = classifier_head(
     "classification_head.out_proj",
-    rows={"top.transform.dense": "classification_head.dense"},
+    rows={"output_head.transform.dense": "classification_head.dense"},
     pooling="last",
-    answer=Answer(transform="dense", activation="tanh"),
+    output_head_config=OutputHeadConfig(transform="dense", activation="tanh"),
     biases=("transform",),
 )
 
 
-def _attention(ours: str, theirs: str) -> Rows:
+def _attention(ours: str, theirs: str) -> WeightRules:
     return {f"{ours}_attention.{name}": f"{theirs}.{name[0]}" for name in ("query", "key", "value", "output")}
 
 
-def _feedforward(place: str) -> Rows:
+def _feedforward(prefix: str) -> WeightRules:
     return {
-        "feedforward_residual.norm": f"{place}.layer_norm",
-        "feedforward.gate": f"{place}.DenseReluDense.wi_0",
-        "feedforward.rise": f"{place}.DenseReluDense.wi|{place}.DenseReluDense.wi_1",
-        "feedforward.fall": f"{place}.DenseReluDense.wo",
+        "feed_forward_residual.norm": f"{prefix}.layer_norm",
+        "feed_forward.gate": f"{prefix}.DenseReluDense.wi_0",
+        "feed_forward.up": f"{prefix}.DenseReluDense.wi|{prefix}.DenseReluDense.wi_1",
+        "feed_forward.down": f"{prefix}.DenseReluDense.wo",
     }
 
 
-_SELF: Rows = {**_attention("self", "layer.0.SelfAttention"), "self_residual.norm": "layer.0.layer_norm"}
-_CROSS: Rows = {**_attention("cross", "layer.1.EncDecAttention"), "cross_residual.norm": "layer.1.layer_norm"}
-_AROUND: Rows = {
+_SELF: WeightRules = {**_attention("self", "layer.0.SelfAttention"), "self_attention_residual.norm": "layer.0.layer_norm"}
+_CROSS: WeightRules = {**_attention("cross", "layer.1.EncDecAttention"), "cross_attention_residual.norm": "layer.1.layer_norm"}
+_OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "shared|encoder.embed_tokens",
-    "encoder.position.distances": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-    "decoder.position.distances": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-    "encoder.norm": "encoder.final_layer_norm",
-    "decoder.norm": "decoder.final_layer_norm",
+    "encoder.positional_encoding.bias_table": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    "decoder.positional_encoding.bias_table": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    "encoder.final_norm": "encoder.final_layer_norm",
+    "decoder.final_norm": "decoder.final_layer_norm",
 }
 T5 = Family(
     t5,
-    _AROUND
-    | block("encoder", "encoder.block.{i}.", _SELF | _feedforward("layer.1"))
-    | block("decoder", "decoder.block.{i}.", _SELF | _CROSS | _feedforward("layer.2")),
+    _OUTSIDE_BLOCKS
+    | block_rules("encoder", "encoder.block.{i}.", _SELF | _feedforward("layer.1"))
+    | block_rules("decoder", "decoder.block.{i}.", _SELF | _CROSS | _feedforward("layer.2")),
     {
-        "ForConditionalGeneration": Head(language, {"top.project": "lm_head"}),
+        "ForConditionalGeneration": HeadMapping(language_config, {"output_head.projection": "lm_head"}),
         "ForSequenceClassification": _CLASSIFIER,
-        "ForTokenClassification": Head(tokens, {"top.project": "classifier"}),
-        "EncoderModel": Head(encoder),
-        "Model": Head(bare, ignored=("lm_head.weight",)),
+        "ForTokenClassification": HeadMapping(token_config, {"output_head.projection": "classifier"}),
+        "EncoderModel": HeadMapping(encoder_config),
+        "Model": HeadMapping(no_head, ignored_tensors=("lm_head.weight",)),
     },
-    base="transformer.",  # of the classifiers alone
-    ignored=(
+    base_model_prefix="transformer.",  # of the classifiers alone
+    ignored_tensors=(
         "encoder.embed_tokens.weight",
         "decoder.embed_tokens.weight",
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
     ),
-    accepted={"is_decoder": False},
-    inert=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two follow from feed_forward_proj
-    also={
+    required_values={"is_decoder": False},
+    ignored_fields=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two follow from feed_forward_proj
+    attribute_map={
         "hidden_size": "d_model",
         "num_attention_heads": "num_heads",
         "num_hidden_layers": "num_layers",

@@ -6,19 +6,19 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-SETTINGS = (
+CONFIG_FILES = (
     "config.json", "generation_config.json", "adapter_config.json", "preprocessor_config.json",
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
     "sentencepiece.bpe.model", "source.spm", "target.spm", "README.md",
 )  # fmt: skip
-SAFE = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
-PICKLED = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-SINGLE = ("ckpt.pt", "model.bin", "tokenizer.bin")  # nanoGPT's and llama2.c's
-PATTERNS = (*SETTINGS, *SAFE, *PICKLED, *SINGLE)
+SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
+PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
+SINGLE_FILES = ("ckpt.pt", "model.bin", "tokenizer.bin")  # nanoGPT's and llama2.c's
+CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES)
 
 # Programs for a processor, a shell or an interpreter, and the pickles that no reader of ours opens.
-PROGRAMS = (
+PROGRAM_SUFFIXES = (
     ".py", ".pyc", ".pyo", ".pyd", ".pyw", ".pyx", ".ipynb", ".so", ".dll", ".dylib", ".exe", ".com", ".scr", ".msi",
     ".sh", ".bash", ".zsh", ".fish", ".csh", ".bat", ".cmd", ".ps1", ".vbs", ".js", ".mjs", ".cjs", ".ts", ".jar",
     ".class", ".rb", ".pl", ".php", ".lua", ".wasm", ".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".rs", ".go", ".java",
@@ -26,12 +26,12 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-def is_needed(name: str) -> bool:
+def is_checkpoint_file(name: str) -> bool:
     """Whether a file of this name (without folders) belongs to a checkpoint."""
-    return any(fnmatchcase(name, pattern) for pattern in PATTERNS)
+    return any(fnmatchcase(name, pattern) for pattern in CHECKPOINT_PATTERNS)
 
 
 def is_program(name: str) -> bool:
     """Whether a file of this name is code; a number (`lib.so.1`), dots or spaces after its ending hide nothing."""
-    plain = re.sub(r"[.\s\d]+$", "", name).lower()
-    return PurePath(plain).suffix in PROGRAMS or PurePath(name.lower()).suffix in PROGRAMS
+    stripped = re.sub(r"[.\s\d]+$", "", name).lower()
+    return PurePath(stripped).suffix in PROGRAM_SUFFIXES or PurePath(name.lower()).suffix in PROGRAM_SUFFIXES

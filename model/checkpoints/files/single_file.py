@@ -12,96 +12,106 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoints.config_reader import DEEPEST
-from model.checkpoints.files.tensor_files import Readers, Tensors, computable, load_pickled
+from model.checkpoints.config_reader import MAX_LAYERS
+from model.checkpoints.files.tensor_files import LazyTensors, TensorReaders, load_pickle, require_supported
 from model.errors import CheckpointError
 
 MAGIC = 0x616B3432  # "ak42", in front of the later of llama2.c's formats
-_HEADER = 256
+_HEADER_BYTES = 256
 
 
-def nanogpt(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
+def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     """The config and tensors of a file that nanoGPT's train.py saved."""
-    saved = load_pickled(path, name)
-    sizes, tensors = saved.get("model_args"), saved.get("model")
-    if not isinstance(sizes, dict) or not isinstance(tensors, dict):
+    checkpoint = load_pickle(path, name)
+    model_args, tensors = checkpoint.get("model_args"), checkpoint.get("model")
+    if not isinstance(model_args, dict) or not isinstance(tensors, dict):
         raise CheckpointError(f"{name} is no checkpoint of nanoGPT: it has no model_args and model.")
-    readers: Readers = {
-        str(key).removeprefix("_orig_mod."): partial(computable, tensor, str(key), name)
+    readers: TensorReaders = {
+        str(key).removeprefix("_orig_mod."): partial(require_supported, tensor, str(key), name)
         for key, tensor in tensors.items()
         if isinstance(tensor, Tensor)
     }
-    return {**sizes, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, Tensors(readers)
+    return {**model_args, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, LazyTensors(readers)
 
 
 def is_llama2c(path: Path) -> bool:
     """Whether a file of any name is llama2.c's, by its head and its length."""
     try:
-        return bool(llama2c(path, path.name))
+        return bool(read_llama2c(path, path.name))
     except (CheckpointError, OSError):
         return False
 
 
-def llama2c(path: Path, name: str) -> tuple[dict[str, Any], Tensors]:
+def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     """The config and tensors of a float32 file that llama2.c's export.py wrote."""
     with path.open("rb") as file:
-        head = file.read(_HEADER)
-    if len(head) < 36:
+        header = file.read(_HEADER_BYTES)
+    if len(header) < 36:
         raise CheckpointError(f"{name} is too short for a model of llama2.c.")
-    later = struct.unpack_from("<I", head)[0] == MAGIC
-    version = struct.unpack_from("<i", head, 4)[0] if later else 0
+    has_magic = struct.unpack_from("<I", header)[0] == MAGIC
+    version = struct.unpack_from("<i", header, 4)[0] if has_magic else 0
     if version > 1:
         raise CheckpointError(
             f"{name} is version {version} of llama2.c's format, which is quantised; export version 1."
         )
-    sizes = struct.unpack_from("<7i", head, 8 if later else 0)
-    width, inner, layers, heads, keys, vocabulary, context = sizes
+    sizes = struct.unpack_from("<7i", header, 8 if has_magic else 0)
+    hidden_size, intermediate_size, layers, heads, key_value_heads, vocabulary, context = sizes
     if (
-        min(width, inner, layers, heads, keys, abs(vocabulary), context) < 1
-        or width % heads
+        min(hidden_size, intermediate_size, layers, heads, key_value_heads, abs(vocabulary), context) < 1
+        or hidden_size % heads
         or max(map(abs, sizes)) > 2**24
-        or layers > DEEPEST
+        or layers > MAX_LAYERS
     ):
         raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
-    shared = bool(head[36]) if later else vocabulary > 0
+    tied = bool(header[36]) if has_magic else vocabulary > 0
     values = {
-        "model_type": "llama2.c", "architectures": ["LlamaForCausalLM"], "hidden_size": width,
-        "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads,
-        "num_key_value_heads": keys, "vocab_size": abs(vocabulary), "max_position_embeddings": context,
-        "tie_word_embeddings": shared, "rms_norm_eps": 1e-5,
+        "model_type": "llama2.c", "architectures": ["LlamaForCausalLM"], "hidden_size": hidden_size,
+        "intermediate_size": intermediate_size, "num_hidden_layers": layers, "num_attention_heads": heads,
+        "num_key_value_heads": key_value_heads, "vocab_size": abs(vocabulary), "max_position_embeddings": context,
+        "tie_word_embeddings": tied, "rms_norm_eps": 1e-5,
     }  # fmt: skip
-    return values, Tensors(_sliced(path, name, values, later))
+    return values, LazyTensors(_tensor_readers(path, name, values, has_magic))
 
 
-def _layout(values: dict[str, Any], later: bool) -> list[tuple[str, tuple[int, ...]]]:
+def _layout(values: dict[str, Any], has_magic: bool) -> list[tuple[str, tuple[int, ...]]]:
     """The names and shapes in the order they lie in the file; `layers` ones hold every layer's."""
-    width, inner, vocabulary = values["hidden_size"], values["intermediate_size"], values["vocab_size"]
-    head = width // values["num_attention_heads"]
-    narrow = values["num_key_value_heads"] * head
-    embedding = ("tok_embeddings", (vocabulary, width))
-    norms = [("layers.attention_norm", (width,)), ("layers.ffn_norm", (width,)), ("norm", (width,))]
-    attention = [("layers.wq", (width, width)), ("layers.wk", (narrow, width)), ("layers.wv", (narrow, width)),
-                 ("layers.wo", (width, width))]  # fmt: skip
-    feed = [("layers.w1", (inner, width)), ("layers.w2", (width, inner)), ("layers.w3", (inner, width))]
-    output = [] if values["tie_word_embeddings"] else [("output", (vocabulary, width))]
-    if later:
-        return [*norms, embedding, *attention, *feed, *output]
-    waves = [(name, (values["max_position_embeddings"], head // 2)) for name in ("freq_cis_real", "freq_cis_imag")]
-    return [embedding, norms[0], *attention, norms[1], *feed, norms[2], *waves, *output]
+    hidden_size, intermediate_size, vocabulary = (
+        values["hidden_size"],
+        values["intermediate_size"],
+        values["vocab_size"],
+    )
+    head_dim = hidden_size // values["num_attention_heads"]
+    key_value_size = values["num_key_value_heads"] * head_dim
+    embedding = ("tok_embeddings", (vocabulary, hidden_size))
+    norms = [("layers.attention_norm", (hidden_size,)), ("layers.ffn_norm", (hidden_size,)), ("norm", (hidden_size,))]
+    attention = [("layers.wq", (hidden_size, hidden_size)), ("layers.wk", (key_value_size, hidden_size)), ("layers.wv", (key_value_size, hidden_size)),
+                 ("layers.wo", (hidden_size, hidden_size))]  # fmt: skip
+    feedforward = [
+        ("layers.w1", (intermediate_size, hidden_size)),
+        ("layers.w2", (hidden_size, intermediate_size)),
+        ("layers.w3", (intermediate_size, hidden_size)),
+    ]
+    output = [] if values["tie_word_embeddings"] else [("output", (vocabulary, hidden_size))]
+    if has_magic:
+        return [*norms, embedding, *attention, *feedforward, *output]
+    rope_tables = [
+        (name, (values["max_position_embeddings"], head_dim // 2)) for name in ("freq_cis_real", "freq_cis_imag")
+    ]
+    return [embedding, norms[0], *attention, norms[1], *feedforward, norms[2], *rope_tables, *output]
 
 
-def _sliced(path: Path, name: str, values: dict[str, Any], later: bool) -> Readers:
-    layout, layers, start = _layout(values, later), values["num_hidden_layers"], _HEADER if later else 28
+def _tensor_readers(path: Path, name: str, values: dict[str, Any], has_magic: bool) -> TensorReaders:
+    layout, layers, start = _layout(values, has_magic), values["num_hidden_layers"], _HEADER_BYTES if has_magic else 28
     needed = start + 4 * sum(prod(shape) * (layers if key.startswith("layers.") else 1) for key, shape in layout)
     if path.stat().st_size < needed:
         raise CheckpointError(f"{name} is cut off: its sizes need {needed:,} bytes, it has {path.stat().st_size:,}.")
     numbers = torch.from_numpy(np.memmap(path, np.float32, mode="c", offset=start, shape=((needed - start) // 4,)))
-    readers: Readers = {}
-    at = 0
+    readers: TensorReaders = {}
+    offset = 0
     for key, shape in layout:
         for layer in range(layers) if key.startswith("layers.") else (None,):
             full = key if layer is None else key.replace("layers.", f"layers.{layer}.")
-            tensor = numbers[at : at + prod(shape)].view(shape)
-            readers[f"{full}.weight"] = partial(computable, tensor, full, name)
-            at += prod(shape)
+            tensor = numbers[offset : offset + prod(shape)].view(shape)
+            readers[f"{full}.weight"] = partial(require_supported, tensor, full, name)
+            offset += prod(shape)
     return readers

@@ -15,16 +15,16 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.checkpoints.config_reader import read_json
-from model.checkpoints.files.upload_archive import Guarded
-from model.errors import CheckpointError, because
+from model.checkpoints.files.upload_archive import BoundedZipReader
+from model.errors import CheckpointError, reason
 
-SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-_OLD = {"gamma": "weight", "beta": "bias"}
-Readers = dict[str, Callable[[], Tensor]]
-COMPUTED = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
+_OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
+TensorReaders = dict[str, Callable[[], Tensor]]
+SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
-class Tensors(Mapping[str, Tensor]):
+class LazyTensors(Mapping[str, Tensor]):
     """Names and the tensors they stand for; one is only read when it is asked for."""
 
     def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
@@ -40,22 +40,22 @@ class Tensors(Mapping[str, Tensor]):
         return len(self.readers)
 
 
-def open_tensors(folder: Path, name: str) -> Tensors:
+def open_tensors(folder: Path, name: str) -> LazyTensors:
     """All tensors of a folder, which sentences call `name`.
 
     Raises CheckpointError where there are none or they cannot be read.
     """
-    return read_tensors(folder, name, SAFE, PICKLED)
+    return read_tensors(folder, name, SAFETENSORS_FILE, PICKLE_FILE)
 
 
-def read_tensors(folder: Path, name: str, safe: str, pickled: str) -> Tensors:
+def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: str) -> LazyTensors:
     """The tensors of a safetensors file, or else of a pickled one, of these names; either may be in shards."""
-    for whole, read in ((safe, _safe), (pickled, _pickled)):
-        if (folder / whole).is_file():
-            return Tensors(_renamed(read(folder / whole, name)))
-        if (folder / f"{whole}.index.json").is_file():
-            return Tensors(_renamed(_sharded(folder, name, f"{whole}.index.json", read)))
-    for file in (safe, f"{safe}.index.json", pickled, f"{pickled}.index.json"):
+    for file_name, read in ((safetensors_file, _read_safetensors), (pickle_file, _read_pickle)):
+        if (folder / file_name).is_file():
+            return LazyTensors(_rename_old_norms(read(folder / file_name, name)))
+        if (folder / f"{file_name}.index.json").is_file():
+            return LazyTensors(_rename_old_norms(_read_shards(folder, name, f"{file_name}.index.json", read)))
+    for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
     others = sorted(path.name for path in folder.glob("*.gguf"))
@@ -63,76 +63,80 @@ def read_tensors(folder: Path, name: str, safe: str, pickled: str) -> Tensors:
         raise CheckpointError(
             f"{name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
         )
-    raise CheckpointError(f"{name} holds no {safe} and no {pickled}.")
+    raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 
-def _renamed(readers: Readers) -> Readers:
+def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
     """Norms of the oldest files have a gamma and a beta; everybody says weight and bias now."""
 
     def now(name: str) -> str:
         stem, _, leaf = name.rpartition(".")
-        return f"{stem}.{_OLD[leaf]}" if leaf in _OLD else name
+        return f"{stem}.{_OLD_NORM_NAMES[leaf]}" if leaf in _OLD_NORM_NAMES else name
 
     return {now(name): read for name, read in readers.items()}
 
 
-def _sharded(folder: Path, name: str, index: str, read: Callable[[Path, str], Readers]) -> Readers:
-    where = read_json(folder / index, name).get("weight_map")
-    if not isinstance(where, dict) or not all(isinstance(file, str) for file in where.values()):
+def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str], TensorReaders]) -> TensorReaders:
+    weight_map = read_json(folder / index, name).get("weight_map")
+    if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
         raise CheckpointError(f"{name}: its {index} has no weight_map.")
-    readers: Readers = {}
-    for file in sorted(set(where.values())):
+    readers: TensorReaders = {}
+    for file in sorted(set(weight_map.values())):
         if Path(file).name != file or not (folder / file).is_file():
             raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
         readers |= read(folder / file, name)
-    missing = sorted(set(where) - set(readers))
+    missing = sorted(set(weight_map) - set(readers))
     if missing:
         raise CheckpointError(f"{name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
     return readers
 
 
-def _safe(path: Path, name: str) -> Readers:
+def _read_safetensors(path: Path, name: str) -> TensorReaders:
     try:
         file = safe_open(path, framework="pt", device="cpu")
         names: list[str] = list(file.keys())  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{name}: its {path.name} cannot be read{because(error)}.") from error
+        raise CheckpointError(f"{name}: its {path.name} cannot be read{reason(error)}.") from error
 
     def reader(key: str) -> Callable[[], Tensor]:
         def read() -> Tensor:
             try:
                 tensor: Tensor = file.get_tensor(key)  # type: ignore[no-untyped-call]
             except (SafetensorError, RuntimeError, OSError, ValueError, AttributeError) as error:
-                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read{because(error)}.") from error
-            return computable(tensor, key, name)
+                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read{reason(error)}.") from error
+            return require_supported(tensor, key, name)
 
         return read
 
     return {key: reader(key) for key in names}
 
 
-def _pickled(path: Path, name: str) -> Readers:
-    values = load_pickled(path, name)
+def _read_pickle(path: Path, name: str) -> TensorReaders:
+    values = load_pickle(path, name)
     tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
-    return {key: partial(computable, value, key, name) for key, value in tensors.items()}
+    return {key: partial(require_supported, value, key, name) for key, value in tensors.items()}
 
 
-def load_pickled(path: Path, name: str) -> dict[str, Any]:
+def load_pickle(path: Path, name: str) -> dict[str, Any]:
     """A dictionary written by torch.save, read without running anything in it.
 
     Raises CheckpointError for any other file, and for one whose parts would grow in memory.
     """
     try:
-        if packed := _is_zip(path):
-            _require_plain(path, name)
+        if is_zip := _is_zip(path):
+            _reject_compression(path, name)
         with warnings.catch_warnings():  # torch warns of pickles by other programs, and reads them or does not
             warnings.simplefilter("ignore")
-            values = torch.load(path, map_location="cpu", weights_only=True, mmap=packed)
+            values = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
     except CheckpointError:
         raise
     except Exception as error:  # whatever a broken or hostile pickle makes torch raise
-        asked = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
-        why = f"it asks to run {asked[1]}, and nothing in it was run" if asked else "it is damaged, or no file of torch"
+        forbidden = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
+        why = (
+            f"it asks to run {forbidden[1]}, and nothing in it was run"
+            if forbidden
+            else "it is damaged, or no file of torch"
+        )
         raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {why}.") from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise CheckpointError(f"{name}: its {path.name} holds no table of tensors.")
@@ -144,9 +148,9 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _require_plain(path: Path, name: str) -> None:
+def _reject_compression(path: Path, name: str) -> None:
     """torch keeps the parts of a file as they are; a hostile one may have shrunk them a thousandfold."""
-    with path.open("rb") as file, zipfile.ZipFile(Guarded(file)) as archive:
+    with path.open("rb") as file, zipfile.ZipFile(BoundedZipReader(file)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > path.stat().st_size:
         raise CheckpointError(
@@ -154,12 +158,12 @@ def _require_plain(path: Path, name: str) -> None:
         )
 
 
-def computable(tensor: Tensor, key: str, name: str) -> Tensor:
+def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
     """The tensor, if one can compute with it.
 
     Raises CheckpointError for quantised ones, and for those that repeat a few stored numbers up to any size.
     """
-    if tensor.dtype not in COMPUTED:
+    if tensor.dtype not in SUPPORTED_DTYPES:
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():

@@ -13,150 +13,170 @@ from typing import Any
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from model.checkpoints.config_reader import Fields
-from model.checkpoints.source import called
-from model.checkpoints.tokenizers.marian import SOURCE, TARGET, paired
-from model.checkpoints.tokenizers.presets import Recipe, recipe_for
-from model.checkpoints.tokenizers.sentencepiece import read_c_pieces, read_pieces, to_backend
-from model.checkpoints.tokenizers.special_tokens import Marks, mark, options, read_marks
-from model.errors import CheckpointError, told
-from model.text.tokenizer import FILE, Tokenizer
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.source import display_name
+from model.checkpoints.tokenizers.marian import SOURCE_MODEL, TARGET_MODEL, open_marian_tokenizer
+from model.checkpoints.tokenizers.presets import TokenizerPreset, preset_for
+from model.checkpoints.tokenizers.sentencepiece import read_llama2c_tokenizer, read_sentencepiece, sentencepiece_backend
+from model.checkpoints.tokenizers.special_tokens import (
+    SpecialTokens,
+    add_special_tokens,
+    read_special_tokens,
+    read_tokenizer_config,
+)
+from model.errors import CheckpointError, wrap_errors
+from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
 
-VOCABULARY, MERGES, WORDS = "vocab.json", "merges.txt", "vocab.txt"
-PIECES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-C_PIECES = "tokenizer.bin"  # what llama2.c makes of a tokenizer.model
+VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
+SENTENCEPIECE_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+LLAMA2C_FILE = "tokenizer.bin"  # what llama2.c makes of a tokenizer.model
 
 
 @dataclass(frozen=True)
-class Place:
+class TokenizerFiles:
     """A folder of vocabulary files, with everything that says how to read them."""
 
     folder: Path
     name: str
-    fields: Fields
-    recipe: Recipe
-    marks: Marks
+    config: ConfigReader
+    preset: TokenizerPreset
+    special_tokens: SpecialTokens
 
 
-Reader = Callable[[Place], tokenizers.Tokenizer]
+BackendReader = Callable[[TokenizerFiles], tokenizers.Tokenizer]
 
 
-def open_tokenizer(folder: Path, kind: str, name: str = "") -> Tokenizer:
+def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     """The tokenizer of a folder whose family is `kind`; sentences call it `name`.
 
     Raises CheckpointError where there is none that can be read.
     """
-    name = name or called(folder)
-    if (folder / FILE).is_file():
+    name = name or display_name(folder)
+    if (folder / TOKENIZER_FILE).is_file():
         return Tokenizer.load(folder, name)
-    reader = _reader(folder, name)
-    fields = options(folder, name)
-    recipe = recipe_for(kind, fields.word("tokenizer_class", ""))
-    if recipe is None:
-        raise CheckpointError(f"{name} has no {FILE}, and how {kind} cuts its texts is not known without one.")
-    place = Place(folder, name, fields, recipe, read_marks(folder, fields, recipe.marks))
-    with told(CheckpointError, f"{name}: its vocabulary cannot be read"):
+    reader = _find_reader(folder, name)
+    config = read_tokenizer_config(folder, name)
+    preset = preset_for(model_type, config.string("tokenizer_class", ""))
+    if preset is None:
+        raise CheckpointError(
+            f"{name} has no {TOKENIZER_FILE}, and how {model_type} cuts its texts is not known without one."
+        )
+    files = TokenizerFiles(folder, name, config, preset, read_special_tokens(folder, config, preset.special_tokens))
+    with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
         if reader is None:
-            return paired(folder, name, place.marks)
-        backend = reader(place)
-        mark(backend, place.marks, recipe.appended)
-        backend.post_processor = _around(backend, place)
+            return open_marian_tokenizer(folder, name, files.special_tokens)
+        backend = reader(files)
+        add_special_tokens(backend, files.special_tokens, preset.appended_tokens)
+        backend.post_processor = _post_processor(backend, files)
         return Tokenizer(backend)
 
 
-def _reader(folder: Path, name: str) -> Reader | None:
+def _find_reader(folder: Path, name: str) -> BackendReader | None:
     """What reads the files that are there: the first row of READERS whose files all are; None for a pair of models."""
     for files, reader in READERS.items():
         if all((folder / file).is_file() for file in files):
             return reader
     raise CheckpointError(
-        f"{name} holds no tokenizer: no {FILE}, no {VOCABULARY} with {MERGES}, no {WORDS}, no .model file."
+        f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no {VOCAB_TXT}, no .model file."
     )
 
 
-def _around(backend: tokenizers.Tokenizer, place: Place) -> Any:
+def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any:
     """What puts the marks around a text."""
-    recipe, fields = place.recipe, place.fields
-    before = [*recipe.before, *(["bos"] if _asked(fields, "add_bos_token", recipe.adds_start) else [])]
-    after = [*recipe.after, *(["eos"] if _asked(fields, "add_eos_token", recipe.adds_end) else [])]
-    tokens = [place.marks.token(role) for role in (*before, *after)]
-    numbers = {token: backend.token_to_id(token) for token in tokens if token}
-    missing = sorted(token for token, number in numbers.items() if number is None)
+    preset, config = files.preset, files.config
+    prefix_roles = [*preset.prefix_roles, *(["bos"] if _adds_token(config, "add_bos_token", preset.adds_bos) else [])]
+    suffix_roles = [*preset.suffix_roles, *(["eos"] if _adds_token(config, "add_eos_token", preset.adds_eos) else [])]
+    tokens = [files.special_tokens.token(role) for role in (*prefix_roles, *suffix_roles)]
+    token_ids = {token: backend.token_to_id(token) for token in tokens if token}
+    missing = sorted(token for token, number in token_ids.items() if number is None)
     if missing:
         raise CheckpointError(
-            f"{place.name}: its vocabulary lacks {', '.join(missing)}, which stand around every text."
+            f"{files.name}: its vocabulary lacks {', '.join(missing)}, which stand around every text."
         )
-    single = [token for token in (*map(place.marks.token, before), "$A", *map(place.marks.token, after)) if token]
-    template = processors.TemplateProcessing(single=single, special_tokens=list(numbers.items()))
+    single = [
+        token
+        for token in (
+            *map(files.special_tokens.token, prefix_roles),
+            "$A",
+            *map(files.special_tokens.token, suffix_roles),
+        )
+        if token
+    ]
+    template = processors.TemplateProcessing(single=single, special_tokens=list(token_ids.items()))
     byte_level = isinstance(backend.decoder, decoders.ByteLevel)
     return processors.Sequence([*([processors.ByteLevel(trim_offsets=False)] if byte_level else []), template])
 
 
-def _asked(fields: Fields, name: str, usual: bool | None) -> bool:
-    return usual is not None and fields.flag(name, usual)
+def _adds_token(fields: ConfigReader, name: str, default: bool | None) -> bool:
+    return default is not None and fields.boolean(name, default)
 
 
-def _byte_pairs(place: Place) -> tokenizers.Tokenizer:
+def _byte_level_bpe(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """GPT-2's vocab.json and merges.txt."""
-    folder, recipe = place.folder, place.recipe
-    backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCABULARY), str(folder / MERGES)))
-    prefix = place.fields.flag("add_prefix_space", False)
-    if recipe.composed:
+    folder, preset = files.folder, files.preset
+    backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCAB_JSON), str(folder / MERGES_TXT)))
+    prefix = files.config.boolean("add_prefix_space", False)
+    if preset.nfc:
         backend.normalizer = normalizers.NFC()
-    bytewise = pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=not recipe.pattern)
-    cuts = [pre_tokenizers.Split(Regex(recipe.pattern), behavior="isolated")] if recipe.pattern else []
-    backend.pre_tokenizer = pre_tokenizers.Sequence([*cuts, bytewise])
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=not preset.split_pattern)
+    split = [pre_tokenizers.Split(Regex(preset.split_pattern), behavior="isolated")] if preset.split_pattern else []
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*split, byte_level])
     backend.decoder = decoders.ByteLevel()
     return backend
 
 
-def _word_pieces(place: Place) -> tokenizers.Tokenizer:
+def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """BERT's vocab.txt; tokenizer_config.json says whether case counts."""
-    fields, unknown = place.fields, place.marks.token("unk") or "[UNK]"
-    numbers = models.WordPiece.read_file(str(place.folder / WORDS))
-    if unknown not in numbers:
-        raise CheckpointError(f"{place.name}: its vocabulary lacks {unknown}, which stands for unknown words.")
-    backend = tokenizers.Tokenizer(models.WordPiece(numbers, unk_token=unknown))
-    lower = fields.flag("do_lower_case", True)
+    fields, unknown = files.config, files.special_tokens.token("unk") or "[UNK]"
+    vocabulary = models.WordPiece.read_file(str(files.folder / VOCAB_TXT))
+    if unknown not in vocabulary:
+        raise CheckpointError(f"{files.name}: its vocabulary lacks {unknown}, which stands for unknown words.")
+    backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
+    lower = fields.boolean("do_lower_case", True)
     backend.normalizer = normalizers.BertNormalizer(
         lowercase=lower,
-        strip_accents=fields.flag("strip_accents", lower),
-        handle_chinese_chars=fields.flag("tokenize_chinese_chars", True),
+        strip_accents=fields.boolean("strip_accents", lower),
+        handle_chinese_chars=fields.boolean("tokenize_chinese_chars", True),
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
     return backend
 
 
-def _sentence_pieces(place: Place) -> tokenizers.Tokenizer:
+def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """A SentencePiece model; T5's has its sentinels after the pieces."""
-    path = next(place.folder / name for name in PIECES if (place.folder / name).is_file())
-    backend = to_backend(
-        read_pieces(path.read_bytes(), f"{place.name}: its {path.name}"), place.name, place.recipe.pieces, place.fields
+    path = next(files.folder / name for name in SENTENCEPIECE_FILES if (files.folder / name).is_file())
+    backend = sentencepiece_backend(
+        read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"),
+        files.name,
+        files.preset.sentencepiece_style,
+        files.config,
     )
-    extra = min(place.fields.size("extra_ids", 100 if place.recipe.sentinels else 0), 1000)
-    backend.add_special_tokens([f"<extra_id_{number}>" for number in reversed(range(extra))])
+    sentinel_count = min(files.config.integer("extra_ids", 100 if files.preset.adds_sentinels else 0), 1000)
+    backend.add_special_tokens([f"<extra_id_{number}>" for number in reversed(range(sentinel_count))])
     return backend
 
 
-def _c_pieces(place: Place) -> tokenizers.Tokenizer:
-    path = place.folder / C_PIECES
-    return to_backend(read_c_pieces(path.read_bytes(), f"{place.name}: its {path.name}"), place.name)
+def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    path = files.folder / LLAMA2C_FILE
+    return sentencepiece_backend(
+        read_llama2c_tokenizer(path.read_bytes(), f"{files.name}: its {path.name}"), files.name
+    )
 
 
-READERS: dict[tuple[str, ...], Reader | None] = {
-    (SOURCE, TARGET, VOCABULARY): None,
-    **{(name,): _sentence_pieces for name in PIECES},
-    (C_PIECES,): _c_pieces,
-    (VOCABULARY, MERGES): _byte_pairs,
-    (WORDS,): _word_pieces,
+READERS: dict[tuple[str, ...], BackendReader | None] = {
+    (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
+    **{(name,): _sentencepiece for name in SENTENCEPIECE_FILES},
+    (LLAMA2C_FILE,): _llama2c,
+    (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
+    (VOCAB_TXT,): _wordpiece,
 }
 
 
-def kind_of(folder: Path) -> str:
+def legacy_tokenizer_type(folder: Path) -> str:
     """What kind of vocabulary lies in a folder without a tokenizer.json, in a word or two; empty without any."""
-    known: dict[Reader | None, str] = {_byte_pairs: "byte pairs", _word_pieces: "WordPiece"}
+    known: dict[BackendReader | None, str] = {_byte_level_bpe: "byte pairs", _wordpiece: "WordPiece"}
     try:
-        return known.get(_reader(folder, called(folder)), "SentencePiece")
+        return known.get(_find_reader(folder, display_name(folder)), "SentencePiece")
     except CheckpointError:
         return ""

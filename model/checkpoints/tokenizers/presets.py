@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from tokenizers import AddedToken
 
 # The widths of white space, words with the space before them, and each digit by itself (Qwen2's own pattern).
-DIGITS_APART = (
+QWEN2_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
 
-def marks(**roles: str) -> dict[str, AddedToken]:
+def special_tokens(**roles: str) -> dict[str, AddedToken]:
     """Tokens by their role; a mask written with a space before it takes that space."""
     return {
         role: AddedToken(token.strip(), special=True, normalized=False, lstrip=token.startswith(" "))
@@ -26,7 +26,7 @@ def marks(**roles: str) -> dict[str, AddedToken]:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TokenizerPreset:
     """How a text becomes tokens.
 
     `before` and `after` are the roles of the marks around every text; `adds_start` and `adds_end` say whether the
@@ -35,56 +35,66 @@ class Recipe:
     its letters (NFC); `pieces` names what is done before SentencePiece's own pieces are made.
     """
 
-    marks: Mapping[str, AddedToken]
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    adds_start: bool | None = None
-    adds_end: bool | None = None
-    appended: tuple[str, ...] = ()
-    pattern: str = ""
-    composed: bool = False
-    pieces: str = "plain"
-    sentinels: bool = field(default=False)  # T5's <extra_id_0> and so on
+    special_tokens: Mapping[str, AddedToken]
+    prefix_roles: tuple[str, ...] = ()
+    suffix_roles: tuple[str, ...] = ()
+    adds_bos: bool | None = None
+    adds_eos: bool | None = None
+    appended_tokens: tuple[str, ...] = ()
+    split_pattern: str = ""
+    nfc: bool = False
+    sentencepiece_style: str = "plain"
+    adds_sentinels: bool = field(default=False)  # T5's <extra_id_0> and so on
 
 
-_GPT2 = Recipe(marks(bos="<|endoftext|>", eos="<|endoftext|>", unk="<|endoftext|>"), adds_start=False, adds_end=False)
+_GPT2 = TokenizerPreset(
+    special_tokens(bos="<|endoftext|>", eos="<|endoftext|>", unk="<|endoftext|>"), adds_bos=False, adds_eos=False
+)
 # The mask takes the space before it, as these models were trained; the reference's fifth version forgets that where
 # no tokenizer_config.json says so.
-_ROBERTA = Recipe(
-    marks(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask=" <mask>"), ("cls",), ("sep",)
+_ROBERTA = TokenizerPreset(
+    special_tokens(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask=" <mask>"),
+    ("cls",),
+    ("sep",),
 )
-_BERT = Recipe(marks(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",))
+_BERT = TokenizerPreset(
+    special_tokens(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",)
+)
 # Without a tokenizer_config.json the reference's fifth version puts no first token in front of Llama's and Gemma's
 # texts, nor Llama's space; the models were trained with them.
-_LLAMA = Recipe(marks(bos="<s>", eos="</s>", unk="<unk>"), adds_start=True, adds_end=False)
-_ALBERT_MARKS = marks(bos="[CLS]", eos="[SEP]", unk="<unk>", sep="[SEP]", pad="<pad>", cls="[CLS]", mask="[MASK]")
-_DEBERTA_MARKS = marks(bos="[CLS]", eos="[SEP]", unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]")
+_LLAMA = TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False)
+_ALBERT_TOKENS = special_tokens(
+    bos="[CLS]", eos="[SEP]", unk="<unk>", sep="[SEP]", pad="<pad>", cls="[CLS]", mask="[MASK]"
+)
+_DEBERTA_TOKENS = special_tokens(
+    bos="[CLS]", eos="[SEP]", unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"
+)
 
-RECIPES: Mapping[str, Recipe] = {
+PRESETS: Mapping[str, TokenizerPreset] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
-    "OPTTokenizer": Recipe(marks(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"), adds_start=True, adds_end=False),
-    "GPTNeoXTokenizer": replace(_GPT2, composed=True),
-    "BloomTokenizer": replace(_GPT2, marks=marks(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
-    "Qwen2Tokenizer": Recipe(
-        marks(eos="<|endoftext|>", unk="<|endoftext|>", pad="<|endoftext|>"),
-        adds_start=False, adds_end=False, pattern=DIGITS_APART, composed=True,
+    "OPTTokenizer": TokenizerPreset(special_tokens(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"), adds_bos=True, adds_eos=False),
+    "GPTNeoXTokenizer": replace(_GPT2, nfc=True),
+    "BloomTokenizer": replace(_GPT2, special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
+    "Qwen2Tokenizer": TokenizerPreset(
+        special_tokens(eos="<|endoftext|>", unk="<|endoftext|>", pad="<|endoftext|>"),
+        adds_bos=False, adds_eos=False, split_pattern=QWEN2_PATTERN, nfc=True,
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
-    "T5Tokenizer": Recipe(marks(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), sentinels=True),
+    "T5Tokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True),
     "LlamaTokenizer": _LLAMA,
-    "GemmaTokenizer": replace(_LLAMA, marks=marks(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")),
-    "AlbertTokenizer": Recipe(_ALBERT_MARKS, ("cls",), ("sep",), pieces="albert"),
-    "DebertaV2Tokenizer": Recipe(_DEBERTA_MARKS, ("cls",), ("sep",), appended=("[MASK]",), pieces="deberta"),
-    "MarianTokenizer": Recipe(marks(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
-    "nanogpt": replace(_GPT2, adds_start=None, adds_end=None),
+    "GemmaTokenizer": replace(_LLAMA, special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")),
+    "AlbertTokenizer": TokenizerPreset(_ALBERT_TOKENS, ("cls",), ("sep",), sentencepiece_style="albert"),
+    "DebertaV2Tokenizer": TokenizerPreset(_DEBERTA_TOKENS, ("cls",), ("sep",), appended_tokens=("[MASK]",), sentencepiece_style="deberta"),
+    "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
+    "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
 }  # fmt: skip
 # Each family's usual class. What other tokenizers a family's folders hold is told by their tokenizer_config.json.
-USUAL: Mapping[str, str] = {
+DEFAULT_CLASSES: Mapping[str, str] = {
     "nanogpt": "nanogpt", "llama2.c": "LlamaTokenizer", "gpt2": "GPT2Tokenizer", "gpt_neo": "GPT2Tokenizer",
     "gptj": "GPT2Tokenizer", "phi": "GPT2Tokenizer", "falcon": "GPT2Tokenizer", "gpt_neox": "GPTNeoXTokenizer",
     "bloom": "BloomTokenizer", "opt": "OPTTokenizer", "qwen2": "Qwen2Tokenizer", "qwen3": "Qwen2Tokenizer",
@@ -95,10 +105,10 @@ USUAL: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def recipe_for(kind: str, named: str) -> Recipe | None:
+def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:
     """The recipe of the class that a folder names, or else of its family; None where neither is known."""
-    own = named.removesuffix("Fast")
+    class_key = class_name.removesuffix("Fast")
     # OPT's files name GPT-2's class and list their own marks; without them they would get GPT-2's.
-    if own == "GPT2Tokenizer" and USUAL.get(kind) in ("OPTTokenizer", "GPTNeoXTokenizer"):
-        own = USUAL[kind]
-    return RECIPES.get(own) or RECIPES.get(USUAL.get(kind, ""))
+    if class_key == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
+        class_key = DEFAULT_CLASSES[model_type]
+    return PRESETS.get(class_key) or PRESETS.get(DEFAULT_CLASSES.get(model_type, ""))

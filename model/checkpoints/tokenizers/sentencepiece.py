@@ -9,17 +9,17 @@ from dataclasses import dataclass
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 
-from model.checkpoints.config_reader import Fields
+from model.checkpoints.config_reader import ConfigReader
 from model.errors import CheckpointError
 
 SPACE = "▁"
-LONGEST = 1_000  # characters of a piece; its halves are all looked at
+MAX_PIECE_LENGTH = 1_000  # characters of a piece; its halves are all looked at
 UNIGRAM, BPE = 1, 2
-UNKNOWN, CONTROL, USER, UNUSED = 2, 3, 4, 5  # kinds of pieces that no text is cut into as others are
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # kinds of pieces that no text is cut into as others are
 
 
 @dataclass(frozen=True)
-class Pieces:
+class SentencePieceModel:
     """What a SentencePiece file holds: each piece's text, score and kind, and how texts are prepared.
 
     `charsmap` replaces characters, `prefix` puts a space in front, `squeezed` takes spaces away at both ends and all
@@ -28,64 +28,66 @@ class Pieces:
 
     texts: tuple[str, ...]
     scores: tuple[float, ...]
-    kinds: tuple[int, ...]
-    model: int = BPE
-    bytes_too: bool = True
-    charsmap: bytes = b""
-    prefix: bool = True
-    squeezed: bool = False
+    types: tuple[int, ...]
+    model_type: int = BPE
+    byte_fallback: bool = True
+    precompiled_charsmap: bytes = b""
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = False
 
     @property
-    def unknown(self) -> int:
+    def unknown_id(self) -> int:
         """The number of the unknown piece."""
-        return self.kinds.index(UNKNOWN) if UNKNOWN in self.kinds else 0
+        return self.types.index(UNKNOWN) if UNKNOWN in self.types else 0
 
 
-def read_pieces(raw: bytes, name: str) -> Pieces:
+def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
     """From the bytes of a .model file. Raises CheckpointError where they are none."""
     try:
-        fields = list(_fields(raw))
-        pieces = [dict(_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
-        trainer = _group(fields, 2)
-        normalizer = _group(fields, 3)
-        return Pieces(
+        fields = list(_protobuf_fields(raw))
+        pieces = [dict(_protobuf_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
+        trainer = _submessage(fields, 2)
+        normalizer = _submessage(fields, 3)
+        return SentencePieceModel(
             texts=tuple(bytes(piece[1]).decode("utf-8") for piece in pieces),
             scores=tuple(struct.unpack("<f", bytes(piece.get(2, b"\0\0\0\0")))[0] for piece in pieces),
-            kinds=tuple(int(piece.get(3, 1)) for piece in pieces),
-            model=int(trainer.get(3, UNIGRAM)),
-            bytes_too=bool(trainer.get(35, 0)),
-            charsmap=bytes(normalizer.get(2, b"")),
-            prefix=bool(normalizer.get(3, 1)),
-            squeezed=bool(normalizer.get(4, 1)),
+            types=tuple(int(piece.get(3, 1)) for piece in pieces),
+            model_type=int(trainer.get(3, UNIGRAM)),
+            byte_fallback=bool(trainer.get(35, 0)),
+            precompiled_charsmap=bytes(normalizer.get(2, b"")),
+            add_dummy_prefix=bool(normalizer.get(3, 1)),
+            remove_extra_whitespaces=bool(normalizer.get(4, 1)),
         )
     except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
         raise CheckpointError(f"{name} is no SentencePiece model that can be read.") from error
 
 
-def read_c_pieces(raw: bytes, name: str) -> Pieces:
+def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
     """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces for SPACE and lines around marks."""
-    texts, scores, at = list[str](), list[float](), 4
+    texts, scores, offset = list[str](), list[float](), 4
     try:
-        while at < len(raw):
-            score, size = struct.unpack_from("<fi", raw, at)
-            if not 0 <= size <= len(raw) - at - 8:
+        while offset < len(raw):
+            score, size = struct.unpack_from("<fi", raw, offset)
+            if not 0 <= size <= len(raw) - offset - 8:
                 raise ValueError("a piece beyond the end")
-            texts.append(raw[at + 8 : at + 8 + size].decode("utf-8").replace(" ", SPACE))
+            texts.append(raw[offset + 8 : offset + 8 + size].decode("utf-8").replace(" ", SPACE))
             scores.append(score)
-            at += 8 + size
+            offset += 8 + size
     except (struct.error, ValueError) as error:
         raise CheckpointError(f"{name} is no tokenizer of llama2.c that can be read.") from error
-    marks = {number: texts[number].strip() for number in range(min(3, len(texts)))}
-    kinds = [(UNKNOWN, CONTROL, CONTROL)[number] if number in marks else 1 for number in range(len(texts))]
-    return Pieces(tuple(marks.get(number, text) for number, text in enumerate(texts)), tuple(scores), tuple(kinds))
+    special_tokens = {number: texts[number].strip() for number in range(min(3, len(texts)))}
+    kinds = [(UNKNOWN, CONTROL, CONTROL)[number] if number in special_tokens else 1 for number in range(len(texts))]
+    return SentencePieceModel(
+        tuple(special_tokens.get(number, text) for number, text in enumerate(texts)), tuple(scores), tuple(kinds)
+    )
 
 
-def _group(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
+def _submessage(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
     found = [value for key, value in fields if key == number and isinstance(value, bytes)]
-    return dict(_fields(found[-1])) if found else {}
+    return dict(_protobuf_fields(found[-1])) if found else {}
 
 
-def _fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _protobuf_fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a protocol buffer message: (number, value); a value is a whole number or bytes."""
     at = 0
     while at < len(raw):
@@ -118,119 +120,123 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number without end")
 
 
-def to_backend(pieces: Pieces, name: str, style: str = "plain", fields: Fields | None = None) -> tokenizers.Tokenizer:
+def sentencepiece_backend(
+    pieces: SentencePieceModel, name: str, style: str = "plain", fields: ConfigReader | None = None
+) -> tokenizers.Tokenizer:
     """A tokenizer of the same pieces, which finds control and user's own pieces in a text as they are written.
 
     `style` is a row of STYLES, whose options stand in `fields`. Raises CheckpointError for kinds other than Unigram
     and BPE.
     """
-    backend = cutter(pieces, name)
-    STYLES[style](backend, pieces, fields or Fields({}, name))
-    special = [text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind in (CONTROL, UNKNOWN)]
+    backend = plain_text_backend(pieces, name)
+    STYLES[style](backend, pieces, fields or ConfigReader({}, name))
+    special = [text for text, kind in zip(pieces.texts, pieces.types, strict=True) if kind in (CONTROL, UNKNOWN)]
     backend.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
-    own = [text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind == USER]
+    own = [text for text, kind in zip(pieces.texts, pieces.types, strict=True) if kind == USER_DEFINED]
     backend.add_tokens([AddedToken(text, special=False, normalized=False) for text in own])
     return backend
 
 
-def cutter(pieces: Pieces, name: str) -> tokenizers.Tokenizer:
+def plain_text_backend(pieces: SentencePieceModel, name: str) -> tokenizers.Tokenizer:
     """Cuts texts as SentencePiece itself does, for which everything is plain text."""
-    require(pieces, name)
-    return _unigram(pieces) if pieces.model == UNIGRAM else _bpe(pieces)
+    require_supported_model(pieces, name)
+    return _unigram_backend(pieces) if pieces.model_type == UNIGRAM else _bpe_backend(pieces)
 
 
-def require(pieces: Pieces, name: str) -> None:
+def require_supported_model(pieces: SentencePieceModel, name: str) -> None:
     """Raise CheckpointError for models of an unknown kind, and for pieces longer than any."""
     longest = max(map(len, pieces.texts), default=0)
-    if longest > LONGEST:
-        raise CheckpointError(f"{name} has a piece of {longest:,} characters; at most {LONGEST:,} are read.")
-    if not pieces.texts or pieces.model not in (UNIGRAM, BPE):
+    if longest > MAX_PIECE_LENGTH:
+        raise CheckpointError(f"{name} has a piece of {longest:,} characters; at most {MAX_PIECE_LENGTH:,} are read.")
+    if not pieces.texts or pieces.model_type not in (UNIGRAM, BPE):
         raise CheckpointError(f"{name} has a SentencePiece model of an unknown kind.")
 
 
-def _unigram(pieces: Pieces) -> tokenizers.Tokenizer:
+def _unigram_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
     scored = list(zip(pieces.texts, pieces.scores, strict=True))
-    backend = tokenizers.Tokenizer(models.Unigram(scored, unk_id=pieces.unknown, byte_fallback=pieces.bytes_too))
-    scheme = "always" if pieces.prefix else "never"
+    backend = tokenizers.Tokenizer(models.Unigram(scored, unk_id=pieces.unknown_id, byte_fallback=pieces.byte_fallback))
+    scheme = "always" if pieces.add_dummy_prefix else "never"
     # Metaspace puts no space before one that is there; SentencePiece does, where it has not taken that away.
-    prepend = [normalizers.Prepend(SPACE)] if pieces.prefix and not pieces.squeezed else []
-    backend.normalizer = normalizers.Sequence([*_prepared(pieces), *prepend])
+    prepend = [normalizers.Prepend(SPACE)] if pieces.add_dummy_prefix and not pieces.remove_extra_whitespaces else []
+    backend.normalizer = normalizers.Sequence([*_normalizers(pieces), *prepend])
     backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme=scheme)
     backend.decoder = decoders.Metaspace(SPACE, prepend_scheme=scheme)
     return backend
 
 
-def _bpe(pieces: Pieces) -> tokenizers.Tokenizer:
+def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
     numbers = {text: number for number, text in enumerate(pieces.texts)}
     backend = tokenizers.Tokenizer(
         models.BPE(
             numbers,
-            merges(numbers, pieces.scores),
-            unk_token=pieces.texts[pieces.unknown],
+            bpe_merges(numbers, pieces.scores),
+            unk_token=pieces.texts[pieces.unknown_id],
             fuse_unk=True,
-            byte_fallback=pieces.bytes_too,
+            byte_fallback=pieces.byte_fallback,
         )
     )
-    prepend: list[normalizers.Normalizer] = [normalizers.Prepend(SPACE)] if pieces.prefix else []
-    backend.normalizer = normalizers.Sequence([*_prepared(pieces), *prepend, normalizers.Replace(" ", SPACE)])
-    strip = [decoders.Strip(" ", left=1)] if pieces.prefix else []
+    prepend: list[normalizers.Normalizer] = [normalizers.Prepend(SPACE)] if pieces.add_dummy_prefix else []
+    backend.normalizer = normalizers.Sequence([*_normalizers(pieces), *prepend, normalizers.Replace(" ", SPACE)])
+    strip = [decoders.Strip(" ", left=1)] if pieces.add_dummy_prefix else []
     backend.decoder = decoders.Sequence(
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
     )
     return backend
 
 
-def _prepared(pieces: Pieces) -> list[normalizers.Normalizer]:
+def _normalizers(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
     """What the file itself says is done to a text before it is cut."""
-    steps: list[normalizers.Normalizer] = [normalizers.Precompiled(pieces.charsmap)] if pieces.charsmap else []
-    if pieces.squeezed:
+    steps: list[normalizers.Normalizer] = (
+        [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
+    )
+    if pieces.remove_extra_whitespaces:
         steps += [normalizers.Strip(left=True, right=True), normalizers.Replace(Regex(" {2,}"), " ")]
     return steps
 
 
-def _plain(backend: tokenizers.Tokenizer, pieces: Pieces, fields: Fields) -> None:
+def _default_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
     """As the file says."""
 
 
-def _albert(backend: tokenizers.Tokenizer, pieces: Pieces, fields: Fields) -> None:
+def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
     """ALBERT's quotes, accents and case, and then the file's own characters; white space only parts words."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]
-    if not fields.flag("keep_accents", False):
+    if not fields.boolean("keep_accents", False):
         steps += [normalizers.NFKD(), normalizers.StripAccents()]
-    if fields.flag("do_lower_case", True):
+    if fields.boolean("do_lower_case", True):
         steps.append(normalizers.Lowercase())
-    charsmap = [normalizers.Precompiled(pieces.charsmap)] if pieces.charsmap else []
+    charsmap = [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
     backend.normalizer = normalizers.Sequence([*steps, *charsmap])
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")]
     )
 
 
-def _deberta(backend: tokenizers.Tokenizer, pieces: Pieces, fields: Fields) -> None:
+def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
     """DeBERTa's white space, composed letters, and where asked for its case and every punctuation mark by itself."""
-    lower = [normalizers.Lowercase()] if fields.flag("do_lower_case", False) else []
+    lower = [normalizers.Lowercase()] if fields.boolean("do_lower_case", False) else []
     spaces = normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")
     strip = normalizers.Strip(left=False, right=True)
     backend.normalizer = normalizers.Sequence([*lower, spaces, normalizers.NFC(), strip])
-    marks = [pre_tokenizers.Punctuation(behavior="isolated")] if fields.flag("split_by_punct", False) else []
+    punctuation = [pre_tokenizers.Punctuation(behavior="isolated")] if fields.boolean("split_by_punct", False) else []
     space = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
-    backend.pre_tokenizer = pre_tokenizers.Sequence([*marks, space])
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*punctuation, space])
 
 
-STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, Pieces, Fields], None]] = {
-    "plain": _plain,
-    "albert": _albert,
-    "deberta": _deberta,
+STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigReader], None]] = {
+    "plain": _default_style,
+    "albert": _albert_style,
+    "deberta": _deberta_style,
 }
 
 
-def merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
+def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
     """Which two pieces make a third, the likeliest first: what BPE needs and SentencePiece leaves to the scores."""
     found = []
     for text, number in numbers.items():
         halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
-        known = [half for half in halves if half[0] in numbers and half[1] in numbers]
-        known.sort(key=lambda half: (numbers[half[0]], numbers[half[1]]))
-        found += [(scores[number], half) for half in known]
+        pairs = [half for half in halves if half[0] in numbers and half[1] in numbers]
+        pairs.sort(key=lambda half: (numbers[half[0]], numbers[half[1]]))
+        found += [(scores[number], half) for half in pairs]
     found.sort(key=lambda merge: (merge[0], len(merge[1][0]), len(merge[1][1])), reverse=True)
     return [half for _, half in found]

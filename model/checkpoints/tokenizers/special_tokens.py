@@ -13,21 +13,25 @@ from typing import Any
 import tokenizers
 from tokenizers import AddedToken
 
-from model.checkpoints.config_reader import Fields, read_json
+from model.checkpoints.config_reader import ConfigReader, read_json
 from model.errors import CheckpointError
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-CONFIG, MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
-MORE = ("additional_special_tokens", "extra_special_tokens")
+TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+)
+UNNAMED_TOKEN_FIELDS = ("additional_special_tokens", "extra_special_tokens")
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialTokens:
     """A folder's special tokens by role, those without a role, and all that were added to the vocabulary, in order."""
 
     roles: Mapping[str, AddedToken]
-    others: tuple[AddedToken, ...] = ()
+    unnamed: tuple[AddedToken, ...] = ()
     added: tuple[AddedToken, ...] = field(default=())
 
     def token(self, role: str) -> str | None:
@@ -35,46 +39,54 @@ class Marks:
         return self.roles[role].content if role in self.roles else None
 
 
-def options(folder: Path, name: str) -> Fields:
+def read_tokenizer_config(folder: Path, name: str) -> ConfigReader:
     """The tokenizer's own config; empty where there is none."""
-    path = folder / CONFIG
-    return Fields(read_json(path, name) if path.is_file() else {}, name)
+    path = folder / TOKENIZER_CONFIG
+    return ConfigReader(read_json(path, name) if path.is_file() else {}, name)
 
 
-def read_marks(folder: Path, fields: Fields, usual: Mapping[str, AddedToken]) -> Marks:
+def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[str, AddedToken]) -> SpecialTokens:
     """The marks of a folder with these options; `usual` ones hold where no file says.
 
     Raises CheckpointError for files of another form.
     """
-    listed, name = fields.group("added_tokens_decoder"), fields.name
+    decoder, name = fields.nested("added_tokens_decoder"), fields.name
     named = dict(fields.values)
-    if listed is None and (folder / MAP).is_file():
-        named |= read_json(folder / MAP, name)
-    roles = dict(usual)
+    if decoder is None and (folder / SPECIAL_TOKENS_MAP).is_file():
+        named |= read_json(folder / SPECIAL_TOKENS_MAP, name)
+    roles = dict(defaults)
     for role in ROLES:
         if f"{role}_token" in named:
             token = _token(named[f"{role}_token"], name, special=True)
             roles.pop(role, None)
             roles |= {role: token} if token else {}
-    others = tuple(_other(item, name) for more in MORE for item in _list(named.get(more), name))
-    special = {token.content for token in (*roles.values(), *others)}
-    added = _numbered(listed.values if listed else {}, name) or _added(folder, name, special)
+    unnamed = tuple(
+        _required_token(item, name) for more in UNNAMED_TOKEN_FIELDS for item in _token_list(named.get(more), name)
+    )
+    special = {token.content for token in (*roles.values(), *unnamed)}
+    added = _from_added_tokens_decoder(decoder.values if decoder else {}, name) or _from_added_tokens_file(
+        folder, name, special
+    )
     known = {token.content: token for token in added}
-    return Marks({role: known.get(token.content, token) for role, token in roles.items()}, others, tuple(added))
+    return SpecialTokens(
+        {role: known.get(token.content, token) for role, token in roles.items()}, unnamed, tuple(added)
+    )
 
 
-def mark(backend: tokenizers.Tokenizer, marks: Marks, appended: tuple[str, ...] = ()) -> None:
+def add_special_tokens(
+    backend: tokenizers.Tokenizer, special_tokens: SpecialTokens, appended: tuple[str, ...] = ()
+) -> None:
     """Make a backend find the marks in a text.
 
     What was added comes after the vocabulary, as do `appended` ones. A mark that is neither there nor in the
     vocabulary stays out: the model has no embedding for it.
     """
-    already = {token.content for token in backend.get_added_tokens_decoder().values()}  # a .model file's own
-    for token in marks.added:
+    present = {token.content for token in backend.get_added_tokens_decoder().values()}  # a .model file's own
+    for token in special_tokens.added:
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
-    for token in (*marks.roles.values(), *marks.others):
+    for token in (*special_tokens.roles.values(), *special_tokens.unnamed):
         known = token.content in appended or backend.token_to_id(token.content) is not None
-        if known and token.content not in already:
+        if known and token.content not in present:
             backend.add_special_tokens([token])
 
 
@@ -90,14 +102,14 @@ def _token(value: Any, name: str, special: bool) -> AddedToken | None:
     raise CheckpointError(f"{name}: its tokenizer files give {str(value)[:60]!r} as a token, which is none.")
 
 
-def _other(value: Any, name: str) -> AddedToken:
+def _required_token(value: Any, name: str) -> AddedToken:
     token = _token(value, name, special=True)
     if token is None:
         raise CheckpointError(f"{name}: its tokenizer files list a special token without a name.")
     return token
 
 
-def _list(value: Any, name: str) -> list[Any]:
+def _token_list(value: Any, name: str) -> list[Any]:
     """Special tokens without a role: a list, or a group of names of the file's own."""
     if value is None:
         return []
@@ -108,7 +120,7 @@ def _list(value: Any, name: str) -> list[Any]:
     raise CheckpointError(f"{name}: its tokenizer files have special tokens that are no list.")
 
 
-def _numbered(values: Mapping[str, Any], name: str) -> list[AddedToken]:
+def _from_added_tokens_decoder(values: Mapping[str, Any], name: str) -> list[AddedToken]:
     """From `added_tokens_decoder`, by number."""
     if not all(number.isdecimal() and len(number) < 10 for number in values):
         raise CheckpointError(f"{name}: its added_tokens_decoder has a key that is no token's number.")
@@ -116,14 +128,14 @@ def _numbered(values: Mapping[str, Any], name: str) -> list[AddedToken]:
     return [token for token in tokens if token]
 
 
-def _added(folder: Path, name: str, special: set[str]) -> list[AddedToken]:
+def _from_added_tokens_file(folder: Path, name: str, special: set[str]) -> list[AddedToken]:
     """From added_tokens.json, which only has names and numbers."""
-    path = folder / ADDED
+    path = folder / ADDED_TOKENS
     if not path.is_file():
         return []
     numbers = read_json(path, name)
     if not all(type(number) is int and word for word, number in numbers.items()):
-        raise CheckpointError(f"{name}: its {ADDED} has a token without a number.")
+        raise CheckpointError(f"{name}: its {ADDED_TOKENS} has a token without a number.")
     return [
         AddedToken(word, special=word in special, normalized=word not in special)
         for word in sorted(numbers, key=lambda word: numbers[word])

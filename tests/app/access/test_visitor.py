@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.access.visitor import COOKIE, NOBODY, visitor
+from app.access.visitor import COOKIE_NAME, UNKNOWN_VISITOR, current_visitor
 from app.server import middleware
-from app.server.middleware import Gate, Visitors
+from app.server.middleware import UploadLimiter, VisitorMiddleware
 
 MEGABYTE = 1 << 20
 
@@ -24,7 +24,7 @@ async def page(request: Request) -> HTMLResponse:
 
 
 async def who(request: Request) -> JSONResponse:
-    return JSONResponse(visitor())
+    return JSONResponse(current_visitor())
 
 
 async def take(request: Request) -> JSONResponse:
@@ -34,7 +34,7 @@ async def take(request: Request) -> JSONResponse:
 @pytest.fixture
 def app() -> Starlette:
     routes = [Route("/", page), Route("/who", who), Route("/_stcore/upload_file/a/b", take, methods=["PUT", "GET"])]
-    return Starlette(routes=routes, middleware=[Middleware(Visitors), Middleware(Gate)])
+    return Starlette(routes=routes, middleware=[Middleware(VisitorMiddleware), Middleware(UploadLimiter)])
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def client(app: Starlette) -> Iterator[TestClient]:
 
 
 def test_a_browser_keeps_the_cookie_it_got_with_the_page(client: TestClient) -> None:
-    assert client.get("/who").json() == NOBODY
+    assert client.get("/who").json() == UNKNOWN_VISITOR
     given = client.get("/").headers["set-cookie"]
     assert "HttpOnly" in given and "SameSite=Lax" in given and "Secure" not in given
     one = client.get("/who").json()
-    assert one != NOBODY
+    assert one != UNKNOWN_VISITOR
     assert "set-cookie" not in client.get("/").headers
     assert client.get("/who").json() == one
-    assert client.cookies[COOKIE] not in one, "what is kept here would not let anybody pass for them"
+    assert client.cookies[COOKIE_NAME] not in one, "what is kept here would not let anybody pass for them"
 
 
 def test_two_browsers_are_two_visitors(app: Starlette) -> None:
@@ -64,8 +64,11 @@ def test_two_browsers_are_two_visitors(app: Starlette) -> None:
 
 
 def test_a_cookie_of_another_program_does_not_hide_ours(client: TestClient) -> None:
-    headers = {"Cookie": f'odd={{"a": [1]}}; broken; {COOKIE}=mine; other="x'}
-    assert client.get("/who", headers=headers).json() == client.get("/who", headers={"Cookie": f"{COOKIE}=mine"}).json()
+    headers = {"Cookie": f'odd={{"a": [1]}}; broken; {COOKIE_NAME}=mine; other="x'}
+    assert (
+        client.get("/who", headers=headers).json()
+        == client.get("/who", headers={"Cookie": f"{COOKIE_NAME}=mine"}).json()
+    )
 
 
 def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:
@@ -73,14 +76,14 @@ def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:
 
 
 def test_nobody_is_asking_outside_of_a_request() -> None:
-    assert visitor() == NOBODY
+    assert current_visitor() == UNKNOWN_VISITOR
 
 
 def test_files_are_let_in_while_there_is_memory_for_them(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "1")
     address = "/_stcore/upload_file/a/b"
     assert client.put(address, content=bytes(MEGABYTE)).json() == MEGABYTE
-    monkeypatch.setattr(middleware, "_waiting", lambda: middleware.WAITING * MEGABYTE - 10)
+    monkeypatch.setattr(middleware, "_waiting", lambda: middleware.PENDING_FACTOR * MEGABYTE - 10)
     assert client.put(address, content=bytes(10)).status_code == 200
     assert client.put(address, content=bytes(11)).status_code == 507
     assert client.get(address).status_code == 200, "only sending is bounded"

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from app.packing import unpack
 from app.server.routes import routes
-from app.services.traces import loaded
+from app.services.traces import open_checkpoint
 from model import run, variant
-from model.analysis.run_comparison import align, distance, jensen_shannon
-from model.rendering.quantize import codes
+from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance
+from model.rendering.quantize import quantize_weights
 
 TEXT = "the cat sat on the mat"
 OTHER = "she gave the cat the ball on the mat"
@@ -49,11 +49,11 @@ def test_a_run_beside_itself_differs_in_nothing(client: TestClient) -> None:
 
 def test_distances_are_those_of_the_two_runs(client: TestClient) -> None:
     meta, _ = ask(client, causal(), causal(OTHER, position="alibi"))
-    model, tokenizer = loaded("next").model, loaded("next").tokenizer
-    one, other = run(model, tokenizer, TEXT), run(variant(model, position="alibi"), tokenizer, OTHER)
+    model, tokenizer = open_checkpoint("next").model, open_checkpoint("next").tokenizer
+    one, other = run(model, tokenizer, TEXT), run(variant(model, positional_encoding="alibi"), tokenizer, OTHER)
     pairs = align(one.text, other.text)
     assert meta["pairs"] == {"text": [list(pair) for pair in pairs]}
-    wanted = distance(one.attention(), other.attention(), pairs, pairs)
+    wanted = head_distance(one.attention(), other.attention(), pairs, pairs)
     np.testing.assert_allclose(meta["attentions"][0]["distance"], wanted, atol=1e-5)
     assert meta["sides"][1]["notes"] and not meta["sides"][0]["notes"]
 
@@ -61,11 +61,13 @@ def test_distances_are_those_of_the_two_runs(client: TestClient) -> None:
 def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
     meta, numbers = ask(client, causal(), causal(OTHER))
     for side, text in zip(meta["sides"], (TEXT, OTHER), strict=True):
-        traced = run(loaded("next").model, loaded("next").tokenizer, text)
+        traced = run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text)
         (grid,) = side["grids"]
         size = grid["layers"] * grid["heads"] * np.prod(grid["cells"])
         found = np.frombuffer(numbers[grid["offset"] : grid["offset"] + size], np.uint8)
-        wanted = codes(traced.attention(), np.stack([traced[f"decoder.{layer}.self.mask"] for layer in range(2)]))
+        wanted = quantize_weights(
+            traced.attention(), np.stack([traced[f"decoder.{layer}.self.mask"] for layer in range(2)])
+        )
         assert np.array_equal(found.reshape(wanted.shape), wanted)
 
 
@@ -75,11 +77,14 @@ def test_predictions_are_of_corresponding_tokens(client: TestClient) -> None:
     ours, theirs = prediction["places"]
     assert ours == 2 and [ours, theirs] in meta["pairs"]["text"]
     shares = [
-        run(loaded("next").model, loaded("next").tokenizer, text).probabilities(place).astype(float)
+        run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text).probabilities(place).astype(float)
         for text, place in ((TEXT, ours), (OTHER, theirs))
     ]
-    assert prediction["apart"] == pytest.approx(float(jensen_shannon(*shares)), abs=1e-5)
-    numbers = {loaded("next").tokenizer.piece(number): number for number in range(loaded("next").tokenizer.size)}
+    assert prediction["apart"] == pytest.approx(float(jensen_shannon_distance(*shares)), abs=1e-5)
+    numbers = {
+        open_checkpoint("next").tokenizer.token_text(number): number
+        for number in range(open_checkpoint("next").tokenizer.vocabulary_size)
+    }
     whole = [item for item in prediction["candidates"] if "\N{REPLACEMENT CHARACTER}" not in item["piece"]]
     assert whole
     for item in whole:
@@ -91,12 +96,16 @@ def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestCli
     meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the [MASK]"})
     (prediction,) = meta["predictions"]
     assert prediction["titles"] == ["Next token", "Masked token"]
-    models = [loaded(name) for name in ("next", "masked")]
+    models = [open_checkpoint(name) for name in ("next", "masked")]
     shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
     shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))
     for item in prediction["candidates"]:
         for side, share, model in zip(("before", "after"), shares, models, strict=True):
-            same = [n for n in range(model.tokenizer.size) if model.tokenizer.readable(n) == item["piece"]]
+            same = [
+                n
+                for n in range(model.tokenizer.vocabulary_size)
+                if model.tokenizer.stripped_token_text(n) == item["piece"]
+            ]
             assert (item[side] is None) == (not same)
             assert item[side] is None or item[side] == pytest.approx(share[same].sum(), rel=1e-4)
     assert meta["attentions"][0]["other"] == "encoder.self"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compare.page import opening_of, telling
-from app.state.url import beside_read, beside_told
-from model.checkpoints import Entry
+from app.compare.page import default_difference, opening_example
+from app.state.url import decode_side_b, encode_side_b
+from model.checkpoints import CatalogEntry
 from model.config import Config
 from tests.app.pages import alone, scripted, told
 
@@ -28,12 +28,12 @@ OTHERS = st.fixed_dictionaries(
 
 @given(OTHERS)
 def test_a_link_restores_the_other_side(other: dict[str, Any]) -> None:
-    assert beside_read(beside_told(other)) == other
+    assert decode_side_b(encode_side_b(other)) == other
 
 
 @given(st.text(max_size=60))
 def test_any_word_is_another_side_or_none(word: str) -> None:
-    assert (beside_read(word) is None) == (word == "")
+    assert (decode_side_b(word) is None) == (word == "")
 
 
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
@@ -48,18 +48,18 @@ def test_it_begins_with_a_telling_difference(model: str) -> None:
 
 
 def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> None:
-    causal = Config(vocabulary=5, context=4, width=8, layers=1, heads=2, position="none")
-    assert telling(causal) == {"masks": "none"}
-    assert telling(causal.change(masks=())) == {"masks": "causal"}
-    assert opening_of(Entry("gone", tmp_path, causal, shipped=False)).text
+    causal = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2, positional_encoding="none")
+    assert default_difference(causal) == {"masks": "none"}
+    assert default_difference(causal.replace(masks=())) == {"masks": "causal"}
+    assert opening_example(CatalogEntry("gone", tmp_path, causal, shipped=False)).text
 
 
 def test_the_address_decides_both_sides() -> None:
     other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
-    data = told(alone("compare", model="next", text="the dog", layer="1", beside=beside_told(other)).main)
+    data = told(alone("compare", model="next", text="the dog", layer="1", beside=encode_side_b(other)).main)
     assert (data["choice"]["text"], data["choice"]["layer"]) == ("the dog", 1)
     assert data["other"] == {**other, "edits": list(other["edits"])}
-    assert told(alone("compare", model="next", beside=beside_told({})).main)["other"] == {}, (
+    assert told(alone("compare", model="next", beside=encode_side_b({})).main)["other"] == {}, (
         "two sides that differ in nothing"
     )
 
@@ -70,11 +70,11 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
         from app.compare import page as compare
         from app.services.examples import Example
-        from app.state.session import current
+        from app.state.session import current_state
 
-        current()
+        current_state()
         if st.button("report"):
-            compare._listen({"position": "none"}, Example("the opening"))
+            compare._on_component_change({"position": "none"}, Example("the opening"))
 
     reported: dict[str, Any] = {
         **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
@@ -94,5 +94,5 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
 
 def test_a_second_text_too_long_for_an_address_says_so() -> None:
-    at = alone("compare", model="next", beside=beside_told({"text": "cat " * 400}))
+    at = alone("compare", model="next", beside=encode_side_b({"text": "cat " * 400}))
     assert "too long for an address" in at.info[0].value

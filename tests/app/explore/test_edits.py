@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.services.attention_payload import answer
-from app.services.traces import said, value
-from app.state.request import question_of
+from app.services.attention_payload import build_payload
+from app.services.traces import position_logits, trace_value
+from app.state.request import parse_question
 from app.state.state import Question, State
 from model.errors import HeadlightError
 
@@ -22,8 +22,8 @@ TOLD = re.findall(r"^\| `((?:decoder|encoder)\.[^`]+)` \|", README, re.MULTILINE
 @pytest.mark.parametrize("edit", ["logits=mean", "logits[2]=mean", "logits[:,3]=mean", "logits[2]=scale:2"])
 def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
     question = Question("next", TEXT, edits=(edit,))
-    for position, row in enumerate(value(question, "logits")):
-        np.testing.assert_allclose(said(question, position), row, atol=1e-5)
+    for position, row in enumerate(trace_value(question, "logits")):
+        np.testing.assert_allclose(position_logits(question, position), row, atol=1e-5)
 
 
 def test_readme_tells_edits_of_every_kind() -> None:
@@ -34,8 +34,8 @@ def test_readme_tells_edits_of_every_kind() -> None:
 
 @pytest.mark.parametrize("edit", TOLD)
 def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: str) -> None:
-    meta, _ = answer(Question("stories-causal", TEXT, edits=(edit,)))
-    plain, _ = answer(Question("stories-causal", TEXT))
+    meta, _ = build_payload(Question("stories-causal", TEXT, edits=(edit,)))
+    plain, _ = build_payload(Question("stories-causal", TEXT))
     assert meta["changed"] and not plain["changed"]
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
     listed = meta["predictions"][0]["candidates"]
@@ -48,20 +48,20 @@ def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: s
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        ("decoder.at[9]=set:1", "asks for pos 9"),
-        ("decoder.at[3]=set:1e30", "cannot stand at position"),
+        ("decoder.position_ids[9]=set:1", "asks for pos 9"),
+        ("decoder.position_ids[3]=set:1e30", "cannot stand at position"),
         ("decoder.0.self.heat=set:1", "no site 'heat'. Known: .*scale"),
         ("decoder.7.self.scale=set:1", "Its scale are at"),
     ],
 )
 def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
     with pytest.raises(HeadlightError, match=told):
-        answer(Question("next", TEXT, edits=(edit,)))
+        build_payload(Question("next", TEXT, edits=(edit,)))
 
 
 def test_what_is_put_aside_is_in_the_address_and_not_in_the_question() -> None:
-    state = State(model="next", edits=("decoder.at[2]=set:4",), paused=("decoder.1.self.weights[3]=set:0",))
+    state = State(model="next", edits=("decoder.position_ids[2]=set:4",), disabled_edits=("decoder.1.self.weights[3]=set:0",))
     assert State.from_query(state.to_query()) == state
     assert state.question(TEXT).edits == state.edits
-    body = {"model": "next", "text": TEXT, "edits": list(state.edits), "paused": list(state.paused)}
-    assert question_of(body) == Question("next", TEXT, edits=state.edits)
+    body = {"model": "next", "text": TEXT, "edits": list(state.edits), "paused": list(state.disabled_edits)}
+    assert parse_question(body) == Question("next", TEXT, edits=state.edits)

@@ -15,10 +15,10 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.explore.head_view import view
+from app.explore.head_view import exact_head_view
 from app.packing import unpack
 from app.server.routes import routes
-from app.state.state import LONGEST_ADDRESS, Question, State
+from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
@@ -38,7 +38,16 @@ def ask(client: TestClient, route: str, **body: Any) -> tuple[dict[str, Any], by
 
 
 def test_a_link_holds_the_whole_state(client: TestClient) -> None:
-    state = State("next", TEXT, masks="none", layer=1, heads=("0.1", "1.2"), view="scores", masked=(2,), edits=("a=b",))
+    state = State(
+        "next",
+        TEXT,
+        masks="none",
+        layer=1,
+        heads=("0.1", "1.2"),
+        quantity="scores",
+        masked_positions=(2,),
+        edits=("a=b",),
+    )
     asked = {name: list(item) if isinstance(item, tuple) else item for name, item in vars(state).items()}
     meta, _ = ask(client, "link", **asked)
     read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
@@ -47,7 +56,7 @@ def test_a_link_holds_the_whole_state(client: TestClient) -> None:
 
 
 def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
-    meta, _ = ask(client, "link", model="next", text="x" * (LONGEST_ADDRESS + 1), layer=1)
+    meta, _ = ask(client, "link", model="next", text="x" * (MAX_ADDRESS_LENGTH + 1), layer=1)
     assert meta["lost"] == ["text"] and "layer=1" in meta["query"]
 
 
@@ -55,15 +64,15 @@ def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
 def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
     meta, content = ask(client, "numbers", model="next", text=TEXT, form=form, path="decoder.1.self.weights[3]")
     assert meta["name"] == f"decoder-1-self-weights-3.{form}"
-    made = view(Question("next", TEXT), State(layer=1, head=3))
+    made = exact_head_view(Question("next", TEXT), State(layer=1, head=3))
     if form == "npz":
         with np.load(io.BytesIO(content)) as file:
-            np.testing.assert_array_equal(file["values"], np.nan_to_num(made.numbers))
+            np.testing.assert_array_equal(file["values"], np.nan_to_num(made.values))
     picture, content = ask(client, "numbers", model="next", text=TEXT, form=form, layer=1, head=3)
     assert picture["name"] == f"layer1-head3-weights.{form}"
     if form == "json":
         read = np.array(json.loads(content)["values"], dtype=np.float32)
-        np.testing.assert_array_equal(read, made.numbers)
+        np.testing.assert_array_equal(read, made.values)
 
 
 def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
@@ -107,14 +116,14 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
     assert meta["choice"]["layer"] == 1 and meta["choice"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
     shape, numbers = unpack(base64.b64decode(meta["views"][f"view {asked}"]))
-    made = view(Question("next", TEXT), State(layer=1, head=2, view="scores"))
-    read = np.frombuffer(numbers, "<f4", made.numbers.size).reshape(made.numbers.shape)
-    np.testing.assert_array_equal(read, made.numbers)
+    made = exact_head_view(Question("next", TEXT), State(layer=1, head=2, quantity="scores"))
+    read = np.frombuffer(numbers, "<f4", made.values.size).reshape(made.values.shape)
+    np.testing.assert_array_equal(read, made.values)
     assert shape["each"] == 1
 
 
 def test_a_saved_page_says_what_was_changed(client: TestClient) -> None:
-    page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], kernel="hard")
+    page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], kernel="hardmax")
     assert "Changed: decoder.1.self.weights[3]=set:0" in page and "hard instead of softmax" in page
 
 

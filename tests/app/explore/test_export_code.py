@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.explore.export.code import FOLDER, FOLDERS, python_program, shell_program
-from app.explore.head_view import SHOWN, view
-from app.explore.quantities import KINDS
+from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
+from app.explore.head_view import SHOWN, exact_head_view
+from app.explore.quantities import QUANTITIES
 from app.state.state import Question, State
 from model.cli.main import main
 from model.errors import HeadlightError
@@ -33,19 +33,19 @@ HOSTILE = (
 def executed(program: str, toys: Path) -> np.ndarray:
     """What `numbers` is once a program has run, in a place where its model is found."""
     here: dict[str, Any] = {}
-    exec(compile(program.replace(FOLDERS, str(toys)), "program", "exec"), here)
+    exec(compile(program.replace(MODELS_PLACEHOLDER, str(toys)), "program", "exec"), here)
     numbers = here["numbers"]
     assert isinstance(numbers, np.ndarray)
     return numbers
 
 
 def agree(question: Question, state: State, toys: Path) -> None:
-    made = view(question, state)
-    found = executed(python_program(question, state), toys)
-    assert found.shape == made.numbers.shape
-    shown = made.states == SHOWN
+    made = exact_head_view(question, state)
+    found = executed(python_code(question, state), toys)
+    assert found.shape == made.values.shape
+    shown = made.cell_states == SHOWN
     assert shown.any()
-    np.testing.assert_array_equal(found[shown].astype(np.float32), made.numbers[shown])
+    np.testing.assert_array_equal(found[shown].astype(np.float32), made.values[shown])
 
 
 CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -64,27 +64,37 @@ def test_python_makes_the_weights_of_the_view(choice: str, toys: Path) -> None:
     agree(question, State(layer=1, head=3, **looked), toys)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", QUANTITIES)
 def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -> None:
     question = Question("next", TEXT, edits=(OFF,))
-    agree(question, State(layer=1, head=1, view=kind, versus="0.3", other="the dog sat on the rug", query=4), toys)
+    agree(
+        question,
+        State(layer=1, head=1, quantity=kind, other_head="0.3", other_text="the dog sat on the rug", query=4),
+        toys,
+    )
 
 
 def test_python_knows_hidden_tokens_two_texts_and_labels(toys: Path) -> None:
-    agree(Question("masked", "the cat sat on the [MASK]", masked=(2,)), State(layer=1, view="gradient"), toys)
+    agree(
+        Question("masked", "the cat sat on the [MASK]", masked_positions=(2,)),
+        State(layer=1, quantity="gradient"),
+        toys,
+    )
     both = Question("both", "the rug", source="the dog lay on the rug")
     agree(both, State(attention="decoder.cross", layer=1, head=2), toys)
-    agree(both, State(attention="encoder.self", head=2, view="text", other="the boy lay on the rug"), toys)
-    agree(Question("mood", TEXT), State(view="gradient"), toys)
+    agree(both, State(attention="encoder.self", head=2, quantity="text", other_text="the boy lay on the rug"), toys)
+    agree(Question("mood", TEXT), State(quantity="gradient"), toys)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, tmp_path: Path) -> None:
     agree(Question("next", "x" + text), State(), toys)
     question = Question("next", text)
-    numbers = run_shell(shell_program(question, State()), toys, tmp_path)
-    made = view(question, State())
-    np.testing.assert_allclose(numbers["attention"][0, 0][made.states == SHOWN], made.numbers[made.states == SHOWN])
+    numbers = run_shell(shell_code(question, State()), toys, tmp_path)
+    made = exact_head_view(question, State())
+    np.testing.assert_allclose(
+        numbers["attention"][0, 0][made.cell_states == SHOWN], made.values[made.cell_states == SHOWN]
+    )
 
 
 def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
@@ -92,7 +102,7 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
     words = shlex.split(program, comments=True)
     words = words[: words.index("python")]
     assert words[0] == "headlight"
-    given = {"trace.npz": str(folder / "trace.npz"), FOLDERS: str(toys)}
+    given = {"trace.npz": str(folder / "trace.npz"), MODELS_PLACEHOLDER: str(toys)}
     assert main([given.get(word, word) for word in words[1:]]) == 0
     with np.load(folder / "trace.npz") as file:
         return dict(file)
@@ -102,25 +112,25 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
 def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_path: Path) -> None:
     question = Question("next", TEXT, **CHOICES[choice][0])
     state = State(layer=1, head=3)
-    made, numbers = view(question, state), run_shell(shell_program(question, state), toys, tmp_path)
-    shown = made.states == SHOWN
-    np.testing.assert_array_equal(numbers["attention"][1, 3][shown], made.numbers[shown])
+    made, numbers = exact_head_view(question, state), run_shell(shell_code(question, state), toys, tmp_path)
+    shown = made.cell_states == SHOWN
+    np.testing.assert_array_equal(numbers["attention"][1, 3][shown], made.values[shown])
 
 
 def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path) -> None:
     both, state = Question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
-    program = shell_program(both, state)
+    program = shell_code(both, state)
     assert 'load("trace.npz")["cross_attention"][1, 0]' in program
-    made, numbers = view(both, state), run_shell(program, toys, tmp_path)
-    np.testing.assert_array_equal(numbers["cross_attention"][1, 0], made.numbers)
-    masked = Question("masked", TEXT, masked=(1, 3))
-    made, numbers = view(masked, State()), run_shell(shell_program(masked, State()), toys, tmp_path)
-    np.testing.assert_array_equal(numbers["attention"][0, 0], made.numbers)
+    made, numbers = exact_head_view(both, state), run_shell(program, toys, tmp_path)
+    np.testing.assert_array_equal(numbers["cross_attention"][1, 0], made.values)
+    masked = Question("masked", TEXT, masked_positions=(1, 3))
+    made, numbers = exact_head_view(masked, State()), run_shell(shell_code(masked, State()), toys, tmp_path)
+    np.testing.assert_array_equal(numbers["attention"][0, 0], made.values)
 
 
 def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
-    assert "Python program" in shell_program(Question("next", TEXT), State(view="scores"))
-    assert "Python program" not in shell_program(Question("next", TEXT), State())
+    assert "Python program" in shell_code(Question("next", TEXT), State(quantity="scores"))
+    assert "Python program" not in shell_code(Question("next", TEXT), State())
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -128,18 +138,18 @@ def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
     question = Question("next", text)
     try:
-        made = view(question, State())
+        made = exact_head_view(question, State())
     except HeadlightError:
         return
-    program = python_program(question, State())
+    program = python_code(question, State())
     found = executed(program, toys)
-    np.testing.assert_array_equal(found[made.states == SHOWN], made.numbers[made.states == SHOWN])
-    words = shlex.split(shell_program(question, State()), comments=True)
+    np.testing.assert_array_equal(found[made.cell_states == SHOWN], made.values[made.cell_states == SHOWN])
+    words = shlex.split(shell_code(question, State()), comments=True)
     assert text in words
 
 
 def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.explore.export.code._known", lambda question: False)
     question = Question("next", TEXT)
-    assert FOLDER in python_program(question, State()) and "next" not in python_program(question, State())
-    assert FOLDER in shell_program(question, State())
+    assert MODEL_PLACEHOLDER in python_code(question, State()) and "next" not in python_code(question, State())
+    assert MODEL_PLACEHOLDER in shell_code(question, State())

@@ -12,21 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from app.explore.export.data import COMPUTED, FORMS, Numbers, numbers_at, numbers_seen
-from app.explore.head_view import view
-from app.services.traces import trace, value
+from app.explore.export.data import FILE_FORMATS, MAX_COMPUTED, LabelledArray, displayed_array, value_array
+from app.explore.head_view import exact_head_view
+from app.services.traces import trace, trace_value
 from app.state.state import Question, State
-from model.errors import EditError, UnknownName
+from model.errors import EditError, UnknownNameError
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
-MOST = FORMS["npz"].most
+MOST = FILE_FORMATS["npz"].max_values
 anything = arrays.arrays(np.float32, (3, 4), elements=st.floats(width=32))
 
 
-def named(values: np.ndarray) -> Numbers:
+def named(values: np.ndarray) -> LabelledArray:
     labels = tuple(tuple(f'{place} =x,"\n' for place in range(size)) for size in values.shape)
-    return Numbers("name", "about", ("head", "query", "key")[-values.ndim :], labels, values)
+    return LabelledArray("name", "about", ("head", "query", "key")[-values.ndim :], labels, values)
 
 
 def rows(content: bytes) -> list[list[str]]:
@@ -35,14 +35,14 @@ def rows(content: bytes) -> list[list[str]]:
 
 @given(anything)
 def test_csv_holds_every_digit(values: np.ndarray) -> None:
-    (corner, *columns), *lines = rows(FORMS["csv"].write(named(values)))
+    (corner, *columns), *lines = rows(FILE_FORMATS["csv"].write(named(values)))
     assert corner == "query / key" and columns == [f'{place} =x,"\n' for place in range(4)]
     np.testing.assert_array_equal(np.array([line[1:] for line in lines], dtype=np.float32), values)
 
 
 @given(anything)
 def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.ndarray) -> None:
-    told = json.loads(FORMS["json"].write(named(values)))
+    told = json.loads(FILE_FORMATS["json"].write(named(values)))
     assert told["axes"] == ["query", "key"] and len(told["labels"]["key"]) == 4
     read = np.array(told["values"], dtype=np.float32)
     np.testing.assert_array_equal(read, np.where(np.isfinite(values), values, np.nan))
@@ -50,25 +50,25 @@ def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.nda
 
 @given(anything)
 def test_npz_holds_every_bit_and_needs_no_pickle(values: np.ndarray) -> None:
-    with np.load(io.BytesIO(FORMS["npz"].write(named(values))), allow_pickle=False) as file:
+    with np.load(io.BytesIO(FILE_FORMATS["npz"].write(named(values))), allow_pickle=False) as file:
         np.testing.assert_array_equal(file["values"], values)
         assert file["axes"].tolist() == ["query", "key"] and file["labels_query"].shape == (3,)
 
 
 def test_three_axes_are_a_line_for_each_number() -> None:
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    head, *lines = rows(FORMS["csv"].write(named(values)))
+    head, *lines = rows(FILE_FORMATS["csv"].write(named(values)))
     assert head == ["head", "query", "key", "value"]
     assert [line[-1] for line in lines] == [str(float(number)) for number in range(24)]
 
 
 def test_the_picture_is_what_is_shown() -> None:
-    state = State(layer=1, head=2, view="scores", hide="first")
-    found, made = numbers_seen(QUESTION, state, MOST), view(QUESTION, state)
-    np.testing.assert_array_equal(found.values, made.numbers)
+    state = State(layer=1, head=2, quantity="scores", hide="first")
+    found, made = displayed_array(QUESTION, state, MOST), exact_head_view(QUESTION, state)
+    np.testing.assert_array_equal(found.values, made.values)
     assert found.name == "layer1-head2-scores"
     assert found.labels[0][-1].endswith(" mat")
-    assert np.isnan(numbers_seen(QUESTION, State(), MOST).values[0, 1]), "the mask forbids it"
+    assert np.isnan(displayed_array(QUESTION, State(), MOST).values[0, 1]), "the mask forbids it"
 
 
 @pytest.mark.parametrize(
@@ -79,18 +79,18 @@ def test_the_picture_is_what_is_shown() -> None:
         ("decoder.1.self.mask[3]", ("query", "key")),
         ("decoder.0.self.q[1]", ("query", "channel")),
         ("decoder.0.self.k[:,2:4]", ("key_value_head", "pos", "channel")),
-        ("decoder.1.feedforward.hidden", ("pos", "inner")),
+        ("decoder.1.feed_forward.neurons", ("pos", "inner")),
         ("decoder.residual[2]", ("width",)),
         ("decoder.1.self.scores[3,5,2]", ("key",)),
         ("logits", ("pos", "token")),
     ],
 )
 def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> None:
-    found = numbers_at(QUESTION, path, MOST)
+    found = value_array(QUESTION, path, MOST)
     assert found.axes == axes
     assert found.values.shape == tuple(len(names) for names in found.labels)
     name, _, index = path.partition("[")
-    whole = value(QUESTION, name)
+    whole = trace_value(QUESTION, name)
     if name.endswith("mask"):
         whole = np.broadcast_to(whole, (4, *whole.shape[1:]))
     places = tuple(slice(*map(int, part.split(":"))) if part[1:] else int(part) if part != ":" else slice(None)
@@ -100,17 +100,17 @@ def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> N
 
 def test_tokens_name_the_places_of_either_text() -> None:
     both = Question("both", "the rug", source="the dog lay on the rug")
-    target, source = trace(both).text.pieces, trace(both).source
-    found = numbers_at(both, "decoder.1.cross.weights[0]", MOST)
+    target, source = trace(both).text.token_texts, trace(both).source
+    found = value_array(both, "decoder.1.cross.weights[0]", MOST)
     assert source and found.labels == tuple(
-        tuple(f"{place} {piece}" for place, piece in enumerate(pieces)) for pieces in (target, source.pieces)
+        tuple(f"{place} {piece}" for place, piece in enumerate(pieces)) for pieces in (target, source.token_texts)
     )
-    assert len(numbers_at(both, "decoder.1.cross.v[0]", MOST).labels[0]) == len(source.ids)
-    assert len(numbers_at(both, "encoder.final", MOST).labels[0]) == len(source.ids)
+    assert len(value_array(both, "decoder.1.cross.v[0]", MOST).labels[0]) == len(source.ids)
+    assert len(value_array(both, "encoder.final_residual", MOST).labels[0]) == len(source.ids)
 
 
 def test_a_classifiers_answer_is_for_the_text() -> None:
-    assert numbers_at(Question("mood", TEXT), "logits", MOST).values.shape == (2,)
+    assert value_array(Question("mood", TEXT), "logits", MOST).values.shape == (2,)
 
 
 @pytest.mark.parametrize(
@@ -127,22 +127,22 @@ def test_a_classifiers_answer_is_for_the_text() -> None:
 )
 def test_what_is_not_there_gets_a_sentence(path: str, said: str) -> None:
     with pytest.raises(EditError) as caught:
-        numbers_at(QUESTION, path, MOST)
+        value_array(QUESTION, path, MOST)
     assert said in str(caught.value)
 
 
 def test_an_unknown_site_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="weights"):
-        numbers_at(QUESTION, "decoder.1.self.attention", MOST)
+    with pytest.raises(UnknownNameError, match="weights"):
+        value_array(QUESTION, "decoder.1.self.attention", MOST)
 
 
 def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EditError, match="at most 10"):
-        numbers_at(QUESTION, "decoder.1.self.weights", 10)
+        value_array(QUESTION, "decoder.1.self.weights", 10)
     with pytest.raises(EditError, match="at most 10"):
-        numbers_seen(QUESTION, State(), 10)
+        displayed_array(QUESTION, State(), 10)
     monkeypatch.setattr("app.explore.export.data.COMPUTED", 100)
     monkeypatch.setattr("app.explore.export.data.value", lambda question, path: pytest.fail("it was computed"))
     with pytest.raises(EditError, match="are computed"):
-        numbers_at(QUESTION, "logits", MOST)
-    assert COMPUTED > 12 * 1_024**2
+        value_array(QUESTION, "logits", MOST)
+    assert MAX_COMPUTED > 12 * 1_024**2

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from app.explore.export.pdf import MISSING, drawn, figure_of
+from app.explore.export.pdf import MISSING_REPORTLAB, parse_figure, render_pdf
 from model.errors import HeadlightError
 
 INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
@@ -53,18 +53,18 @@ ALL = (
 
 
 def test_every_shape_is_drawn_on_paper_of_its_size_with_fonts_within() -> None:
-    (page,) = PdfReader(io.BytesIO(drawn(figure_of(figure(*ALL))))).pages
+    (page,) = PdfReader(io.BytesIO(render_pdf(parse_figure(figure(*ALL))))).pages
     assert [float(side) / 72 * 25.4 for side in page.mediabox[2:]] == pytest.approx([85, 60], abs=0.01)
     assert "Layer 2 · Head 3 – “weights”" in page.extract_text()
     assert len(page.images) == 2
 
 
 def test_it_is_a_pdf_that_holds_its_fonts() -> None:
-    made = drawn(figure_of(figure(*ALL)))
+    made = render_pdf(parse_figure(figure(*ALL)))
     assert made.startswith(b"%PDF-") and made.rstrip().endswith(b"%%EOF")
     assert b"/FontFile2" in made
     assert b"BitstreamVera" in made
-    assert len(drawn(figure_of(figure()))) < len(made)
+    assert len(render_pdf(parse_figure(figure()))) < len(made)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_it_is_a_pdf_that_holds_its_fonts() -> None:
 )
 def test_what_cannot_be_drawn_gets_a_sentence(body: dict[str, Any], said: str) -> None:
     with pytest.raises(HeadlightError) as caught:
-        drawn(figure_of(body))
+        render_pdf(parse_figure(body))
     assert said in str(caught.value)
 
 
@@ -100,7 +100,7 @@ def test_a_file_that_only_claims_to_be_a_png_is_not_read() -> None:
     out = io.BytesIO()
     Image.new("RGB", (3, 3)).save(out, "BMP")
     with pytest.raises(HeadlightError, match="cannot be read"):
-        drawn(figure_of(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode()))))
+        render_pdf(parse_figure(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode()))))
 
 
 def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,5 +113,5 @@ def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.M
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(HeadlightError) as caught:
-        drawn(figure_of(figure(*ALL)))
-    assert str(caught.value) == MISSING
+        render_pdf(parse_figure(figure(*ALL)))
+    assert str(caught.value) == MISSING_REPORTLAB

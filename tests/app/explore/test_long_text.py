@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from app.explore import long_text
-from app.explore.api import thumbs_work
-from app.explore.head_view import FORBIDDEN, view
-from app.explore.long_text import SITES, picture
+from app.explore.api import handle_thumbnails
+from app.explore.head_view import FORBIDDEN, exact_head_view
+from app.explore.long_text import LONG_TEXT_QUANTITIES, head_view
 from app.packing import unpack
 from app.services import traces
-from app.services.attention_payload import answer, predictions
+from app.services.attention_payload import build_payload, predictions
 from app.state.state import Question, State
 from model.errors import EditError
-from model.nn.sites import PAIRED
+from model.nn.sites import QUERY_KEY_HOOK_POINTS
 
 TEXT = "the cat sat on the mat and the dog ran"
 
@@ -23,10 +23,12 @@ QUESTION = Question("next", TEXT)
 
 
 def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, codes = answer(QUESTION)
+    usual, codes = build_payload(QUESTION)
     _everything_is_long(monkeypatch)
-    found, empty = answer(QUESTION)
-    assert not [path for path in traces.trace(QUESTION).values if path.rpartition(".")[2] in (*PAIRED, "logits")]
+    found, empty = build_payload(QUESTION)
+    assert not [
+        path for path in traces.trace(QUESTION).values if path.rpartition(".")[2] in (*QUERY_KEY_HOOK_POINTS, "logits")
+    ]
     for before, after in zip(usual["predictions"], found["predictions"], strict=True):
         assert [one["id"] for one in before["candidates"]] == [one["id"] for one in after["candidates"]]
         np.testing.assert_allclose(
@@ -34,7 +36,9 @@ def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pyte
         )
     grid = found["grids"][0]
     assert grid["pending"] and not usual["grids"][0]["pending"] and set(empty) == {0}
-    layers = [unpack(thumbs_work({"model": QUESTION.model, "text": TEXT, "layer": layer}))[1] for layer in range(2)]
+    layers = [
+        unpack(handle_thumbnails({"model": QUESTION.model, "text": TEXT, "layer": layer}))[1] for layer in range(2)
+    ]
     made, kept = (np.frombuffer(part, np.uint8).astype(int) for part in (b"".join(layers), codes))
     assert np.abs(made - kept).max() <= 1  # of 255: rounding
 
@@ -44,54 +48,54 @@ def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPa
     (usual,) = predictions(question)
     _everything_is_long(monkeypatch)
     (made,) = predictions(question)
-    assert [one.piece for one in made.candidates] == [one.piece for one in usual.candidates]
+    assert [one.text for one in made.candidates] == [one.text for one in usual.candidates]
     assert [one.after for one in made.candidates] == pytest.approx([one.after for one in usual.candidates], abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", SITES)
+@pytest.mark.parametrize("kind", LONG_TEXT_QUANTITIES)
 def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    zoomed = State(view=kind, layer=1, head=2, window="3-8/1-6")
-    usual = view(QUESTION, zoomed)
+    zoomed = State(quantity=kind, layer=1, head=2, zoom="3-8/1-6")
+    usual = exact_head_view(QUESTION, zoomed)
     assert usual.rows.tokens == ((3,), (4,), (5,), (6,), (7,)) and usual.columns.tokens[0] == (1,)
     _everything_is_long(monkeypatch)
-    made = picture(QUESTION, zoomed)
-    assert (made.rows.names, made.rows.tokens) == (usual.rows.names, usual.rows.tokens)
-    np.testing.assert_array_equal(made.states, usual.states)
-    np.testing.assert_allclose(made.numbers, usual.numbers, atol=1e-5)
-    assert "queries 3 to 7, keys 1 to 5" in made.said
+    made = head_view(QUESTION, zoomed)
+    assert (made.rows.labels, made.rows.tokens) == (usual.rows.labels, usual.rows.tokens)
+    np.testing.assert_array_equal(made.cell_states, usual.cell_states)
+    np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
+    assert "queries 3 to 7, keys 1 to 5" in made.rules
 
 
 def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = view(QUESTION, State(head=1))
+    exact = exact_head_view(QUESTION, State(head=1))
     _everything_is_long(monkeypatch)
     monkeypatch.setattr(long_text, "SIDE", 4)
-    made = picture(QUESTION, State(head=1))
-    assert made.numbers.shape == (4, 4)
+    made = head_view(QUESTION, State(head=1))
+    assert made.values.shape == (4, 4)
     for row, queries in enumerate(made.rows.tokens):
         for column, keys in enumerate(made.columns.tokens):
-            block = exact.numbers[np.ix_(queries, keys)]
+            block = exact.values[np.ix_(queries, keys)]
             if np.isnan(block).all():
-                assert made.states[row, column] == FORBIDDEN
+                assert made.cell_states[row, column] == FORBIDDEN
             else:
-                np.testing.assert_allclose(made.numbers[row, column], np.nanmax(block), atol=1e-5)
-    size = -(-exact.numbers.shape[0] // 4)
-    assert any(f"largest of up to {size} x {size}" in rule for rule in made.said)
+                np.testing.assert_allclose(made.values[row, column], np.nanmax(block), atol=1e-5)
+    size = -(-exact.values.shape[0] // 4)
+    assert any(f"largest of up to {size} x {size}" in rule for rule in made.rules)
 
 
 def test_what_a_long_text_cannot_show_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     _everything_is_long(monkeypatch)
     with pytest.raises(EditError, match="these can be shown: weights, scores, masked scores"):
-        picture(QUESTION, State(view="rollout"))
+        head_view(QUESTION, State(quantity="rollout"))
     with pytest.raises(EditError, match="Collect at most 4"):
-        picture(QUESTION, State(heads=("0.0", "0.1", "0.2", "0.3", "1.0")))
+        head_view(QUESTION, State(heads=("0.0", "0.1", "0.2", "0.3", "1.0")))
 
 
 @pytest.mark.parametrize("window", ["", "x", "5-3/0-2", "90-95/0-3", "1-2"])
 def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
-    assert view(QUESTION, State(window=window)).numbers.shape == view(QUESTION, State()).numbers.shape
+    assert exact_head_view(QUESTION, State(zoom=window)).values.shape == exact_head_view(QUESTION, State()).values.shape
 
 
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "LONG", 0)
-    traces.shelf.cache_clear()
-    traces._said.cache_clear()
+    traces.trace_cache.cache_clear()
+    traces._position_logits.cache_clear()

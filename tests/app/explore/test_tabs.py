@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.explore.layer_analysis import AT_ONCE
-from app.explore.walkthrough import pieces
+from app.explore.layer_analysis import MAX_LENS_TOKENS
+from app.explore.walkthrough import step_code
 from app.packing import unpack
-from app.server.routes import WORKS
-from app.services.traces import said, trace, wired
+from app.server.routes import HANDLERS
+from app.services.traces import model_variant, position_logits, trace
 from app.state.state import Question
 from model.errors import HeadlightError
-from model.nn.attention_functions import KERNELS
-from model.nn.positional_encodings import POSITIONS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 TEXT = "the cat sat on the mat"
 OFF = "decoder.1.self.weights[3]=set:0"
 
 
 def ask(route: str, model: str = "next", text: str = TEXT, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
-    meta, numbers = unpack(WORKS[route]({"model": model, "text": text, **body}))
+    meta, numbers = unpack(HANDLERS[route]({"model": model, "text": text, **body}))
     return meta, np.frombuffer(numbers, "<f4")
 
 
@@ -64,12 +64,12 @@ def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None
     assert ask("code", "both", source="the dog", attention=attention)[0]["code"]["weigh"]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
+@pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
 def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
-    model = wired(Question("next", TEXT, kernel=kernel, position=position))
+    model = model_variant(Question("next", TEXT, attention_function=kernel, positional_encoding=position))
     meta, _ = ask("steps", kernel=kernel, position=position, attention="decoder.0.self")
-    found = pieces(model, "decoder.0.self")
+    found = step_code(model, "decoder.0.self")
     for step in meta["steps"]:
         assert found[step["name"]], step["name"]
         assert step["meaning"]
@@ -78,7 +78,7 @@ def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
         assert any(mark in piece.code for piece in found[name]), mark
     for listed in found.values():
         for piece in listed:
-            file, _, line = piece.where.rpartition(" · ")[2].partition(", line ")
+            file, _, line = piece.location.rpartition(" · ")[2].partition(", line ")
             with open(file, encoding="utf-8") as source:
                 assert source.read().splitlines()[int(line) - 1].strip() == piece.code.splitlines()[0].strip()
 
@@ -99,9 +99,9 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
 def test_a_long_text_is_read_a_window_at_a_time() -> None:
     text = "the cat sat " * 13
     length = len(trace(Question("next", text)).text.ids)
-    assert length > AT_ONCE
-    meta, numbers = ask("depths", text=text, first=AT_ONCE)
-    assert (meta["first"], meta["count"]) == (AT_ONCE, length - AT_ONCE)
+    assert length > MAX_LENS_TOKENS
+    meta, numbers = ask("depths", text=text, first=MAX_LENS_TOKENS)
+    assert (meta["first"], meta["count"]) == (MAX_LENS_TOKENS, length - MAX_LENS_TOKENS)
     assert len(numbers) == meta["depths"] * meta["count"] * 12
 
 
@@ -186,7 +186,7 @@ def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
     assert (edges[:, 2] <= 4).all()
     assert (edges[:, 4] >= 1e-4 - 1e-6).all()
     kinds = {meta["kinds"][int(kind)] for kind in edges[:, 1]}
-    assert kinds == {"stream", "self", "feedforward"}
+    assert kinds == {"stream", "self", "feed_forward"}
     assert (edges[edges[:, 1] == 1][:, 5] >= 0).all()
 
 
@@ -196,7 +196,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     meta, numbers = ask("ablation", model, attention=f"{stack}.1.self", query=3)
     assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
     for head in range(4):
-        row = said(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)), 3).astype(float)
+        row = position_logits(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)), 3).astype(float)
         share = row[meta["token"]] - np.log(np.exp(row).sum())
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 

@@ -86,11 +86,11 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
     def page() -> None:
         import streamlit as st
 
-        from app.frame.sidebar import _rewired
-        from app.state.session import current
+        from app.frame.sidebar import _on_variant_change
+        from app.state.session import current_state
 
-        current()
-        st.button("report", on_click=_rewired)
+        current_state()
+        st.button("report", on_click=_on_variant_change)
 
     choice = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
     monkeypatch.setattr("app.frame.sidebar.reported", lambda name: dict(choice))
@@ -103,12 +103,19 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import current, listen, serial
+        from app.state.session import current_state, on_component_change, report_serial
 
-        current()
+        current_state()
         if st.button("report"):
-            listen("the opening", "")
-        st.json({"layer": current().layer, "text": current().text, "masked": current().masked, "serial": serial()})
+            on_component_change("the opening", "")
+        st.json(
+            {
+                "layer": current_state().layer,
+                "text": current_state().text,
+                "masked": current_state().masked_positions,
+                "serial": report_serial(),
+            }
+        )
 
     reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
     monkeypatch.setattr("app.state.session.settled", lambda: dict(reported))
@@ -125,11 +132,11 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import current, listen, pointed
+        from app.state.session import current_state, on_component_change, with_default_head
 
-        shown = pointed(current().change(model="next"), lambda: (1, len(current().text or "")))
+        shown = with_default_head(current_state().change(model="next"), lambda: (1, len(current_state().text or "")))
         if st.button("report"):
-            listen("", "")
+            on_component_change("", "")
         st.json([shown.layer, shown.head])
 
     reported = {"text": "the dog", "layer": 1, "head": 0}
@@ -202,11 +209,11 @@ def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytes
 
 def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
     def page() -> None:
-        from app.server.lifespan import apologise
+        from app.server.lifespan import on_script_error
         from model.errors import CheckpointError
 
-        assert apologise(FileNotFoundError("/secret/place"))
-        assert apologise(CheckpointError("a_b_ has no weights."))
+        assert on_script_error(FileNotFoundError("/secret/place"))
+        assert on_script_error(CheckpointError("a_b_ has no weights."))
 
     said = [error.value for error in scripted(page).error]
     assert "FileNotFoundError" in said[0] and "secret" not in said[0]

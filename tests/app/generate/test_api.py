@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 
 from app.packing import unpack
 from app.server.routes import routes
-from app.services.prefix_cache import Pasts
-from app.services.traces import loaded
+from app.services.prefix_cache import PrefixCache
+from app.services.traces import open_checkpoint
 from app.state.state import Question
-from app.state.url import rule_read, rule_told, written_read, written_told
-from model import Rule, Writer, fill, generate, run
+from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from model import SamplingConfig, TextGenerator, fill_mask, generate, run
 from tests.app.conftest import CONTEXT
 
 TEXT = "the cat sat"
@@ -49,27 +49,27 @@ def steps(client: TestClient, count: int, **body: Any) -> list[dict[str, Any]]:
 
 
 def test_steps_are_those_of_generate(client: TestClient) -> None:
-    model, tokenizer = loaded("next").model, loaded("next").tokenizer
+    model, tokenizer = open_checkpoint("next").model, open_checkpoint("next").tokenizer
     rule = {"temperature": 0.7, "topK": 20, "topP": 0.9, "seed": 4}
     made = steps(client, 6, model="next", text=TEXT, rule=rule)
     wanted = generate(model, tokenizer, TEXT, steps=6, temperature=0.7, top_k=20, top_p=0.9, seed=4)
-    assert [meta["chosen"] for meta in made] == [step.chosen for step in wanted]
+    assert [meta["chosen"] for meta in made] == [step.chosen_token for step in wanted]
     assert [meta["read"] for meta in made] == [made[0]["length"], 1, 1, 1, 1, 1]
 
 
 def test_candidates_have_their_shares_of_the_whole_vocabulary_and_their_chances(client: TestClient) -> None:
     meta, _ = ask(client, model="next", text=TEXT, rule={"temperature": 0.5, "topK": 5, "seed": 2})
-    tokenizer = loaded("next").tokenizer
-    probabilities = run(loaded("next").model, tokenizer, TEXT)["logits"][-1].astype(float)
+    tokenizer = open_checkpoint("next").tokenizer
+    probabilities = run(open_checkpoint("next").model, tokenizer, TEXT)["logits"][-1].astype(float)
     shares = np.exp(probabilities) / np.exp(probabilities).sum()
-    draw = Rule(0.5, 5, None, 2).throw(probabilities, 0)
+    draw = SamplingConfig(0.5, 5, None, 2).sample(probabilities, 0)
     listed = {item["id"]: item for item in meta["candidates"]}
     assert set(np.argsort(-shares)[:12]) <= listed.keys()
     for token, item in listed.items():
         assert item["before"] == pytest.approx(shares[token], rel=1e-4)
-        assert item["after"] == pytest.approx(draw.shares[token], rel=1e-4)
-        assert item["piece"] == tokenizer.piece(token)
-    assert (meta["chosen"], meta["number"], meta["kept"]) == (draw.chosen, draw.number, 5)
+        assert item["after"] == pytest.approx(draw.probabilities[token], rel=1e-4)
+        assert item["piece"] == tokenizer.token_text(token)
+    assert (meta["chosen"], meta["number"], meta["kept"]) == (draw.chosen, draw.random_number, 5)
     assert meta["rank"] == 1 + int((shares > shares[draw.chosen]).sum())
 
 
@@ -78,7 +78,7 @@ def test_the_numbers_are_the_row_that_asked_whatever_was_remembered(client: Test
     made = steps(client, 3, model="next", text=TEXT, rule=GREEDY, remember=remember)
     written = [[meta["place"], meta["chosen"]] for meta in made]
     meta, numbers = ask(client, model="next", text=TEXT, rule=GREEDY, written=written, remember=remember)
-    writer = Writer.begin(loaded("next").model, loaded("next").tokenizer, TEXT)
+    writer = TextGenerator.from_text(open_checkpoint("next").model, open_checkpoint("next").tokenizer, TEXT)
     step, _ = writer.step([token for _, token in written])
     (grid,) = meta["grids"]
     rows = numbers.reshape(grid["layers"], grid["heads"], grid["columns"])
@@ -115,14 +115,19 @@ def test_where_nothing_is_kept_the_page_is_told_why(client: TestClient, model: s
 
 def test_masks_are_filled_as_fill_does(client: TestClient) -> None:
     made = steps(client, 3, model="masked", text="the cat sat on the mat", masked=[1, 2, 5], rule=GREEDY)
-    model, tokenizer = loaded("masked").model, loaded("masked").tokenizer
+    model, tokenizer = open_checkpoint("masked").model, open_checkpoint("masked").tokenizer
     filled: dict[int, int] = {}
     for meta in made:
-        step = fill(
-            model, tokenizer, "the cat sat on the mat", masked=(1, 2, 5), filled=filled, rule=Rule(temperature=0.0)
+        step = fill_mask(
+            model,
+            tokenizer,
+            "the cat sat on the mat",
+            masked_positions=(1, 2, 5),
+            filled=filled,
+            sampling=SamplingConfig(temperature=0.0),
         )
-        assert (meta["place"], meta["chosen"]) == (step.place, step.chosen)
-        filled[step.place] = step.chosen
+        assert (meta["place"], meta["chosen"]) == (step.position, step.chosen_token)
+        filled[step.position] = step.chosen_token
     assert set(filled) == {1, 2, 5}
     written = [list(pair) for pair in filled.items()]
     meta, _ = ask(client, model="masked", text="the cat sat on the mat", masked=[1, 2, 5], written=written)
@@ -143,7 +148,7 @@ def test_tokens_come_when_they_are_asked_for(client: TestClient) -> None:
     assert silent["tokens"] is None
     told, _ = ask(client, model="next", text=TEXT, written=[[0, 70]], tokens=True)
     pieces = [token["piece"] for token in told["tokens"]["text"]]
-    assert "".join(pieces[1:-1]) == TEXT and pieces[-1] == loaded("next").tokenizer.piece(70)
+    assert "".join(pieces[1:-1]) == TEXT and pieces[-1] == open_checkpoint("next").tokenizer.token_text(70)
 
 
 def test_a_custom_mask_goes_on_and_says_how(client: TestClient) -> None:
@@ -202,8 +207,8 @@ def test_what_cannot_be_written_gets_a_sentence(client: TestClient, body: dict[s
 
 def test_the_context_ends_the_text(client: TestClient) -> None:
     text = "cat " * 100
-    tokens = loaded("next").tokenizer.encode(text).ids[1:]
-    room = CONTEXT - len(loaded("next").tokenizer.encode("cat").ids)
+    tokens = open_checkpoint("next").tokenizer.encode(text).ids[1:]
+    room = CONTEXT - len(open_checkpoint("next").tokenizer.encode("cat").ids)
     written = [[place, token] for place, token in enumerate(tokens[:room])]
     full, _ = ask(client, model="next", text="cat", written=written)
     assert full["place"] == full["context"] == CONTEXT
@@ -212,38 +217,40 @@ def test_the_context_ends_the_text(client: TestClient) -> None:
 
 
 def test_pasts_give_the_oldest_away_and_keep_no_beginning_twice() -> None:
-    writer = Writer.begin(loaded("next").model, loaded("next").tokenizer, TEXT)
-    other = Writer.begin(loaded("next").model, loaded("next").tokenizer, TEXT, ["decoder.0.residual=scale:2"])
+    writer = TextGenerator.from_text(open_checkpoint("next").model, open_checkpoint("next").tokenizer, TEXT)
+    other = TextGenerator.from_text(
+        open_checkpoint("next").model, open_checkpoint("next").tokenizer, TEXT, ["decoder.0.residual=scale:2"]
+    )
     _, short = writer.step()
     _, longer = writer.step((5,), short)
     ids = (*writer.text.ids, 5)
-    store = Pasts(budget=longer.bytes)
-    store.hold(writer, short)
-    store.hold(writer, longer)
-    assert [held.past for held in store.held] == [longer]
-    known = store.longest(writer, ids)
+    store = PrefixCache(budget=longer.bytes)
+    store.store(writer, short)
+    store.store(writer, longer)
+    assert [held.prefix for held in store.entries] == [longer]
+    known = store.longest_prefix(writer, ids)
     assert known is not None and known.ids == writer.text.ids, "one token is left to read"
-    assert store.longest(other, ids) is None, "another edit is another past"
-    assert store.longest(writer, (1, *ids)) is None
-    store.hold(other, other.step((6,))[1])
-    assert [held.line[0] for held in store.held] == [("decoder.0.residual=scale:2",)]
+    assert store.longest_prefix(other, ids) is None, "another edit is another past"
+    assert store.longest_prefix(writer, (1, *ids)) is None
+    store.store(other, other.step((6,))[1])
+    assert [held.key[0] for held in store.entries] == [("decoder.0.residual=scale:2",)]
 
 
 @given(st.floats(0, 5), st.integers(0, 500), st.floats(0.01, 1), st.integers(0, 2**53))
 def test_a_link_restores_the_rule(temperature: float, top_k: int, top_p: float, seed: int) -> None:
-    rule = Rule(round(temperature, 2), top_k or None, round(top_p, 2), seed)
-    assert rule_read(rule_told(rule)) == rule
+    rule = SamplingConfig(round(temperature, 2), top_k or None, round(top_p, 2), seed)
+    assert decode_sampling(encode_sampling(rule)) == rule
 
 
 @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 999), st.integers(0, 99_999)), max_size=9))
 def test_a_link_restores_the_steps_of_its_own_text_only(text: str, pairs: list[tuple[int, int]]) -> None:
     question, written = Question("next", text), tuple(pairs)
-    told = written_told(question, written)
-    assert written_read(question, told) == written
-    assert written_read(Question("next", text + "!"), told) == () or not written
+    told = encode_generated(question, written)
+    assert decode_generated(question, told) == written
+    assert decode_generated(Question("next", text + "!"), told) == () or not written
 
 
 @given(st.text(max_size=40))
 def test_any_word_is_a_rule_and_steps(word: str) -> None:
-    rule_read(word)
-    assert isinstance(written_read(Question("next", "cat"), word), tuple)
+    decode_sampling(word)
+    assert isinstance(decode_generated(Question("next", "cat"), word), tuple)

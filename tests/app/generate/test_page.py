@@ -8,7 +8,7 @@ import pytest
 from app import components
 from app.components import workbench
 from app.state.state import Question
-from app.state.url import written_told
+from app.state.url import encode_generated
 from tests.app.pages import alone, scripted, told
 
 FUNCTION = re.compile(r"^(?:export default )?(?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
@@ -34,7 +34,7 @@ def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
 
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:
-    written = written_told(Question("next", "the dog"), ((2, 5), (3, 9)))
+    written = encode_generated(Question("next", "the dog"), ((2, 5), (3, 9)))
     data = told(alone("generate", model="next", text="the dog", draw="t0.5,k7,p0.9,s3", written=written).main)
     assert data["rule"] == {"temperature": 0.5, "topK": 7, "topP": 0.9, "seed": 3}
     assert data["written"] == [[2, 5], [3, 9]]
@@ -48,12 +48,12 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         import streamlit as st
 
         from app.generate import page as generate
-        from app.state.session import current
+        from app.state.session import current_state
         from app.state.state import Question
 
-        current()
+        current_state()
         if st.button("report"):
-            generate._listen(Question("next", "the opening"), "the opening", "")
+            generate._on_component_change(Question("next", "the opening"), "the opening", "")
 
     rule = {"temperature": 1, "topK": 3, "topP": 1, "seed": 12}
     reported = {
@@ -64,7 +64,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
     at = scripted(page)
     at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
-    mark = written_told(Question("next", "the opening"), ((2, 7),))
+    mark = encode_generated(Question("next", "the opening"), ((2, 7),))
     assert address == {"layer": "1", "head": "0", "draw": "t1,k3,s12", "written": mark}
 
 

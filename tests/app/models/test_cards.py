@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models import cards as subject
-from app.models.cards import count, kind, markup, megabytes, problem
-from app.services.model_listing import Card, cards
-from app.services.model_pool import Models
+from app.models.cards import card_html, format_bytes, format_count, model_task, opening_problem
+from app.services.model_listing import ListedModel, listed_models
+from app.services.model_pool import ModelPool
 
 
-def told(name: str) -> Card:
-    return next(card for card in cards() if card.name == name)
+def told(name: str) -> ListedModel:
+    return next(card for card in listed_models() if card.name == name)
 
 
 class Reader(HTMLParser):
@@ -43,10 +43,10 @@ def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
     card = told("next")
     for shown in (
         replace(card, title=name),
-        replace(card, facts=replace(card.facts, family=name, licence=name, tokenizer=name)),
-        replace(card, facts=replace(card.facts, config=None, problem=name)),
+        replace(card, metadata=replace(card.metadata, family=name, licence=name, tokenizer=name)),
+        replace(card, metadata=replace(card.metadata, config=None, error=name)),
     ):
-        read = Reader(markup(shown, open_now=True))
+        read = Reader(card_html(shown, open_now=True))
         assert read.elements <= ELEMENTS
         assert name.replace("\r\n", "\n").replace("\r", "\n") in read.text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -61,17 +61,17 @@ def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
     ],
 )
 def test_a_card_tells_what_a_model_is(name: str, words: tuple[str, ...]) -> None:
-    shown = markup(told(name), open_now=False)
+    shown = card_html(told(name), open_now=False)
     assert all(word in shown for word in words)
-    assert "open now" not in shown and "open now" in markup(told(name), open_now=True)
-    assert problem(told(name)) == "" and kind(told(name)) in subject.KINDS
+    assert "open now" not in shown and "open now" in card_html(told(name), open_now=True)
+    assert opening_problem(told(name)) == "" and model_task(told(name)) in subject.MODEL_TASKS
 
 
 def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = Models(10_000)
+    models = ModelPool(10_000)
     monkeypatch.setattr(subject, "opened", lambda: models)
-    assert "10.0 kB are allowed here" in problem(told("next"))
-    assert problem(told("next")) in markup(told("next"), open_now=False)
+    assert "10.0 kB are allowed here" in opening_problem(told("next"))
+    assert opening_problem(told("next")) in card_html(told("next"), open_now=False)
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
-    assert (count(number), megabytes(number)) == (words, bytes_)
+    assert (format_count(number), format_bytes(number)) == (words, bytes_)

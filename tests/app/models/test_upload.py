@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.access.uploads import guests
+from app.access.uploads import upload_store
 from app.models import upload as subject
-from app.models.upload import bring_folder, bring_path, bring_zip
+from app.models.upload import open_path, upload_folder, upload_zip
 from app.services import traces
 from model.errors import CheckpointError, HeadlightError
 
@@ -24,11 +24,11 @@ def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for module in (subject, traces):
         monkeypatch.setattr(module, "visitor", lambda: "anna")
-    for store in (guests, traces.opened, traces.shelf):
+    for store in (upload_store, traces.model_pool, traces.trace_cache):
         store.cache_clear()
     yield tmp_path
-    guests().close()
-    guests.cache_clear()
+    upload_store().close()
+    upload_store.cache_clear()
 
 
 def files_of(toys: Path, name: str = "next") -> dict[str, bytes]:
@@ -49,28 +49,28 @@ def left(folder: Path) -> int:
 
 
 def test_a_zip_is_called_as_its_file_is(toys: Path, anna: Path) -> None:
-    guest = bring_zip("my tiny model.zip", zipped(files_of(toys)))
+    guest = upload_zip("my tiny model.zip", zipped(files_of(toys)))
     assert guest.title == "my tiny model" and "my-tiny-model" in guest.name
-    assert [card.title for card in traces.own_cards()] == ["my tiny model"]
+    assert [card.title for card in traces.own_models()] == ["my tiny model"]
     assert left(anna) == 1
 
 
 def test_a_folder_is_called_as_it_is(toys: Path) -> None:
-    guest = bring_folder({f"tiny/{name}": content for name, content in files_of(toys).items()})
+    guest = upload_folder({f"tiny/{name}": content for name, content in files_of(toys).items()})
     assert guest.title == "tiny"
-    assert bring_folder(dict(files_of(toys))).title == "my model"
+    assert upload_folder(dict(files_of(toys))).title == "my model"
 
 
 def test_the_next_upload_takes_the_place_of_the_last(toys: Path, anna: Path) -> None:
-    first = bring_zip("a.zip", zipped(files_of(toys)))
-    second = bring_zip("b.zip", zipped(files_of(toys, "masked")))
-    assert guests().of("anna") == (second,)
+    first = upload_zip("a.zip", zipped(files_of(toys)))
+    second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
+    assert upload_store().owned_by("anna") == (second,)
     assert not first.folder.exists() and left(anna) == 1
-    assert {key[0] for key in traces.opened().open} == {second.folder}
+    assert {key[0] for key in traces.model_pool().models} == {second.folder}
 
 
 def test_what_unpacks_and_does_not_open_is_not_kept_and_the_last_one_stays(toys: Path, anna: Path) -> None:
-    kept = bring_zip("a.zip", zipped(files_of(toys)))
+    kept = upload_zip("a.zip", zipped(files_of(toys)))
     files = files_of(toys)
     for broken in (
         {**files, "model.safetensors": files["model.safetensors"][:-50]},
@@ -78,22 +78,22 @@ def test_what_unpacks_and_does_not_open_is_not_kept_and_the_last_one_stays(toys:
         {**files, "tokenizer.json": b"{}"},
     ):
         with pytest.raises(HeadlightError) as refused:
-            bring_zip("b.zip", zipped(broken))
+            upload_zip("b.zip", zipped(broken))
         assert str(anna) not in str(refused.value)
-    assert guests().of("anna") == (kept,) and left(anna) == 1
+    assert upload_store().owned_by("anna") == (kept,) and left(anna) == 1
 
 
 def test_a_path_opens_on_ones_own_machine_alone(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckpointError, match="shared server"):
-        bring_path(str(toys / "next"))
+        open_path(str(toys / "next"))
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
-    guest = bring_path(f'  "{toys / "next"}" ')
-    assert guest.root is None and traces.loaded(guest.name)
-    kept = guests().of("anna")
+    guest = open_path(f'  "{toys / "next"}" ')
+    assert guest.upload_dir is None and traces.open_checkpoint(guest.name)
+    kept = upload_store().owned_by("anna")
     for text in ("", "../next", "./next", str(toys / "nothing"), "x" * 9_999, "/a\0b", "/etc"):
         with pytest.raises(HeadlightError):
-            bring_path(text)
-    assert guests().of("anna") == kept
+            open_path(text)
+    assert upload_store().owned_by("anna") == kept
 
 
 @pytest.mark.parametrize("offered", [True, False])
@@ -115,9 +115,9 @@ def test_an_id_is_fetched_into_the_cache(
         ("HEADLIGHT_CACHE", str(int(offered))),
     ):
         monkeypatch.setenv(variable, value)
-    guest = bring_path("somebody/tiny")
-    assert traces.loaded(guest.name).model.config == traces.loaded("next").model.config
-    names = [entry.name for entry in traces.models()]
+    guest = open_path("somebody/tiny")
+    assert traces.open_checkpoint(guest.name).model.config == traces.open_checkpoint("next").model.config
+    names = [entry.name for entry in traces.available_models()]
     assert names.count(guest.name) == 1
     assert (guest.name == "somebody/tiny") is offered
 
@@ -129,7 +129,7 @@ def test_an_id_that_cannot_be_fetched_says_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(subject, "download", download)
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
     with pytest.raises(CheckpointError, match="cannot be reached"):
-        bring_path("gpt2")
+        open_path("gpt2")
     monkeypatch.setenv("HEADLIGHT_SHARED", "1")
     with pytest.raises(CheckpointError, match="shared server"):
-        bring_path("gpt2")
+        open_path("gpt2")

@@ -99,13 +99,13 @@ def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ([], Settings(shared=False, cache=True)),
-        (["--host", "localhost"], Settings(shared=False, cache=True)),
-        (["--host", "127.0.0.2"], Settings(shared=False, cache=True)),
-        (["--host", "0.0.0.0"], Settings(shared=True, cache=False)),
-        (["--host", "0.0.0.0", "--hub-cache"], Settings(shared=True, cache=True)),
-        (["--shared"], Settings(shared=True, cache=False)),
-        (["--no-hub-cache"], Settings(shared=False, cache=False)),
+        ([], Settings(shared=False, hub_cache=True)),
+        (["--host", "localhost"], Settings(shared=False, hub_cache=True)),
+        (["--host", "127.0.0.2"], Settings(shared=False, hub_cache=True)),
+        (["--host", "0.0.0.0"], Settings(shared=True, hub_cache=False)),
+        (["--host", "0.0.0.0", "--hub-cache"], Settings(shared=True, hub_cache=True)),
+        (["--shared"], Settings(shared=True, hub_cache=False)),
+        (["--no-hub-cache"], Settings(shared=False, hub_cache=False)),
         (["--upload-limit", "20", "--memory-limit", "900"], Settings(False, True, 20, 900)),
     ],
 )
@@ -124,5 +124,5 @@ def test_a_limit_that_is_none_is_refused(limit: str) -> None:
 
 
 def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
-    assert settings({}) == Settings(shared=True, cache=False)
+    assert settings({}) == Settings(shared=True, hub_cache=False)
     assert settings({"HEADLIGHT_SHARED": "perhaps", "HEADLIGHT_UPLOAD_LIMIT": "²"}) == Settings()

@@ -12,22 +12,22 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.access.uploads import FOLDER, GRACE, Guest, Guests
+from app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
 from app.server import lifespan
 from app.services import traces
-from model.checkpoints.files.upload_archive import Limits
+from model.checkpoints.files.upload_archive import UploadLimits
 
 
-def lay(root: Path, limits: Limits) -> Path:
+def lay(root: Path, limits: UploadLimits) -> Path:
     (root / "weights").write_bytes(b"x")
     return root
 
 
 @pytest.fixture
-def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guests:
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UploadStore:
     """A register of this test's own, and a server where nobody is."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made = Guests(1_000)
+    made = UploadStore(1_000)
     monkeypatch.setattr(lifespan, "guests", lambda: made)
     monkeypatch.setattr(lifespan, "PAUSE", 0.01)
     monkeypatch.setattr(lifespan, "get_instance", lambda: SimpleNamespace(is_active_session=lambda session: False))
@@ -35,33 +35,33 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guests:
 
 
 def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
-    register: Guests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    register: UploadStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgotten: list[Path] = []
     monkeypatch.setattr(lifespan, "forget", forgotten.append)
-    forsaken = tmp_path / f"{FOLDER}killed"
+    forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
     monkeypatch.setattr("app.access.uploads.FORSAKEN", -1.0)
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
         assert not forsaken.exists()
-        gone, stays = register.receive("anna", "a", lay), register.receive("ben", "b", lay)
-        register.last["anna"] -= 2 * GRACE
+        gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)
+        register.last_seen["anna"] -= 2 * GRACE_SECONDS
         until = time.monotonic() + 20
         while not forgotten and time.monotonic() < until:
             time.sleep(0.01)
         assert not gone.folder.exists() and stays.folder.exists()
         assert forgotten == [gone.folder]
     assert not stays.folder.exists()
-    assert not list(tmp_path.glob(f"{FOLDER}*"))
+    assert not list(tmp_path.glob(f"{FOLDER_PREFIX}*"))
 
 
-def test_the_stores_are_there_before_the_first_visitors(register: Guests) -> None:
-    traces.opened.cache_clear()
+def test_the_stores_are_there_before_the_first_visitors(register: UploadStore) -> None:
+    traces.model_pool.cache_clear()
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
-        assert traces.opened.cache_info().currsize == 1
+        assert traces.model_pool.cache_info().currsize == 1
 
 
-def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: Guests) -> None:
+def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: UploadStore) -> None:
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
         until = time.monotonic() + 20
         while not gc.get_freeze_count() and time.monotonic() < until:
@@ -70,9 +70,9 @@ def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: 
     assert gc.get_freeze_count() == 0
 
 
-def test_a_guest_without_a_folder_of_its_own_is_only_forgotten(register: Guests, toys: Path) -> None:
-    own: Guest = register.admit("anna", toys / "next")
+def test_a_guest_without_a_folder_of_its_own_is_only_forgotten(register: UploadStore, toys: Path) -> None:
+    own: VisitorCheckpoint = register.add_folder("anna", toys / "next")
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
-        register.last["anna"] -= 2 * GRACE
+        register.last_seen["anna"] -= 2 * GRACE_SECONDS
         time.sleep(0.1)
     assert own.folder.is_dir()

@@ -169,7 +169,7 @@ def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[
         (b"{", "application/json", "no JSON"),
         (b"[" * 100_000, "application/json", "no JSON"),
         (b"[]", "application/json", "no JSON object"),
-        (b"x" * (subject.LARGEST_BODY + 1), "application/json", "Shorten"),
+        (b"x" * (subject.MAX_BODY_BYTES + 1), "application/json", "Shorten"),
         (b"{}", "text/plain", "application/json"),
     ],
 )
@@ -219,7 +219,7 @@ def test_visitors_get_their_own_answers(client: TestClient) -> None:
 
 
 def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
-    desk = subject.Desk(workers=1)
+    desk = subject.RequestWorker(workers=1)
     done: list[int] = []
 
     async def both() -> list[dict[str, Any]]:
@@ -229,13 +229,13 @@ def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
         def work(body: dict[str, Any]) -> bytes:
             loop.call_soon_threadsafe(started.set)
             done.append(body["number"])
-            while len(desk.latest) and desk.latest["anna"] < 3:
+            while len(desk.latest_request) and desk.latest_request["anna"] < 3:
                 pass  # busy until the newest question has arrived
             return pack({"number": body["number"]})
 
-        first = asyncio.create_task(desk.answer(_request(1), work))
+        first = asyncio.create_task(desk.respond(_request(1), work))
         await started.wait()
-        others = [asyncio.create_task(desk.answer(_request(number), work)) for number in (2, 3)]
+        others = [asyncio.create_task(desk.respond(_request(number), work)) for number in (2, 3)]
         answers = await asyncio.gather(first, *others)
         return [unpack(bytes(answer.body))[0] for answer in answers]
 
@@ -254,14 +254,14 @@ def _request(number: int) -> Request:
 
 
 def test_the_desk_forgets_the_visitors_of_long_ago() -> None:
-    desk = subject.Desk()
-    for number in range(subject.VISITORS + 10):
-        desk.enter(f"visitor {number}", 1)
-    assert len(desk.latest) == subject.VISITORS
+    desk = subject.RequestWorker()
+    for number in range(subject.MAX_VISITORS + 10):
+        desk.record_request(f"visitor {number}", 1)
+    assert len(desk.latest_request) == subject.MAX_VISITORS
 
 
 @pytest.mark.parametrize(
-    "weight", ["decoder.norm.weight", "embedding.weight", "decoder.blocks.1.self_attention.query.weight"]
+    "weight", ["decoder.final_norm.weight", "embedding.weight", "decoder.blocks.1.self_attention.query.weight"]
 )
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(

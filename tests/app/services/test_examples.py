@@ -3,29 +3,31 @@
 import numpy as np
 import pytest
 
-from app.services.examples import MASKED, NEXT, Example
+from app.services.examples import MASKED_EXAMPLES, NEXT_TOKEN_EXAMPLES, Example
 from model import candidates, run
 from model.analysis.head_metrics import head_metrics
-from model.checkpoints import Loaded, load
-from model.paths import assets
-from model.tracing.run import asked, encode
+from model.checkpoints import Checkpoint, load
+from model.paths import assets_dir
+from model.tracing.run import encode_input, prediction_positions
 
 
 @pytest.fixture(scope="module", params=["stories-causal", "stories-masked"])
-def shipped(request: pytest.FixtureRequest) -> Loaded:
-    return load(assets() / "models" / request.param)
+def shipped(request: pytest.FixtureRequest) -> Checkpoint:
+    return load(assets_dir() / "models" / request.param)
 
 
 def guesses(name: str, text: str, top: int = 5) -> list[str]:
-    loaded = load(assets() / "models" / name)
-    place = asked(loaded.model, loaded.tokenizer, encode(loaded.model, loaded.tokenizer, text))[0]
+    loaded = load(assets_dir() / "models" / name)
+    place = prediction_positions(loaded.model, loaded.tokenizer, encode_input(loaded.model, loaded.tokenizer, text))[0]
     return [
         guess.token for guess in candidates(run(loaded.model, loaded.tokenizer, text), loaded.tokenizer, place, top)
     ]
 
 
-def test_heads_can_be_sorted_by_what_an_example_names(shipped: Loaded) -> None:
-    examples: tuple[Example, ...] = NEXT if shipped.model.config.top == "language" else MASKED
+def test_heads_can_be_sorted_by_what_an_example_names(shipped: Checkpoint) -> None:
+    examples: tuple[Example, ...] = (
+        NEXT_TOKEN_EXAMPLES if shipped.model.config.output_head == "language-model" else MASKED_EXAMPLES
+    )
     for example in examples:
         if example.sort != "layer":
             metric = head_metrics(run(shipped.model, shipped.tokenizer, example.text))[example.sort]
@@ -49,4 +51,4 @@ def test_the_masked_examples_are_filled_as_their_lines_say() -> None:
         "She [MASK] the bread with a knife.": "cut",
     }
     assert {text: guesses("stories-masked", text, 1)[0] for text in first} == first
-    assert {example.text for example in MASKED} - set(first) == {"The cat sat on the [MASK]."}
+    assert {example.text for example in MASKED_EXAMPLES} - set(first) == {"The cat sat on the [MASK]."}

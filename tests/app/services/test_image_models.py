@@ -19,26 +19,26 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.explore.export.code import python_program, shell_program
-from app.explore.head_view import view as made_view
+from app.explore.export.code import python_code, shell_code
+from app.explore.head_view import exact_head_view as made_view
 from app.packing import unpack
-from app.server.middleware import Visitors
+from app.server.middleware import VisitorMiddleware
 from app.server.routes import routes
-from app.services.images import LARGEST, names
-from app.state.state import OWN, Question, State
+from app.services.images import MAX_FILE_BYTES, shipped_image_names
+from app.state.state import OWN_IMAGE_PREFIX, Question, State
 from model.checkpoints import save
 from model.config import Config
-from model.config_groups import Picture
-from model.errors import PictureError
+from model.config_groups import ImageConfig
+from model.errors import ImageError
 from model.nn.transformer import Transformer
 from model.tracing.run import run
-from model.vision.image import view
-from model.vision.patches import class_token
+from model.vision.image import process_image
+from model.vision.patches import class_token_tokenizer
 from tests.app.explore.test_export_code import executed, run_shell
 from tests.app.pages import opened, told
 from tests.app.services.test_images import photo
 
-READS = Picture(channels=3, height=32, width=32, patch_height=8, patch_width=8)
+READS = ImageConfig(channels=3, height=32, width=32, patch_height=8, patch_width=8)
 LABELS = ("cat", "house", "chess board")
 
 
@@ -47,14 +47,14 @@ def save_seers(folder: Path) -> Path:
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(
-            architecture="encoder", vocabulary=1, context=17, picture=READS, width=16, layers=2, heads=4, masks=(),
-            position="learned", top=top, labels=labels, tied=False,
+            architecture="encoder", vocabulary_size=1, context_length=17, image=READS, d_model=16, layers=2, heads=4, masks=(),
+            positional_encoding="learned", output_head=top, labels=labels, tied_embeddings=False,
         )  # fmt: skip
         model = Transformer(config)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(0.3 * torch.randn_like(parameter))
-        save(folder / name, model, class_token(), dtype="float32")
+        save(folder / name, model, class_token_tokenizer(), dtype="float32")
     return folder
 
 
@@ -75,7 +75,7 @@ def front(request: Request) -> HTMLResponse:
 
 @pytest.fixture
 def server() -> Starlette:
-    return Starlette(routes=[Route("/", front), *routes()], middleware=[Middleware(Visitors)])
+    return Starlette(routes=[Route("/", front), *routes()], middleware=[Middleware(VisitorMiddleware)])
 
 
 @pytest.fixture
@@ -111,9 +111,9 @@ def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
 
 
 def test_the_first_drawn_picture_is_there_until_another_is_chosen(client: TestClient) -> None:
-    numbers = {name: ask(client, image=name)[1] for name in ("", *names())}
-    assert numbers[""] == numbers[names()[0]]
-    assert len(set(numbers.values())) == len(names())
+    numbers = {name: ask(client, image=name)[1] for name in ("", *shipped_image_names())}
+    assert numbers[""] == numbers[shipped_image_names()[0]]
+    assert len(set(numbers.values())) == len(shipped_image_names())
 
 
 def test_edits_have_a_before_and_an_after(client: TestClient) -> None:
@@ -161,7 +161,7 @@ def test_nobody_else_finds_it_however_they_ask(client: TestClient, server: Starl
 
 def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
     with TestClient(server) as client:
-        for name in names():
+        for name in shipped_image_names():
             shown = client.get(f"/api/picture/{name}")
             assert shown.content.startswith(b"\x89PNG")
         for name in ("dog", "%2e%2e", "..%2fdraw.py", "cat.png"):
@@ -172,7 +172,7 @@ def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
     ("raw", "kind", "told"),
     [
         (b"no picture", "image/png", "is no PNG, JPEG or WebP"),
-        (bytes(LARGEST + 1), "image/jpeg", "may have 8 MB"),
+        (bytes(MAX_FILE_BYTES + 1), "image/jpeg", "may have 8 MB"),
         (b"<svg></svg>", "image/svg+xml", "This is no PNG"),
         (photo(), "text/plain", "This is no PNG"),
         (photo(), "application/json", "This is no PNG"),
@@ -191,7 +191,7 @@ def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
     ("asked", "told"),
     [
         ({"image": "dog"}, "There is no picture 'dog'"),
-        ({"image": f"{OWN}gone"}, "no longer here"),
+        ({"image": f"{OWN_IMAGE_PREFIX}gone"}, "no longer here"),
         ({"image": 3}, "not of the right kind"),
         ({"masked": [2]}, "cannot be masked"),
         ({"edits": ["decoder.0.self.weights=set:0"]}, "changes nothing"),
@@ -213,7 +213,7 @@ def test_explore_opens_a_model_of_pictures(model: str) -> None:
     at = opened(model=model, image="chess")
     assert not at.exception
     data = told(at.main)
-    assert data["pictures"] == list(names())
+    assert data["pictures"] == list(shipped_image_names())
     assert (data["choice"]["image"], data["choice"]["query"]) == ("chess", 0)
     assert at.get("plotly_chart")
 
@@ -222,29 +222,29 @@ def test_explore_opens_a_model_of_pictures(model: str) -> None:
 def test_programs_make_the_numbers_of_the_view(
     asked: dict[str, Any], seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question, state = Question("seer", "", **asked), State(layer=1, head=2, view="text", other="faces")
+    question, state = Question("seer", "", **asked), State(layer=1, head=2, quantity="text", other_text="faces")
     monkeypatch.chdir(Path(__file__).parents[3])
-    found = executed(python_program(question, state), seers)
-    np.testing.assert_array_equal(found, made_view(question, state).numbers)
-    numbers = run_shell(shell_program(question, state), seers, tmp_path)
+    found = executed(python_code(question, state), seers)
+    np.testing.assert_array_equal(found, made_view(question, state).values)
+    numbers = run_shell(shell_code(question, state), seers, tmp_path)
     np.testing.assert_array_equal(
-        numbers["attention"][1, 2], made_view(question, replace(state, view="weights")).numbers
+        numbers["attention"][1, 2], made_view(question, replace(state, quantity="weights")).values
     )
 
 
 def test_a_program_names_no_picture_that_is_somebodys_own() -> None:
-    question = Question("seer", "", image=f"{OWN}secret")
-    with pytest.raises(PictureError):
-        python_program(question, State())
+    question = Question("seer", "", image=f"{OWN_IMAGE_PREFIX}secret")
+    with pytest.raises(ImageError):
+        python_code(question, State())
 
 
 def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) -> None:
     from model.checkpoints import load
-    from model.paths import assets
-    from model.vision.image import read_picture
+    from model.paths import assets_dir
+    from model.vision.image import read_image
 
     opened = load(seers / "seer")
-    seen = view(read_picture(assets() / "pictures" / "inputs" / "faces.png"), READS)
+    seen = process_image(read_image(assets_dir() / "pictures" / "inputs" / "faces.png"), READS)
     traced = run(opened.model, opened.tokenizer, seen)
     meta, numbers = ask(client, "values", image="faces", path="encoder.1.self.weights", head=3)
     found = np.frombuffer(numbers, "<f4").reshape(meta["rows"], meta["columns"])

@@ -8,55 +8,55 @@ from pathlib import Path
 import pytest
 
 from app.services import examples as subject
-from app.services.examples import openings
-from app.services.model_listing import cards
-from app.services.traces import models
-from model.checkpoints import Entry, load, save
+from app.services.examples import opening_examples
+from app.services.model_listing import listed_models
+from app.services.traces import available_models
+from model.checkpoints import CatalogEntry, load, save
 from model.generation.generate import generate
 from tests.model import toys as tiny
 
 
-def entry(name: str) -> Entry:
-    return next(entry for entry in models() if entry.name == name)
+def entry(name: str) -> CatalogEntry:
+    return next(entry for entry in available_models() if entry.name == name)
 
 
 def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     monkeypatch.setattr(subject, "PATIENCE", 60.0)
-    save(tmp_path / "writer", tiny.both(context=40), tiny.masked())
-    cards(fresh=True)
+    save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
+    listed_models(refresh=True)
     opened = load(tmp_path / "writer")
-    for opening in openings(entry("writer")):
+    for opening in opening_examples(entry("writer")):
         steps = generate(
-            opened.model, opened.tokenizer, "", source=opening.source, temperature=0.0, steps=subject.LONGEST
+            opened.model, opened.tokenizer, "", source=opening.source, temperature=0.0, steps=subject.MAX_OPENING_TOKENS
         )
-        ids = [step.chosen for step in steps if step.chosen != opened.tokenizer.end_id]
+        ids = [step.chosen_token for step in steps if step.chosen_token != opened.tokenizer.end_id]
         assert opening.source
         # The library's WordPiece training breaks ties by chance: what is written may be short, nothing, or marks alone.
         assert opening.text == (opened.tokenizer.decode(ids) or opening.source)
 
 
 def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject._written.cache_clear()
+    subject._generate_opening.cache_clear()
     monkeypatch.setattr(subject, "PATIENCE", -1.0)
-    assert [opening.text for opening in openings(entry("both"))] == [
-        opening.source for opening in openings(entry("both"))
+    assert [opening.text for opening in opening_examples(entry("both"))] == [
+        opening.source for opening in opening_examples(entry("both"))
     ]
-    subject._written.cache_clear()
+    subject._generate_opening.cache_clear()
 
 
 def test_a_mask_is_the_models_own_word_for_one(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all("[MASK]" in opening.text for opening in openings(entry("masked")))
+    assert all("[MASK]" in opening.text for opening in opening_examples(entry("masked")))
     for file in ("config.json", "model.safetensors", "tokenizer.json"):
         (tmp_path / "other").mkdir(exist_ok=True)
         (tmp_path / "other" / file).write_bytes((toys / "masked" / file).read_bytes().replace(b"[MASK]", b"<mask>"))
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    cards(fresh=True)
-    told = [opening.text for opening in openings(entry("other"))]
+    listed_models(refresh=True)
+    told = [opening.text for opening in opening_examples(entry("other"))]
     assert all("<mask>" in text and "[MASK]" not in text for text in told)
 
 
 def test_a_model_that_cannot_be_opened_has_sentences_all_the_same(toys: Path) -> None:
-    (lost,) = [one for one in models() if one.name == "both"]
-    gone = Entry("gone", lost.folder, lost.config, shipped=False)
-    assert json.dumps([opening.source for opening in openings(gone)])
+    (lost,) = [one for one in available_models() if one.name == "both"]
+    gone = CatalogEntry("gone", lost.folder, lost.config, shipped=False)
+    assert json.dumps([opening.source for opening in opening_examples(gone)])

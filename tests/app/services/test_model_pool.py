@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.services.model_pool import Models, Opened
-from model.checkpoints import Loaded
+from app.services.model_pool import ModelPool, PooledModel
+from model.checkpoints import Checkpoint
 from model.errors import CheckpointError
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
@@ -22,37 +22,37 @@ def key(name: str) -> tuple[Path, int, str]:
     return Path(name), 1, "cpu"
 
 
-def fresh() -> Loaded:
-    return Loaded(toys.decoder(), toys.causal(), "")
+def fresh() -> Checkpoint:
+    return Checkpoint(toys.decoder(), toys.causal(), "")
 
 
-def opened(models: Models, name: str) -> Opened:
+def opened(models: ModelPool, name: str) -> PooledModel:
     return models.get(key(name), SIZE, fresh)
 
 
-def held(models: Models) -> int:
+def held(models: ModelPool) -> int:
     gc.collect()
-    return models.claimed
+    return models.reserved_bytes
 
 
 def test_a_model_is_opened_once() -> None:
-    models = Models(3 * SIZE)
+    models = ModelPool(3 * SIZE)
     assert opened(models, "a") is opened(models, "a")
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    models = Models(2 * SIZE)
+    models = ModelPool(2 * SIZE)
     for name in ("a", "b", "a", "c"):
         opened(models, name)
-    assert set(models.open) == {key("a"), key("c")}
+    assert set(models.models) == {key("a"), key("c")}
     assert held(models) == 2 * SIZE
 
 
 def test_a_model_larger_than_all_may_be_is_refused_before_it_is_opened() -> None:
-    def never() -> Loaded:
+    def never() -> Checkpoint:
         raise AssertionError("opened")
 
-    models = Models(SIZE)
+    models = ModelPool(SIZE)
     kept = opened(models, "a")
     with pytest.raises(CheckpointError, match="allowed here"):
         models.get(key("b"), SIZE + 1, never)
@@ -60,8 +60,8 @@ def test_a_model_larger_than_all_may_be_is_refused_before_it_is_opened() -> None
 
 
 def test_what_is_in_use_counts_after_it_was_given_away() -> None:
-    models = Models(SIZE, patience=0.2)
-    used = opened(models, "a").loaded.model
+    models = ModelPool(SIZE, max_wait=0.2)
+    used = opened(models, "a").checkpoint.model
     with pytest.raises(CheckpointError, match="in use"):
         opened(models, "b")
     assert held(models) == SIZE
@@ -71,14 +71,14 @@ def test_what_is_in_use_counts_after_it_was_given_away() -> None:
 
 
 def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
-    models = Models(SIZE, patience=0.2)
+    models = ModelPool(SIZE, max_wait=0.2)
     first = opened(models, "a")
 
     def make() -> Transformer:
-        return variant(first.loaded.model, position="alibi")
+        return variant(first.checkpoint.model, positional_encoding="alibi")
 
-    used = models.wired(first, ("", "alibi", "", ""), make)
-    assert models.wired(first, ("", "alibi", "", ""), make) is used
+    used = models.variant(first, ("", "alibi", "", ""), make)
+    assert models.variant(first, ("", "alibi", "", ""), make) is used
     del first
     with pytest.raises(CheckpointError, match="in use"):
         opened(models, "b")
@@ -87,29 +87,29 @@ def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
 
 
 def test_who_waits_for_room_gets_it_once_another_is_done() -> None:
-    models = Models(SIZE, patience=20)
-    using = [opened(models, "a").loaded.model]
+    models = ModelPool(SIZE, max_wait=20)
+    using = [opened(models, "a").checkpoint.model]
     threading.Timer(0.3, using.clear).start()
     assert opened(models, "b")
 
 
 def test_a_failed_opening_leaves_nothing_behind() -> None:
-    def broken() -> Loaded:
+    def broken() -> Checkpoint:
         raise CheckpointError("broken")
 
-    models = Models(SIZE)
+    models = ModelPool(SIZE)
     for _ in range(3):
         with pytest.raises(CheckpointError, match="broken"):
             models.get(key("a"), SIZE, broken)
-    assert not models.coming and held(models) == 0
+    assert not models.loading and held(models) == 0
     assert opened(models, "a")
 
 
 def test_thirty_visitors_with_models_of_their_own_stay_within_the_budget() -> None:
-    models, most, problems = Models(4 * SIZE), [0], []
+    models, most, problems = ModelPool(4 * SIZE), [0], []
 
-    def load() -> Loaded:
-        most[0] = max(most[0], models.claimed + sum(models.coming.values()))
+    def load() -> Checkpoint:
+        most[0] = max(most[0], models.reserved_bytes + sum(models.loading.values()))
         return fresh()
 
     def visit(number: int) -> None:
@@ -129,7 +129,7 @@ def test_thirty_visitors_with_models_of_their_own_stay_within_the_budget() -> No
 
 
 def test_a_dropped_folder_is_closed() -> None:
-    models = Models(3 * SIZE)
+    models = ModelPool(3 * SIZE)
     opened(models, "a")
     models.drop(Path("a"))
     assert held(models) == 0

@@ -18,39 +18,39 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app.access.uploads import Guest, Guests, guests
-from app.access.visitor import named
+from app.access.uploads import UploadStore, VisitorCheckpoint, upload_store
+from app.access.visitor import visitor_id
 from app.packing import unpack
 from app.server import routes
-from app.server.middleware import Visitors
+from app.server.middleware import VisitorMiddleware
 from app.services import model_listing, traces
-from app.services.model_pool import Models
+from app.services.model_pool import ModelPool
 from app.state.state import Question
 from model.checkpoints import load, save
-from model.checkpoints.files.upload_archive import Limits
+from model.checkpoints.files.upload_archive import UploadLimits
 from model.errors import CheckpointError
 
 ANNA, BEN = "anna", "ben"
 
 
 @pytest.fixture(autouse=True)
-def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guests]:
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStore]:
     """A register and stores of this test's own."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    guests.cache_clear()
-    traces.opened.cache_clear()
-    traces.shelf.cache_clear()
-    yield guests()
-    guests().close()
-    guests.cache_clear()
+    upload_store.cache_clear()
+    traces.model_pool.cache_clear()
+    traces.trace_cache.cache_clear()
+    yield upload_store()
+    upload_store().close()
+    upload_store.cache_clear()
 
 
-def bring(visitor: str, toy: Path) -> Guest:
-    def lay(root: Path, limits: Limits) -> Path:
+def bring(visitor: str, toy: Path) -> VisitorCheckpoint:
+    def lay(root: Path, limits: UploadLimits) -> Path:
         shutil.copytree(toy, root / "model")
         return root / "model"
 
-    return guests().receive(visitor, toy.name, lay)
+    return upload_store().add_upload(visitor, toy.name, lay)
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, visitor: str) -> None:
@@ -61,21 +61,25 @@ def test_an_upload_opens_for_its_visitor_alone(toys: Path, monkeypatch: pytest.M
     upload = bring(ANNA, toys / "next")
     question = Question(upload.name, "the cat sat")
     asking(monkeypatch, ANNA)
-    assert upload.name in {entry.name for entry in traces.models()}
-    assert len(traces.said(question, 2))
-    assert traces.picture(question, 8, "decoder")
+    assert upload.name in {entry.name for entry in traces.available_models()}
+    assert len(traces.position_logits(question, 2))
+    assert traces.cached_position_profile(question, 8, "decoder")
     for other in (BEN, ""):
         asking(monkeypatch, other)
-        assert upload.name not in {entry.name for entry in traces.models()}
-        for ask in (traces.trace, traces.wired, lambda asked: traces.picture(asked, 8, "decoder")):
+        assert upload.name not in {entry.name for entry in traces.available_models()}
+        for ask in (
+            traces.trace,
+            traces.model_variant,
+            lambda asked: traces.cached_position_profile(asked, 8, "decoder"),
+        ):
             with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
                 ask(question)
         with pytest.raises(CheckpointError):
-            traces.loaded(upload.name)
+            traces.open_checkpoint(upload.name)
 
 
 def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> None:
-    app = Starlette(routes=routes.routes(), middleware=[Middleware(Visitors)])
+    app = Starlette(routes=routes.routes(), middleware=[Middleware(VisitorMiddleware)])
 
     def ask(client: TestClient, model: str) -> dict[str, Any]:
         body = json.dumps({"model": model, "text": "the cat sat"})
@@ -83,9 +87,9 @@ def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> Non
         return unpack(answer.content)[0]
 
     with TestClient(app, cookies={"headlight_visitor": "a" * 40}) as anna, TestClient(app) as ben:
-        upload = bring(named("a" * 40), toys / "next")
+        upload = bring(visitor_id("a" * 40), toys / "next")
         assert ask(anna, upload.name)["tokens"]
-        for stranger in (ben, TestClient(app, cookies={"headlight_visitor": named("a" * 40)})):
+        for stranger in (ben, TestClient(app, cookies={"headlight_visitor": visitor_id("a" * 40)})):
             assert "uploads belong to the browser" in ask(stranger, upload.name)["error"]
         assert "no model" in ask(ben, "upload")["error"]
 
@@ -95,13 +99,13 @@ def test_a_removed_upload_leaves_nothing_behind(toys: Path, monkeypatch: pytest.
     asking(monkeypatch, ANNA)
     traces.trace(Question(upload.name, "the cat sat"))
     kept = traces.trace(Question("next", "the cat sat"))
-    traces.discard(upload.name)
+    traces.discard_checkpoint(upload.name)
     assert not upload.folder.exists()
-    assert {key[2].name for key in traces.shelf().traces} == {"next"}
-    assert {key[0].name for key in traces.opened().open} == {"next"}
+    assert {key[2].name for key in traces.trace_cache().traces} == {"next"}
+    assert {key[0].name for key in traces.model_pool().models} == {"next"}
     assert traces.trace(Question("next", "the cat sat")) is kept
     with pytest.raises(CheckpointError):
-        traces.loaded(upload.name)
+        traces.open_checkpoint(upload.name)
 
 
 def test_a_folder_of_ones_own_machine_opens_by_its_path_once_admitted(
@@ -110,12 +114,12 @@ def test_a_folder_of_ones_own_machine_opens_by_its_path_once_admitted(
     path = str(toys / "next")
     asking(monkeypatch, ANNA)
     with pytest.raises(CheckpointError, match="There is no model"):
-        traces.loaded(path)
-    guests().admit(ANNA, toys / "next")
-    assert traces.loaded(path).model.config == traces.loaded("next").model.config
+        traces.open_checkpoint(path)
+    upload_store().add_folder(ANNA, toys / "next")
+    assert traces.open_checkpoint(path).model.config == traces.open_checkpoint("next").model.config
     asking(monkeypatch, BEN)
     with pytest.raises(CheckpointError, match="There is no model"):
-        traces.loaded(path)
+        traces.open_checkpoint(path)
 
 
 def test_a_model_trained_anew_is_not_the_one_that_was_opened(toys: Path, tmp_path: Path) -> None:
@@ -123,16 +127,16 @@ def test_a_model_trained_anew_is_not_the_one_that_was_opened(toys: Path, tmp_pat
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HEADLIGHT_MODELS", str(folder.parent))
         with pytest.raises(CheckpointError):
-            traces.loaded("fresh")
+            traces.open_checkpoint("fresh")
         shutil.copytree(toys / "next", folder)
-        first = traces.loaded("fresh")
+        first = traces.open_checkpoint("fresh")
         weights = folder / "model.safetensors"
         shutil.copystat(toys / "next" / "config.json", weights)
         weights.touch()
-        assert traces.loaded("fresh") is not first
+        assert traces.open_checkpoint("fresh") is not first
         shutil.rmtree(folder)
         with pytest.raises(CheckpointError):
-            traces.loaded("fresh")
+            traces.open_checkpoint("fresh")
 
 
 def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: Path) -> None:
@@ -141,31 +145,31 @@ def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: P
         (tmp_path / "broken").mkdir()
         (tmp_path / "broken" / "config.json").write_text('{"model_type": "mamba"}')
         (tmp_path / "broken" / "model.safetensors").write_bytes(b"")
-        (card,) = [card for card in model_listing.cards(fresh=True) if card.name == "broken"]
-        assert "mamba" in card.facts.problem
-        assert "broken" not in {entry.name for entry in traces.models()}
+        (card,) = [card for card in model_listing.listed_models(refresh=True) if card.name == "broken"]
+        assert "mamba" in card.metadata.error
+        assert "broken" not in {entry.name for entry in traces.available_models()}
         with pytest.raises(CheckpointError, match="mamba"):
-            traces.loaded("broken")
-    model_listing.cards(fresh=True)
+            traces.open_checkpoint("broken")
+    model_listing.listed_models(refresh=True)
 
 
 def test_a_listing_reads_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    model_listing.cards(fresh=True)
+    model_listing.listed_models(refresh=True)
     monkeypatch.setattr(model_listing, "facts", None)
-    assert len(model_listing.cards(fresh=True)) >= 4
+    assert len(model_listing.listed_models(refresh=True)) >= 4
 
 
 def test_a_question_looks_at_a_folder_once_and_the_next_one_anew(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
 
     def question() -> tuple[int, int]:
-        model_listing.look_once()
-        before = model_listing.stamp(tmp_path)
+        model_listing.read_folders_once()
+        before = model_listing.modification_time(tmp_path)
         os.utime(tmp_path / "config.json", ns=(0, before + 1_000))
-        return before, model_listing.stamp(tmp_path)
+        return before, model_listing.modification_time(tmp_path)
 
     first, second = (copy_context().run(question) for _ in range(2))
-    assert first[0] == first[1] < second[0] == second[1] < model_listing.stamp(tmp_path)
+    assert first[0] == first[1] < second[0] == second[1] < model_listing.modification_time(tmp_path)
 
 
 def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_path: Path) -> None:
@@ -176,24 +180,24 @@ def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_
         patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "served"))
         for shared, offered in (("1", False), ("0", True)):
             patched.setenv("HEADLIGHT_SHARED", shared)
-            assert ("linked" in {card.name for card in model_listing.cards(fresh=True)}) is offered
-    model_listing.cards(fresh=True)
+            assert ("linked" in {card.name for card in model_listing.listed_models(refresh=True)}) is offered
+    model_listing.listed_models(refresh=True)
 
 
 def test_a_model_beyond_the_limit_is_refused_by_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = Models(100)
+    models = ModelPool(100)
     monkeypatch.setattr(traces, "opened", lambda: models)
     with pytest.raises(CheckpointError, match=r"of memory; .* are allowed here"):
-        traces.loaded("next")
+        traces.open_checkpoint("next")
 
 
 def test_models_stay_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = Models(int(model_listing.known(*_place("next")).memory * 2.5))
+    models = ModelPool(int(model_listing.folder_metadata(*_place("next")).memory_bytes * 2.5))
     monkeypatch.setattr(traces, "opened", lambda: models)
     for name in ("next", "masked", "mood", "both") * 2:
         question = Question(name, "the cat sat", source="the dog lay")
-        assert np.isfinite(traces.said(question, 0)).all()
-        assert models.claimed <= models.budget
+        assert np.isfinite(traces.position_logits(question, 0)).all()
+        assert models.reserved_bytes <= models.budget
 
 
 def test_weights_that_are_no_numbers_open_and_are_told(toys: Path, tmp_path: Path) -> None:
@@ -203,10 +207,10 @@ def test_weights_that_are_no_numbers_open_and_are_told(toys: Path, tmp_path: Pat
     save(tmp_path / "ill" / "sick", opened.model, opened.tokenizer)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "ill"))
-        model_listing.cards(fresh=True)
-        assert "NaN or infinite weights" in traces.health("sick")
-    model_listing.cards(fresh=True)
-    assert traces.health("next") == ""
+        model_listing.listed_models(refresh=True)
+        assert "NaN or infinite weights" in traces.nonfinite_warning("sick")
+    model_listing.listed_models(refresh=True)
+    assert traces.nonfinite_warning("next") == ""
 
 
 def test_a_sentence_calls_an_upload_as_its_visitor_does(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,9 +218,9 @@ def test_a_sentence_calls_an_upload_as_its_visitor_does(toys: Path, monkeypatch:
     (upload.folder / "config.json").write_text('{"model_type": "mamba"}')
     asking(monkeypatch, ANNA)
     with pytest.raises(CheckpointError, match=r"^next: .*mamba"):
-        traces.loaded(upload.name)
+        traces.open_checkpoint(upload.name)
 
 
 def _place(name: str) -> tuple[Path, int, str]:
-    card = next(card for card in model_listing.cards() if card.name == name)
-    return card.folder, model_listing.stamp(card.folder), card.title
+    card = next(card for card in model_listing.listed_models() if card.name == name)
+    return card.folder, model_listing.modification_time(card.folder), card.title

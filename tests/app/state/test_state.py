@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from app import components
 from app.state.state import (
+    ANALYSES,
     DEVICES,
-    HIDES,
-    LONGEST_ADDRESS,
-    PAIRS,
-    PANELS,
-    PICTURES,
+    HEAD_REDUCTIONS,
+    HIDDEN_TOKENS,
+    MAX_ADDRESS_LENGTH,
+    PANEL_SIZES,
+    PLOTS,
+    QUANTITY_NAMES,
     RESTS,
-    ROOMS,
-    RULES,
-    SIZES,
+    SEGMENT_PAIRS,
+    TABS,
     UNITS,
-    VIEWS,
     Question,
     State,
 )
@@ -38,32 +38,32 @@ STATES = st.builds(
     source=st.none() | WORDS,
     masks=st.sampled_from(["", "none", "causal", "causal+window:8", "custom:10/11"]),
     position=st.sampled_from(["", "rope", "alibi"]),
-    kernel=st.sampled_from(["", "hard"]),
+    kernel=st.sampled_from(["", "hardmax"]),
     scale=st.sampled_from(["", "on", "off"]),
     device=st.sampled_from(DEVICES),
-    room=st.sampled_from(ROOMS),
+    room=st.sampled_from(TABS),
     attention=st.sampled_from(["", "decoder.self", "decoder.cross"]),
     layer=st.integers(0, 99),
     head=st.integers(0, 99),
     heads=st.lists(HEADS, max_size=4).map(tuple),
     sort=st.sampled_from(["layer", "entropy", "same-word"]),
-    view=st.sampled_from(VIEWS),
+    view=st.sampled_from(QUANTITY_NAMES),
     versus=HEADS,
     other=WORDS,
-    rule=st.sampled_from(RULES),
+    rule=st.sampled_from(HEAD_REDUCTIONS),
     unit=st.sampled_from(UNITS),
     mass=st.integers(1, 100),
-    hide=st.sampled_from(HIDES),
+    hide=st.sampled_from(HIDDEN_TOKENS),
     rest=st.sampled_from(RESTS),
-    pair=st.sampled_from(PAIRS),
-    picture=st.sampled_from(PICTURES),
-    size=st.sampled_from(SIZES),
+    pair=st.sampled_from(SEGMENT_PAIRS),
+    picture=st.sampled_from(PLOTS),
+    size=st.sampled_from(PANEL_SIZES),
     query=st.integers(-1, 500),
     locked=PLACES,
     target=st.integers(-1, 5_000),
     step=WORDS,
     key=st.integers(-1, 500),
-    panel=st.sampled_from(PANELS),
+    panel=st.sampled_from(ANALYSES),
     edits=st.lists(EDITS, max_size=4).map(tuple),
     masked=PLACES,
     draw=WORDS,
@@ -79,7 +79,7 @@ def test_a_link_restores_the_state(state: State) -> None:
 
 
 def test_the_address_knows_every_room_of_the_instrument() -> None:
-    assert ROOMS == components.ROOMS
+    assert TABS == components.ROOMS
 
 
 def test_defaults_leave_the_address() -> None:
@@ -105,7 +105,7 @@ def test_nonsense_counts_as_absent() -> None:
 
 
 def test_a_text_too_long_for_an_address_stays_out_of_it() -> None:
-    state = State(text="a" * (LONGEST_ADDRESS + 1), layer=2)
+    state = State(text="a" * (MAX_ADDRESS_LENGTH + 1), layer=2)
     assert state.too_long
     assert state.to_query() == {"layer": "2"}
 
@@ -117,13 +117,13 @@ def test_an_empty_text_is_not_an_absent_one() -> None:
 
 
 def test_a_part_as_it_was_trained_counts_as_not_chosen() -> None:
-    trained = Config(vocabulary=5, context=4, width=8, layers=1, heads=2)
-    same = State(masks="causal", position="rope", kernel="softmax", scale="on")
-    assert same.fitted(trained) == State()
-    assert State(masks="none").fitted(trained).masks == "none"
+    trained = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
+    same = State(masks="causal", positional_encoding="rope", attention_function="softmax", scale="on")
+    assert same.normalized_for(trained) == State()
+    assert State(masks="none").normalized_for(trained).masks == "none"
 
 
 def test_the_untouched_question_keeps_the_text_and_what_is_masked() -> None:
-    question = Question("m", "text", masks="none", edits=("decoder.0.self.weights[0]=set:0",), masked=(2,))
-    assert question.rewired
-    assert question.untouched == Question("m", "text", masked=(2,))
+    question = Question("m", "text", masks="none", edits=("decoder.0.self.weights[0]=set:0",), masked_positions=(2,))
+    assert question.is_variant
+    assert question.as_trained == Question("m", "text", masked_positions=(2,))

@@ -10,28 +10,28 @@ MARKUP = ["</script>", "<b>bold</b>", "$x^2$", "a & b", "&lt;", "<br>"]
 
 @pytest.mark.parametrize("piece", MARKUP)
 def test_tokens_are_no_markup(piece: str) -> None:
-    shown = charts.plain(piece)
+    shown = charts.escape_label(piece)
     assert not set("<>$") & set(shown)
 
 
 def test_white_space_is_visible() -> None:
-    assert charts.plain(" cat") == "cat"
-    assert charts.plain(" ") == "·"
-    assert charts.plain("\n") == "⏎"
-    assert charts.plain("\t") == "→"
-    assert charts.plain("") == "∅"
+    assert charts.escape_label(" cat") == "cat"
+    assert charts.escape_label(" ") == "·"
+    assert charts.escape_label("\n") == "⏎"
+    assert charts.escape_label("\t") == "→"
+    assert charts.escape_label("") == "∅"
 
 
 def test_equal_tokens_stay_apart() -> None:
-    names = charts.numbered(["a", "a", "a"])
+    names = charts.numbered_labels(["a", "a", "a"])
     assert len(set(names)) == 3
-    assert charts.numbered(["a", " b"], [4, 7]) == ["4 a", "7 b"]
+    assert charts.numbered_labels(["a", " b"], [4, 7]) == ["4 a", "7 b"]
 
 
 def test_attention_has_tokens_on_both_axes_and_empty_forbidden_cells() -> None:
     numbers = np.array([[1.0, np.nan], [0.25, 0.75]])
-    names = charts.numbered(["the", " cat"])
-    figure = charts.attention(numbers, names, names, "weight")
+    names = charts.numbered_labels(["the", " cat"])
+    figure = charts.attention_heatmap(numbers, names, names, "weight")
     (heatmap,) = figure.data
     assert list(heatmap.x) == list(heatmap.y) == ["0 the", "1 cat"]
     assert np.isnan(heatmap.z[0][1])
@@ -39,12 +39,12 @@ def test_attention_has_tokens_on_both_axes_and_empty_forbidden_cells() -> None:
 
 
 def test_before_stands_beside_after_only_where_something_changed() -> None:
-    assert len(charts.predictions(["a"], [0.1], [0.2], changed=False).data) == 1
-    after, before = charts.predictions(["a"], [0.1], [0.2], changed=True).data
+    assert len(charts.prediction_bars(["a"], [0.1], [0.2], changed=False).data) == 1
+    after, before = charts.prediction_bars(["a"], [0.1], [0.2], changed=True).data
     assert (list(before.x), list(after.x)) == ([0.1], [0.2])
     assert (before.name, after.name) == ("as trained", "with your changes")
 
 
 def test_a_diverging_scale_has_its_middle_at_zero() -> None:
-    (heatmap,) = charts.surface(np.array([[-1.0, 3.0]]), "x", "y", "value", diverging=True).data
+    (heatmap,) = charts.matrix_heatmap(np.array([[-1.0, 3.0]]), "x", "y", "value", diverging=True).data
     assert heatmap.zmin == -heatmap.zmax

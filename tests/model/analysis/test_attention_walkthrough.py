@@ -10,10 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import EditError, TextError, Trace, Transformer, run
-from model.analysis.attention_walkthrough import Step, favourite, keep, steps
-from model.nn.attention_functions import KERNELS
-from model.nn.block import PLACEMENTS
-from model.nn.positional_encodings import POSITIONS
+from model.analysis.attention_walkthrough import (
+    WalkthroughStep,
+    attention_walkthrough,
+    most_attended_key,
+    paths_to_keep,
+)
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
 
 TEXT = "the cat sat on the mat"
@@ -21,30 +26,32 @@ ALL = ("read", "project", "multiply", "sum", "scale", "mask", "weigh", "mix", "w
 
 
 def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary == toys.masked().size else toys.causal()
+    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     return run(model, tokenizer, TEXT, edits, **more)
 
 
-def named(found: tuple[Step, ...], name: str) -> Step:
+def named(found: tuple[WalkthroughStep, ...], name: str) -> WalkthroughStep:
     return next(step for step in found if step.name == name)
 
 
-def result(found: tuple[Step, ...], name: str) -> np.ndarray:
-    return named(found, name).values[-1].numbers
+def result(found: tuple[WalkthroughStep, ...], name: str) -> np.ndarray:
+    return named(found, name).values[-1].array
 
 
-def check(model: Transformer, trace: Trace, attention: str, head: int, query: int, key: int) -> tuple[Step, ...]:
+def check(
+    model: Transformer, trace: Trace, attention: str, head: int, query: int, key: int
+) -> tuple[WalkthroughStep, ...]:
     """Each step worked out again in NumPy from what the step shows as going in."""
-    found = steps(model, trace, attention, head, query, key)
+    found = attention_walkthrough(model, trace, attention, head, query, key)
     values = {step.name: step.values for step in found}
-    first, second, row = (value.numbers for value in values["multiply"])
+    first, second, row = (value.array for value in values["multiply"])
     assert row == pytest.approx(first * second, abs=1e-5)
-    assert values["sum"][-1].numbers == pytest.approx(row.sum(), abs=1e-5)
-    last = next(values[name] for name in ("cap", "bias", "scale") if name in values)[-1].numbers
+    assert values["sum"][-1].array == pytest.approx(row.sum(), abs=1e-5)
+    last = next(values[name] for name in ("cap", "bias", "scale") if name in values)[-1].array
     score = trace[f"{attention}.scores"][head, query, key]
     assert last == pytest.approx(score, rel=1e-5, abs=1e-5)
     assert result(found, "weigh") == pytest.approx(trace[f"{attention}.weights"][head, query])
-    weight, v, moved, mixed = (value.numbers for value in values["mix"])
+    weight, v, moved, mixed = (value.array for value in values["mix"])
     assert moved == pytest.approx(weight * v, abs=1e-6)
     shared = trace[f"{attention}.weights"].shape[0] // trace[f"{attention}.v"].shape[0]
     together = trace[f"{attention}.weights"][head, query] @ trace[f"{attention}.v"][head // shared]
@@ -52,10 +59,10 @@ def check(model: Transformer, trace: Trace, attention: str, head: int, query: in
     return found
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
+@pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
 def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> None:
-    model = toys.decoder(kernel=kernel, position=position, key_value_heads=2, value_width=3)
+    model = toys.decoder(attention_function=kernel, positional_encoding=position, key_value_heads=2, value_head_dim=3)
     trace = traced(model)
     for head, query, key in ((0, 4, 1), (3, 2, 2), (1, 1, 5)):
         found = check(model, trace, "decoder.1.self", head, query, key)
@@ -69,12 +76,12 @@ def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> 
 @given(
     st.fixed_dictionaries(
         {
-            "placement": st.sampled_from(tuple(PLACEMENTS)),
-            "score_cap": st.sampled_from((0.0, 2.0)),
+            "norm_placement": st.sampled_from(tuple(NORM_PLACEMENTS)),
+            "score_soft_cap": st.sampled_from((0.0, 2.0)),
             "scale": st.booleans(),
-            "query_norm": st.sampled_from(("none", "head", "width")),
+            "qk_norm": st.sampled_from(("none", "per-head", "all-heads")),
             "bias": st.booleans(),
-            "parallel": st.booleans(),
+            "parallel_residual": st.booleans(),
         }
     ),
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5)),
@@ -83,8 +90,8 @@ def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> 
 def test_the_chain_holds_however_a_model_is_wired(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
     model = toys.decoder(**choices)
     found = check(model, traced(model), "decoder.1.self", *at)
-    assert any(step.name == "cap" for step in found) == (choices["score_cap"] > 0)
-    same = choices["placement"] in ("post", "written")
+    assert any(step.name == "cap" for step in found) == (choices["score_soft_cap"] > 0)
+    same = choices["norm_placement"] in ("post", "written")
     assert named(found, "read").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
 
@@ -93,32 +100,34 @@ def test_cross_attention_takes_keys_and_values_from_the_source(attention: str) -
     model = toys.both()
     trace = traced(model, source="a small bird sang in the tree")
     found = check(model, trace, attention, 2, 1, 3)
-    x = named(found, "read").values[-1].numbers
-    k = named(found, "project").values[1].numbers
+    x = named(found, "read").values[-1].array
+    k = named(found, "project").values[1].array
     stack, layer, kind = attention.split(".")
     key = getattr(model.stack(stack).blocks[int(layer)], f"{kind}_attention").key
-    width = model.config.head_width
+    width = model.config.head_dim
     assert k == pytest.approx(key.weight.numpy()[2 * width : 3 * width] @ x, abs=1e-5)
     if kind == "cross":
-        assert x == pytest.approx(trace["encoder.final"][3])
+        assert x == pytest.approx(trace["encoder.final_residual"][3])
 
 
 def test_what_all_heads_write_adds_up_to_what_the_layer_writes() -> None:
     model = toys.decoder(bias=True)
     trace = traced(model)
-    found = [named(steps(model, trace, "decoder.1.self", head, 3, 0), "write").values for head in range(4)]
+    found = [
+        named(attention_walkthrough(model, trace, "decoder.1.self", head, 3, 0), "write").values for head in range(4)
+    ]
     bias = model.stack("decoder").blocks[1].self_attention.output.bias.numpy()  # type: ignore[union-attr, operator]
-    assert sum(values[1].numbers for values in found) + bias == pytest.approx(found[0][2].numbers, abs=1e-5)
+    assert sum(values[1].array for values in found) + bias == pytest.approx(found[0][2].array, abs=1e-5)
 
 
 def test_a_softmax_row_and_a_turned_query_against_the_papers() -> None:
     model = toys.decoder()
-    found = steps(model, traced(model), "decoder.1.self", 1, 4, 2)
+    found = attention_walkthrough(model, traced(model), "decoder.1.self", 1, 4, 2)
     scores = result(found, "mask").astype(np.float64)
     assert np.isneginf(scores[5:]).all()
     powers = np.exp(scores[:5])
     assert result(found, "weigh")[:5] == pytest.approx(powers / powers.sum(), abs=1e-6)
-    q, turned, k, turned_k = (value.numbers for value in named(found, "rotate").values)
+    q, turned, k, turned_k = (value.array for value in named(found, "rotate").values)
     assert turned == pytest.approx(reference.rotated(q.astype(np.float64), 4, 10_000.0), abs=1e-5)
     assert turned_k == pytest.approx(reference.rotated(k.astype(np.float64), 2, 10_000.0), abs=1e-5)
 
@@ -126,9 +135,9 @@ def test_a_softmax_row_and_a_turned_query_against_the_papers() -> None:
 @pytest.mark.parametrize(("scale", "written"), [(True, "/ √4"), (False, "(not scaled)")], ids=["scaled", "unscaled"])
 def test_the_scale_is_the_one_in_force(scale: bool, written: str) -> None:
     model = toys.decoder(scale=scale)
-    step = named(steps(model, traced(model), "decoder.0.self", 0, 1, 0), "scale")
+    step = named(attention_walkthrough(model, traced(model), "decoder.0.self", 0, 1, 0), "scale")
     assert step.formula.endswith(written)
-    assert step.values[1].numbers == pytest.approx(step.values[0].numbers * (0.5 if scale else 1.0), abs=1e-6)
+    assert step.values[1].array == pytest.approx(step.values[0].array * (0.5 if scale else 1.0), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -139,21 +148,25 @@ def test_the_scale_is_the_one_in_force(scale: bool, written: str) -> None:
 def test_an_edit_is_said_at_the_step_that_it_changed(site: str, name: str) -> None:
     model = toys.decoder()
     edit = f"decoder.1.self.{site}=add:0.25"
-    found = steps(model, traced(model, edit), "decoder.1.self", 0, 3, 1)
+    found = attention_walkthrough(model, traced(model, edit), "decoder.1.self", 0, 3, 1)
     assert [step.name for step in found if step.edited] == [name]
 
 
 def test_little_of_a_trace_is_enough() -> None:
     model, attention = toys.both(), "decoder.1.cross"
     whole = traced(model, source="a small bird")
-    small = run(model, toys.masked(), TEXT, source="a small bird", keep=keep(attention))
+    small = run(model, toys.masked(), TEXT, source="a small bird", keep=paths_to_keep(attention))
     assert f"{attention}.weights" not in small.values
-    assert favourite(model, small, attention, 2, 1) == int(whole[f"{attention}.weights"][2, 1].argmax())
-    found = zip(steps(model, small, attention, 2, 1, 3), steps(model, whole, attention, 2, 1, 3), strict=True)
+    assert most_attended_key(model, small, attention, 2, 1) == int(whole[f"{attention}.weights"][2, 1].argmax())
+    found = zip(
+        attention_walkthrough(model, small, attention, 2, 1, 3),
+        attention_walkthrough(model, whole, attention, 2, 1, 3),
+        strict=True,
+    )
     for one, other in found:
         assert one.formula == other.formula
         for value, same in zip(one.values, other.values, strict=True):
-            assert np.array_equal(value.numbers, same.numbers)
+            assert np.array_equal(value.array, same.array)
 
 
 def test_what_is_not_there_gets_a_sentence() -> None:
@@ -161,9 +174,9 @@ def test_what_is_not_there_gets_a_sentence() -> None:
     trace = traced(model)
     for head, query, key in ((4, 0, 0), (-1, 0, 0)):
         with pytest.raises(EditError, match="no head"):
-            steps(model, trace, "decoder.1.self", head, query, key)
+            attention_walkthrough(model, trace, "decoder.1.self", head, query, key)
     for query, key in ((99, 0), (0, 99), (-1, 0)):
         with pytest.raises(TextError, match="no token"):
-            steps(model, trace, "decoder.1.self", 0, query, key)
+            attention_walkthrough(model, trace, "decoder.1.self", 0, query, key)
     with pytest.raises(EditError, match="no attention"):
-        steps(model, trace, "decoder.9.self", 0, 0, 0)
+        attention_walkthrough(model, trace, "decoder.9.self", 0, 0, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from model import ConfigError, EditError, TextError, Trace, Transformer, run
 from model.analysis import head_ablation as subject
-from model.analysis.head_ablation import at_once, without_heads
+from model.analysis.head_ablation import ablate_heads, heads_per_batch
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -17,7 +17,7 @@ def one_by_one(
     model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: str
 ) -> list[float]:
     """The log-probability after a run of its own for each head."""
-    tokenizer = toys.masked() if model.config.vocabulary == toys.masked().size else toys.causal()
+    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     found = []
     for head in range(4):
         trace = run(model, tokenizer, TEXT, [*edits, f"{attention}.weights[{head}]=set:0"], **more)  # type: ignore[arg-type]
@@ -28,15 +28,15 @@ def one_by_one(
 
 
 def traced(model: Transformer, edits: list[str] | None = None, **more: str) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary == toys.masked().size else toys.causal()
+    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     return run(model, tokenizer, TEXT, edits or [], **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("kernel", ["softmax", "linear"])
 def test_a_batch_of_heads_is_the_same_as_one_run_for_each(layer: int, kernel: str) -> None:
-    model = toys.decoder(kernel=kernel, key_value_heads=2)
-    found = without_heads(model, traced(model), f"decoder.{layer}.self", 3, 7, 0, 4)
+    model = toys.decoder(attention_function=kernel, key_value_heads=2)
+    found = ablate_heads(model, traced(model), f"decoder.{layer}.self", 3, 7, 0, 4)
     assert found == pytest.approx(one_by_one(model, f"decoder.{layer}.self", 3, 7, []), abs=1e-5)
     assert len(set(found.round(4))) == 4  # each head matters
 
@@ -53,50 +53,50 @@ def test_a_batch_of_heads_is_the_same_as_one_run_for_each(layer: int, kernel: st
 )
 def test_heads_are_taken_away_from_the_model_as_it_was_edited(edit: str) -> None:
     model = toys.decoder()
-    found = without_heads(model, traced(model, [edit]), "decoder.0.self", 3, 7, 0, 4)
+    found = ablate_heads(model, traced(model, [edit]), "decoder.0.self", 3, 7, 0, 4)
     assert found == pytest.approx(one_by_one(model, "decoder.0.self", 3, 7, [edit]), abs=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
 def test_every_attention_of_an_encoder_decoder_can_lose_its_heads(attention: str) -> None:
     model = toys.both()
-    found = without_heads(model, traced(model, source="a small bird"), attention, 2, 9, 0, 4)
+    found = ablate_heads(model, traced(model, source="a small bird"), attention, 2, 9, 0, 4)
     assert found == pytest.approx(one_by_one(model, attention, 2, 9, [], source="a small bird"), abs=1e-5)
 
 
 def test_labels_of_a_text_are_answers_too() -> None:
-    model = toys.decoder(top="sequence-classifier", labels=("good", "bad"), pooling="mean")
-    found = without_heads(model, traced(model), "decoder.1.self", 0, 1, 0, 4)
+    model = toys.decoder(output_head="sequence-classifier", labels=("good", "bad"), pooling="mean")
+    found = ablate_heads(model, traced(model), "decoder.1.self", 0, 1, 0, 4)
     assert found == pytest.approx(one_by_one(model, "decoder.1.self", 0, 1, []), abs=1e-5)
 
 
 def test_part_of_a_layer_can_be_asked_for() -> None:
     model = toys.decoder()
     trace = traced(model)
-    whole = without_heads(model, trace, "decoder.0.self", -1, 7, 0, 4)
-    assert without_heads(model, trace, "decoder.0.self", -1, 7, 1, 2) == pytest.approx(whole[1:3], abs=1e-5)
+    whole = ablate_heads(model, trace, "decoder.0.self", -1, 7, 0, 4)
+    assert ablate_heads(model, trace, "decoder.0.self", -1, 7, 1, 2) == pytest.approx(whole[1:3], abs=1e-5)
 
 
 def test_a_long_text_loses_fewer_heads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced(toys.decoder())
     length = len(trace.text.ids)
     monkeypatch.setattr(subject, "TOKENS", 3 * length + 1)
-    assert at_once(trace) == 3
+    assert heads_per_batch(trace) == 3
     monkeypatch.setattr(subject, "TOKENS", 1)
-    assert at_once(trace) == 1
+    assert heads_per_batch(trace) == 1
 
 
 def test_what_is_not_there_gets_a_sentence() -> None:
     model = toys.decoder()
     trace = traced(model)
     with pytest.raises(EditError, match="no heads 3 to 5"):
-        without_heads(model, trace, "decoder.0.self", 0, 1, 3, 3)
+        ablate_heads(model, trace, "decoder.0.self", 0, 1, 3, 3)
     for attention in ("decoder.7.self", "decoder.0.cross", "encoder.0.self", "decoder.0.self.weights", ""):
         with pytest.raises(EditError, match="no attention"):
-            without_heads(model, trace, attention, 0, 1, 0, 1)
+            ablate_heads(model, trace, attention, 0, 1, 0, 1)
     for position, token in ((99, 1), (0, 10_000)):
         with pytest.raises(TextError, match=r"no (token|answer)"):
-            without_heads(model, trace, "decoder.0.self", position, token, 0, 1)
-    bare = toys.decoder(top="none")
+            ablate_heads(model, trace, "decoder.0.self", position, token, 0, 1)
+    bare = toys.decoder(output_head="none")
     with pytest.raises(ConfigError, match="without a head"):
-        without_heads(bare, traced(bare), "decoder.0.self", 0, 1, 0, 1)
+        ablate_heads(bare, traced(bare), "decoder.0.self", 0, 1, 0, 1)

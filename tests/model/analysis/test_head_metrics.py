@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model.analysis.head_metrics import average, distance, entropy, looking, may_look, plainest
+from model.analysis.head_metrics import (
+    allowed_mask,
+    attention_distance,
+    attention_share,
+    entropy,
+    mean_over_rows,
+    strongest_local_head,
+)
 
 raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
 
@@ -31,30 +38,30 @@ def test_the_entropy_lies_between_one_key_and_an_even_spread(weights: np.ndarray
 def test_entropy_and_distance_of_known_rows() -> None:
     weights = np.array([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0], [0.5, 0, 0, 0.5]], dtype=np.float32)
     assert entropy(weights) == pytest.approx([0, np.log(4), 0, np.log(2)])
-    assert distance(weights) == pytest.approx([0, (1 + 0 + 1 + 2) / 4, 0, 1.5])
-    assert average(distance(weights[None]), weights[None]) == pytest.approx([(0 + 1 + 1.5) / 3])
+    assert attention_distance(weights) == pytest.approx([0, (1 + 0 + 1 + 2) / 4, 0, 1.5])
+    assert mean_over_rows(attention_distance(weights[None]), weights[None]) == pytest.approx([(0 + 1 + 1.5) / 3])
 
 
 def test_the_average_of_nothing_is_not_a_number() -> None:
     nothing = np.zeros((2, 3, 3), dtype=np.float32)
-    assert np.isnan(average(entropy(nothing), nothing)).all()
+    assert np.isnan(mean_over_rows(entropy(nothing), nothing)).all()
     everywhere = np.ones((2, 3, 3), dtype=bool)
-    assert np.isnan(looking(nothing, everywhere, everywhere[:1])).all()
+    assert np.isnan(attention_share(nothing, everywhere, everywhere[:1])).all()
 
 
 def test_without_masks_a_head_may_look_where_any_head_does() -> None:
     weights = np.zeros((2, 1, 2, 2), dtype=np.float32)
     weights[:, 0, 1, 0] = 1
-    assert may_look(weights, []).tolist() == [[[[False, False], [True, False]]]] * 2
-    assert may_look(weights, [np.ones((1, 2, 2), dtype=bool)] * 2).all()
+    assert allowed_mask(weights, []).tolist() == [[[[False, False], [True, False]]]] * 2
+    assert allowed_mask(weights, [np.ones((1, 2, 2), dtype=bool)] * 2).all()
 
 
 def test_the_plainest_head_looks_most_at_a_neighbour() -> None:
     before, after = np.array([[0.1, 0.7], [0.2, np.nan]]), np.array([[np.nan, 0.2], [0.8, np.nan]])
-    assert plainest({"previous": before, "next": after, "first": np.ones((2, 2))}) == (1, 0)
-    assert plainest({"previous": before, "next": np.full((2, 2), np.nan)}) == (0, 1)
+    assert strongest_local_head({"previous": before, "next": after, "first": np.ones((2, 2))}) == (1, 0)
+    assert strongest_local_head({"previous": before, "next": np.full((2, 2), np.nan)}) == (0, 1)
 
 
 def test_where_no_head_could_look_at_a_neighbour_the_first_is_as_good_as_any() -> None:
-    assert plainest({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
-    assert plainest({"entropy": np.ones((2, 2))}) == plainest({}) == (0, 0)
+    assert strongest_local_head({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
+    assert strongest_local_head({"entropy": np.ones((2, 2))}) == strongest_local_head({}) == (0, 0)

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from model import TextError, Trace, Transformer, run
-from model.analysis.information_flow import KEEP, Edge, flow, proximity
-from model.nn.block import PLACEMENTS
+from model.analysis.information_flow import KEEP, Edge, information_flow, proximity
+from model.nn.block import NORM_PLACEMENTS
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -18,7 +18,7 @@ ALL = 1e-9  # a threshold that leaves out nothing
 
 
 def traced(model: Transformer, *edits: str, source: str | None = None) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary == toys.masked().size else toys.causal()
+    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     return run(model, tokenizer, TEXT, edits, source=source)
 
 
@@ -26,15 +26,17 @@ def by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
     """The shares of each sum: those of a feed-forward's are given alone, without its stream."""
     sums = defaultdict(list)
     for edge in edges:
-        sums[edge.layer, edge.target, "feedforward" if edge.kind == "feedforward" else "attention"].append(edge.share)
+        sums[edge.layer, edge.target, "feed_forward" if edge.kind == "feed_forward" else "attention"].append(
+            edge.importance
+        )
     return sums
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 @pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
 def test_the_shares_of_a_sum_are_all_of_it(placement: str, parallel: bool) -> None:
-    model = toys.decoder(placement=placement, parallel=parallel, bias=True)
-    sums = by_sum(flow(model, traced(model), 4, ALL))
+    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True)
+    sums = by_sum(information_flow(model, traced(model), 4, ALL))
     for (_, _, kind), shares in sums.items():
         assert all(share >= 0 for share in shares)
         assert sum(shares) == pytest.approx(1.0, abs=1e-4) if kind == "attention" else sum(shares) <= 1
@@ -42,11 +44,11 @@ def test_the_shares_of_a_sum_are_all_of_it(placement: str, parallel: bool) -> No
 
 def test_an_edge_is_the_sum_of_its_heads() -> None:
     model = toys.decoder()
-    edges = [edge for edge in flow(model, traced(model), 4, ALL) if edge.kind == "self"]
+    edges = [edge for edge in information_flow(model, traced(model), 4, ALL) if edge.kind == "self"]
     assert edges
     for edge in edges:
         shares = [share for _, share in edge.heads]
-        assert sum(shares) == pytest.approx(edge.share, abs=1e-6)
+        assert sum(shares) == pytest.approx(edge.importance, abs=1e-6)
         assert shares == sorted(shares, reverse=True)
         assert edge.source <= edge.target
 
@@ -68,11 +70,11 @@ def test_shares_worked_out_by_hand_in_a_pre_norm_block() -> None:
     near = {key: max(0.0, np.abs(whole).sum() - np.abs(whole - term).sum()) for key, term in terms.items()}
     rest = max(0.0, np.abs(whole).sum() - np.abs(whole - stream).sum())
     total = sum(near.values()) + rest
-    found = {(edge.kind, edge.source): edge for edge in flow(model, trace, 3, ALL)}
-    assert found["stream", 3].share == pytest.approx(rest / total, abs=1e-5)
+    found = {(edge.kind, edge.source): edge for edge in information_flow(model, trace, 3, ALL)}
+    assert found["stream", 3].importance == pytest.approx(rest / total, abs=1e-5)
     for j in range(4):
         wanted = sum(near[head, j] for head in range(4)) / total
-        assert found["self", j].share == pytest.approx(wanted, abs=1e-5) if wanted > 1e-6 else True
+        assert found["self", j].importance == pytest.approx(wanted, abs=1e-5) if wanted > 1e-6 else True
 
 
 def test_no_token_that_is_not_looked_at_has_an_edge() -> None:
@@ -81,7 +83,7 @@ def test_no_token_that_is_not_looked_at_has_an_edge() -> None:
     def sources(*edits: str) -> set[int]:
         return {
             edge.source
-            for edge in flow(model, traced(model, *edits), 4, ALL)
+            for edge in information_flow(model, traced(model, *edits), 4, ALL)
             if edge.kind == "self" and edge.target == 4
         }
 
@@ -93,15 +95,15 @@ def test_no_token_that_is_not_looked_at_has_an_edge() -> None:
 
 def test_a_higher_threshold_leaves_a_part_of_the_graph() -> None:
     model = toys.decoder()
-    few, many = (set(flow(model, traced(model), 5, threshold)) for threshold in (0.1, 0.01))
+    few, many = (set(information_flow(model, traced(model), 5, threshold)) for threshold in (0.1, 0.01))
     assert few < many
-    assert all(edge.share >= 0.1 for edge in few)
+    assert all(edge.importance >= 0.1 for edge in few)
 
 
 def test_the_source_is_reached_through_cross_attention_and_goes_no_further() -> None:
     model = toys.both()
-    edges = flow(model, traced(model, source="a small bird sang in the tree"), 3, 0.001)
-    assert {edge.kind for edge in edges} == {"stream", "self", "cross", "feedforward"}
+    edges = information_flow(model, traced(model, source="a small bird sang in the tree"), 3, 0.001)
+    assert {edge.kind for edge in edges} == {"stream", "self", "cross", "feed_forward"}
     assert max(edge.source for edge in edges if edge.kind == "cross") < 9
     assert max(edge.target for edge in edges) == 3
 
@@ -116,15 +118,21 @@ def test_little_of_a_trace_is_enough() -> None:
     model, edit = toys.decoder(key_value_heads=2), "decoder.0.self.weights[1]=set:0"
     small = run(model, toys.causal(), TEXT, [edit], keep=KEEP)
     assert "decoder.0.self.weights" not in small.values
-    assert flow(model, small, 4) == flow(model, traced(model, edit), 4)
+    assert information_flow(model, small, 4) == information_flow(model, traced(model, edit), 4)
 
 
 def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) -> None:
     model = toys.decoder()
     trace = traced(model, "decoder.*.self.weights=scale:0.02")  # many small terms
-    some = {(edge.layer, edge.kind, edge.target, edge.source): edge.share for edge in flow(model, trace, 5, ALL)}
+    some = {
+        (edge.layer, edge.kind, edge.target, edge.source): edge.importance
+        for edge in information_flow(model, trace, 5, ALL)
+    }
     monkeypatch.setattr("model.analysis.information_flow.NEGLIGIBLE", 0.0)
-    all_of_it = {(edge.layer, edge.kind, edge.target, edge.source): edge.share for edge in flow(model, trace, 5, ALL)}
+    all_of_it = {
+        (edge.layer, edge.kind, edge.target, edge.source): edge.importance
+        for edge in information_flow(model, trace, 5, ALL)
+    }
     assert some != all_of_it
     for edge, share in all_of_it.items():
         assert some.get(edge, 0.0) == pytest.approx(share, abs=2e-3)
@@ -133,6 +141,6 @@ def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_not_there_gets_a_sentence() -> None:
     model = toys.decoder()
     with pytest.raises(TextError, match="no token 40"):
-        flow(model, traced(model), 40)
+        information_flow(model, traced(model), 40)
     with pytest.raises(TextError, match="threshold"):
-        flow(model, traced(model), 0, 0.0)
+        information_flow(model, traced(model), 0, 0.0)

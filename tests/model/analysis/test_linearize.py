@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from model.analysis.linearize import bent, held
+from model.analysis.linearize import linearize, linearize_activation
 from model.errors import ConfigError
 from model.nn.feedforward import ACTIVATIONS
 from model.nn.norms import NORMS
@@ -22,22 +22,22 @@ def test_the_parts_of_a_norm_add_up_to_the_norm_of_the_whole(name: str) -> None:
     for parameter in norm.parameters():
         parameter.data = table(4)[0, : len(parameter)]
     parts = table()
-    assert torch.allclose(held(norm, parts, 2).sum(0), norm(parts.sum(0)), atol=1e-12)
+    assert torch.allclose(linearize(norm, parts, 2).sum(0), norm(parts.sum(0)), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NORMS)
 def test_a_part_alone_is_divided_by_the_length_of_the_whole(name: str) -> None:
     norm = NORMS[name](8, 1e-5, False).double()
     parts = table()
-    once, twice = held(norm, parts, 0), held(norm, 2 * parts, 0)
+    once, twice = linearize(norm, parts, 0), linearize(norm, 2 * parts, 0)
     assert torch.allclose(once, twice, atol=1e-4)  # but for the epsilon, all twice as long is nothing new
-    swapped = held(norm, parts.flip(0), 0)
+    swapped = linearize(norm, parts.flip(0), 0)
     assert torch.allclose(swapped.flip(0), once)
 
 
 def test_a_bias_belongs_to_no_part() -> None:
     layer, parts = nn.Linear(8, 3).double(), table()
-    out = held(layer, parts, 4)
+    out = linearize(layer, parts, 4)
     assert torch.allclose(out[:4], parts[:4] @ layer.weight.T)
     assert torch.allclose(out.sum(0), layer(parts.sum(0)))
 
@@ -46,9 +46,11 @@ def test_a_bias_belongs_to_no_part() -> None:
 def test_the_parts_of_a_bend_add_up_to_the_bend_of_the_whole(name: str) -> None:
     parts = table()
     parts[:, 0] = 0.0  # a channel that is still
-    assert torch.allclose(bent(ACTIVATIONS[name], parts, 1).sum(0), ACTIVATIONS[name](parts.sum(0)), atol=1e-12)
+    assert torch.allclose(
+        linearize_activation(ACTIVATIONS[name], parts, 1).sum(0), ACTIVATIONS[name](parts.sum(0)), atol=1e-12
+    )
 
 
 def test_what_mixes_its_parts_is_refused() -> None:
     with pytest.raises(ConfigError, match="Softmax"):
-        held(nn.Softmax(dim=-1), table(), 0)
+        linearize(nn.Softmax(dim=-1), table(), 0)

@@ -5,39 +5,39 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import Patched, run
-from model.analysis.head_metrics import METRICS, PICTURE_METRICS, head_metrics, metrics_of
-from model.analysis.patch_metrics import around, patch_distance, same_column, same_row
+from model import EncodedImage, run
+from model.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS, head_metrics, head_metrics_for
+from model.analysis.patch_metrics import neighbours, patch_distance, same_column, same_row
 from model.tracing.trace import Trace
-from model.vision.image import view
-from model.vision.patches import class_token
+from model.vision.image import process_image
+from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 
 def trace() -> Trace:
     """A picture of 2 x 3 patches behind a class token."""
     model = toys.seer()
-    return run(model, class_token(), view(toys.photo(), model.config.picture))
+    return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image))
 
 
-def patches() -> Patched:
+def patches() -> EncodedImage:
     text = trace().text
-    assert isinstance(text, Patched)
+    assert isinstance(text, EncodedImage)
     return text
 
 
 def test_cells_are_told_by_rows_and_columns() -> None:
     text = patches()
-    names = dict(zip(text.pieces, range(7), strict=True))
+    names = dict(zip(text.token_texts, range(7), strict=True))
 
     def keys(cells: np.ndarray, query: str) -> set[str]:
-        return {text.pieces[key] for key in np.flatnonzero(cells[names[query]])}
+        return {text.token_texts[key] for key in np.flatnonzero(cells[names[query]])}
 
-    assert keys(around(text), "0,0") == {"0,1", "1,0", "1,1"}
-    assert keys(around(text), "1,1") == {"0,0", "0,1", "0,2", "1,0", "1,2"}
+    assert keys(neighbours(text), "0,0") == {"0,1", "1,0", "1,1"}
+    assert keys(neighbours(text), "1,1") == {"0,0", "0,1", "0,2", "1,0", "1,2"}
     assert keys(same_row(text), "1,0") == {"1,1", "1,2"}
     assert keys(same_column(text), "1,2") == {"0,2"}
-    for cells in (around(text), same_row(text), same_column(text)):
+    for cells in (neighbours(text), same_row(text), same_column(text)):
         assert not cells[0].any()
         assert not cells[:, 0].any()
 
@@ -53,13 +53,13 @@ def test_distance_is_counted_in_patches_and_without_the_class_token() -> None:
 
 def test_pictures_have_metrics_of_their_own() -> None:
     found = head_metrics(trace())
-    assert set(found) == set(PICTURE_METRICS)
+    assert set(found) == set(IMAGE_HEAD_METRICS)
     for metric, heads in found.items():
         assert heads.shape == (2, 4)
-        if not PICTURE_METRICS[metric].unit:
+        if not IMAGE_HEAD_METRICS[metric].unit:
             assert ((heads >= 0) & (heads <= 1 + 1e-6)).all()
-    assert metrics_of(True) is PICTURE_METRICS
-    assert metrics_of(False) is METRICS
+    assert head_metrics_for(True) is IMAGE_HEAD_METRICS
+    assert head_metrics_for(False) is HEAD_METRICS
 
 
 def test_the_share_of_a_row_is_the_weight_on_it() -> None:

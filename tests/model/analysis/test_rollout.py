@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from model import EditError, Trace, run
-from model.analysis.head_metrics import METRICS, head_metrics
-from model.analysis.rollout import difference, rollout, value_weighted
+from model.analysis.head_metrics import HEAD_METRICS, head_metrics
+from model.analysis.rollout import attention_rollout, difference, value_weighted
 from model.text.tokenizer import Encoded
 from tests.model import toys
 
@@ -86,12 +86,12 @@ def test_a_comma_that_looks_at_a_comma_is_no_word() -> None:
 def test_every_metric_gives_a_number_for_each_head_of_a_real_run() -> None:
     trace = run(toys.decoder(), toys.causal(), REPEATED)
     values = head_metrics(trace)
-    assert set(values) == set(METRICS)
+    assert set(values) == set(HEAD_METRICS)
     for metric, heads in values.items():
         assert heads.shape == (2, 4)
         if metric in ("next", "punctuation"):  # what comes after is masked, and there is no mark in this text
             assert np.isnan(heads).all(), metric
-        elif not METRICS[metric].unit:
+        elif not HEAD_METRICS[metric].unit:
             assert np.all(heads >= 0), metric
             assert np.all(heads <= 1 + 1e-5), metric
 
@@ -111,20 +111,20 @@ def test_an_encoder_decoder_has_metrics_for_either_stack() -> None:
 
 @given(raw)
 def test_what_reaches_a_token_is_always_all_of_it(weights: np.ndarray) -> None:
-    reached = rollout(shares(weights))
+    reached = attention_rollout(shares(weights))
     assert reached.shape == (2, 5, 5)
     assert reached.sum(-1) == pytest.approx(np.ones((2, 5)), abs=1e-4)
 
 
 def test_rollout_of_two_layers_by_hand() -> None:
     layer = np.array([[1, 0], [1, 0]], dtype=np.float32)  # the second token looks at the first alone
-    reached = rollout(np.stack([layer[None], layer[None]]))
+    reached = attention_rollout(np.stack([layer[None], layer[None]]))
     assert reached[0] == pytest.approx(np.array([[1, 0], [0.5, 0.5]]))
     assert reached[1] == pytest.approx(np.array([[1, 0], [0.75, 0.25]]))
 
 
 def test_an_empty_row_keeps_only_its_own_stream() -> None:
-    assert rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))
+    assert attention_rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))
 
 
 def test_a_value_of_length_zero_fetches_nothing() -> None:

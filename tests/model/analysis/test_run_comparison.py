@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import EditError, UnknownName, run
-from model.analysis.run_comparison import align, distance, jensen_shannon
+from model import EditError, UnknownNameError, run
+from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -53,26 +53,26 @@ def test_partners_stand_in_order_and_all_that_both_end_with_has_one(one: str, ot
 
 
 def _length(text: str) -> int:
-    return len(toys.causal().encode(text, special=False).ids)
+    return len(toys.causal().encode(text, add_special_tokens=False).ids)
 
 
 def test_a_word_that_replaced_another_is_its_partner() -> None:
     left, right = (toys.causal().encode(text) for text in ("the cat sat on", "the dog sat on the"))
     pairs = align(left, right)
-    assert [left.pieces[a] for a, _ in pairs][1:] == ["the", " cat", " sat", " on"]
-    assert [right.pieces[b] for _, b in pairs][1:] == ["the", " dog", " sat", " on"]
+    assert [left.token_texts[a] for a, _ in pairs][1:] == ["the", " cat", " sat", " on"]
+    assert [right.token_texts[b] for _, b in pairs][1:] == ["the", " dog", " sat", " on"]
 
 
 def test_an_inserted_word_shifts_the_partners_behind_it() -> None:
     left, right = (toys.causal().encode(text) for text in ("the cat ran", "the dog the cat ran"))
-    ours = {left.pieces[a]: right.pieces[b] for a, b in align(left, right)}
+    ours = {left.token_texts[a]: right.token_texts[b] for a, b in align(left, right)}
     assert ours[" ran"] == " ran"
     assert align(left, right, "position")[-1][0] == align(left, right, "position")[-1][1]
 
 
 def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
     left, right = toys.causal().encode("the cat"), toys.masked().encode("the cat")
-    assert [(left.pieces[a].strip(), right.pieces[b]) for a, b in align(left, right)][1:] == [
+    assert [(left.token_texts[a].strip(), right.token_texts[b]) for a, b in align(left, right)][1:] == [
         ("the", "the"),
         ("cat", "cat"),
     ]
@@ -81,13 +81,13 @@ def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
 
 def test_an_alignment_that_is_not_known_lists_those_that_are() -> None:
     encoded = toys.causal().encode(TEXT)
-    with pytest.raises(UnknownName, match="position, tokens"):
+    with pytest.raises(UnknownNameError, match="position, tokens"):
         align(encoded, encoded, "meaning")
 
 
 def test_the_distance_is_that_of_its_definition() -> None:
     one, other = rows(2, 3, 5, 5), rows(2, 3, 5, 5, seed=1)
-    found = distance(one, other, EVERY, EVERY)
+    found = head_distance(one, other, EVERY, EVERY)
     assert found.shape == (2, 3)
     wanted = [[np.mean([reference(*pair) for pair in zip(p, q, strict=True)]) for p, q in zip(*both, strict=True)]
               for both in zip(one.astype(float), other.astype(float), strict=True)]  # fmt: skip
@@ -97,9 +97,9 @@ def test_the_distance_is_that_of_its_definition() -> None:
 @given(st.integers(0, 2**31), st.integers(0, 2**31))
 def test_it_is_symmetric_and_from_0_to_1(seed: int, other: int) -> None:
     left, right = rows(5, 5, seed=seed), rows(5, 5, seed=other)
-    there, back = distance(left, right, EVERY, EVERY), distance(right, left, EVERY, EVERY)
+    there, back = head_distance(left, right, EVERY, EVERY), head_distance(right, left, EVERY, EVERY)
     assert 0 <= there <= 1 and there == pytest.approx(back, abs=1e-6)
-    assert distance(left, left, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
+    assert head_distance(left, left, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
 
 
 def test_keys_without_a_partner_are_tokens_that_the_other_lacks() -> None:
@@ -111,36 +111,36 @@ def test_keys_without_a_partner_are_tokens_that_the_other_lacks() -> None:
     whole[1][:, :3], whole[1][:, 5:8] = other[:, [0, 2, 5]], other[:, [1, 3, 4]]
     queries = tuple((place, place) for place in range(4))
     every = tuple((place, place) for place in range(8))
-    ours = distance(one, other, queries, pairs)
-    np.testing.assert_allclose(ours, distance(whole[0], whole[1], queries, every), atol=1e-6)
+    ours = head_distance(one, other, queries, pairs)
+    np.testing.assert_allclose(ours, head_distance(whole[0], whole[1], queries, every), atol=1e-6)
 
 
 def test_two_sure_answers_are_as_far_apart_as_can_be() -> None:
     sure = np.eye(4)
-    assert jensen_shannon(sure[0], sure[1]) == 1
-    assert jensen_shannon(sure[0], sure[0]) == 0
-    assert jensen_shannon(sure[0], np.full(4, 0.25)) == pytest.approx(reference(sure[0], np.full(4, 0.25)))
+    assert jensen_shannon_distance(sure[0], sure[1]) == 1
+    assert jensen_shannon_distance(sure[0], sure[0]) == 0
+    assert jensen_shannon_distance(sure[0], np.full(4, 0.25)) == pytest.approx(reference(sure[0], np.full(4, 0.25)))
 
 
 def test_empty_rows_count_as_nothing_in_common_with_full_ones_and_not_at_all_among_themselves() -> None:
     full, empty = rows(5, 5), np.zeros((5, 5), dtype=np.float32)
-    assert distance(full, empty, EVERY, EVERY) == 1
-    assert np.isnan(distance(empty, empty, EVERY, EVERY))
-    assert np.isnan(distance(full, full, (), EVERY))
+    assert head_distance(full, empty, EVERY, EVERY) == 1
+    assert np.isnan(head_distance(empty, empty, EVERY, EVERY))
+    assert np.isnan(head_distance(full, full, (), EVERY))
     half = full.copy()
     half[:2] = 0
-    assert distance(half, half, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
+    assert head_distance(half, half, EVERY, EVERY) == pytest.approx(0, abs=1e-6)
 
 
 def test_heads_of_another_shape_get_a_sentence() -> None:
     with pytest.raises(EditError, match="different shape"):
-        distance(rows(2, 5, 5), rows(3, 5, 5), EVERY, EVERY)
+        head_distance(rows(2, 5, 5), rows(3, 5, 5), EVERY, EVERY)
 
 
 def test_a_head_switched_off_differs_most() -> None:
     model, tokenizer = toys.decoder(), toys.causal()
     one, other = run(model, tokenizer, TEXT), run(model, tokenizer, TEXT, ["decoder.1.self.weights[2]=set:0"])
     pairs = align(one.text, other.text)
-    apart = distance(one.attention(), other.attention(), pairs, pairs)
+    apart = head_distance(one.attention(), other.attention(), pairs, pairs)
     assert apart[1, 2] == 1
     assert np.delete(apart.ravel(), 6).max() == pytest.approx(0, abs=1e-4)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from model import EditError, TextError, Trace, Transformer, run
-from model.analysis.gradients import gradient
-from model.analysis.qk_projection import joint_map
-from model.analysis.row_selection import largest, renormalised
-from model.analysis.value_norms import weighted_norm
+from model.analysis.gradients import attention_gradient
+from model.analysis.qk_projection import qk_projection
+from model.analysis.row_selection import renormalize_rows, top_mass_mask
+from model.analysis.value_norms import weighted_value_norm
 from model.nn.transformer import attention_at
 from tests.model import toys
 
@@ -26,11 +26,11 @@ def traced(model: Transformer, *edits: str) -> Trace:
     return run(model, toys.causal(), TEXT, edits)
 
 
-@pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"value_width": 3}])
+@pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"value_head_dim": 3}])
 def test_the_length_of_what_is_moved_is_that_of_each_summand(choices: dict[str, Any]) -> None:
     model = toys.decoder(**choices)
     trace, path, head = traced(model), "decoder.1.self", 3
-    fetched = weighted_norm(model, trace, path)
+    fetched = weighted_value_norm(model, trace, path)
     assert fetched.shape == trace[f"{path}.weights"].shape
     output = attention_at(model, path)[0].output.weight.numpy()
     v = trace[f"{path}.v"]
@@ -44,7 +44,7 @@ def test_the_length_of_what_is_moved_is_that_of_each_summand(choices: dict[str, 
 def test_the_gradient_is_what_a_small_change_of_a_weight_does(edits: tuple[str, ...]) -> None:
     model, path, token = toys.decoder(), "decoder.0.self", 7
     trace = traced(model, *edits)
-    slopes = gradient(model, trace, path, -1 + len(trace.text.ids), token)
+    slopes = attention_gradient(model, trace, path, -1 + len(trace.text.ids), token)
     assert slopes.shape == trace[f"{path}.weights"].shape
 
     def log_share(*more: str) -> float:
@@ -58,7 +58,7 @@ def test_the_gradient_is_what_a_small_change_of_a_weight_does(edits: tuple[str, 
 
 def test_a_later_query_cannot_change_an_earlier_prediction() -> None:
     model = toys.decoder()
-    slopes = gradient(model, traced(model), "decoder.0.self", 2, 5)
+    slopes = attention_gradient(model, traced(model), "decoder.0.self", 2, 5)
     assert not slopes[:, 3:].any()
     assert slopes[:, 1:3].any()
 
@@ -67,15 +67,15 @@ def test_the_gradient_follows_a_source_through_the_decoder() -> None:
     model, tokenizer = toys.both(), toys.masked()
     trace = run(model, tokenizer, "the dog", source=TEXT)
     for path in ("encoder.2.self", "decoder.0.cross"):
-        slopes = gradient(model, trace, path, 1, 4)
+        slopes = attention_gradient(model, trace, path, 1, 4)
         assert slopes.shape == trace[f"{path}.weights"].shape
         assert slopes.any()
 
 
 def test_a_label_has_a_gradient_too() -> None:
-    model = toys.encoder(top="sequence-classifier", labels=("glad", "sad"))
+    model = toys.encoder(output_head="sequence-classifier", labels=("glad", "sad"))
     trace = run(model, toys.masked(), TEXT)
-    up, down = (gradient(model, trace, "encoder.0.self", 0, label) for label in (0, 1))
+    up, down = (attention_gradient(model, trace, "encoder.0.self", 0, label) for label in (0, 1))
     shares = np.exp(trace["logits"].astype(np.float64))
     shares /= shares.sum()
     assert up * shares[0] == pytest.approx(-down * shares[1], abs=1e-5)  # what one gains the other loses
@@ -85,25 +85,25 @@ def test_what_has_no_gradient_is_said() -> None:
     model = toys.decoder()
     trace = traced(model)
     with pytest.raises(TextError, match="no token 9999"):
-        gradient(model, trace, "decoder.0.self", 1, 9999)
+        attention_gradient(model, trace, "decoder.0.self", 1, 9999)
     with pytest.raises(TextError, match="no token 99"):
-        gradient(model, trace, "decoder.0.self", 99, 1)
+        attention_gradient(model, trace, "decoder.0.self", 99, 1)
     with pytest.raises(EditError, match="no attention"):
-        gradient(model, trace, "decoder.7.self", 1, 1)
-    bare = toys.decoder(top="none")
+        attention_gradient(model, trace, "decoder.7.self", 1, 1)
+    bare = toys.decoder(output_head="none")
     with pytest.raises(TextError, match="without a head"):
-        gradient(bare, run(bare, toys.causal(), TEXT), "decoder.0.self", 1, 1)
+        attention_gradient(bare, run(bare, toys.causal(), TEXT), "decoder.0.self", 1, 1)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}])
 def test_the_plane_of_queries_and_keys_holds_the_most_variance(choices: dict[str, Any]) -> None:
     trace = traced(toys.decoder(**choices))
-    found = joint_map(trace, "decoder.1.self", 2)
+    found = qk_projection(trace, "decoder.1.self", 2)
     q = trace["decoder.1.self.rotated_q"][2]
     k = trace["decoder.1.self.rotated_k"][2 * len(trace["decoder.1.self.rotated_k"]) // 4]
     vectors = np.concatenate([q, k]).astype(np.float64)
     values = np.linalg.eigvalsh(np.cov(vectors.T))[::-1]
-    assert found.shares == pytest.approx(tuple(values[:2] / values.sum()), rel=1e-4)
+    assert found.explained_variance == pytest.approx(tuple(values[:2] / values.sum()), rel=1e-4)
     plane = np.concatenate([found.queries, found.keys])
     assert plane.mean(0) == pytest.approx(np.zeros(2), abs=1e-5)
     assert plane.var(0, ddof=1) == pytest.approx(values[:2], rel=1e-3)
@@ -113,24 +113,24 @@ def test_the_plane_of_queries_and_keys_holds_the_most_variance(choices: dict[str
 def test_a_map_of_one_token_is_a_line_and_a_head_that_is_not_there_is_said() -> None:
     model = toys.decoder()
     alone = run(model, toys.causal(), "a", keep=("*.rotated_q", "*.rotated_k"))
-    assert joint_map(alone, "decoder.0.self", 0).queries.shape == (len(alone.text.ids), 2)
+    assert qk_projection(alone, "decoder.0.self", 0).queries.shape == (len(alone.text.ids), 2)
     with pytest.raises(EditError, match="no head 9"):
-        joint_map(alone, "decoder.0.self", 9)
+        qk_projection(alone, "decoder.0.self", 9)
 
 
 def test_the_largest_weights_by_hand() -> None:
     row = np.array([[0.5, 0.05, 0.3, 0.15], [0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])
-    assert largest(row, 0.75).tolist() == [
+    assert top_mass_mask(row, 0.75).tolist() == [
         [True, False, True, False],
         [False, False, False, False],
         [True, True, True, False],
     ]
-    assert largest(np.array([[-0.6, 0.3, 0.1]]), 0.5).tolist() == [[True, False, False]]
+    assert top_mass_mask(np.array([[-0.6, 0.3, 0.1]]), 0.5).tolist() == [[True, False, False]]
 
 
 @given(rows, st.floats(0.01, 1))
 def test_what_is_kept_holds_the_share_and_nothing_kept_is_needless(values: np.ndarray, share: float) -> None:
-    kept = largest(values, share)
+    kept = top_mass_mask(values, share)
     held = (values * kept).sum(-1)
     assert np.all(held >= share * values.sum(-1) * (1 - 1e-6))
     for row, cells in zip(values, kept, strict=True):
@@ -141,7 +141,7 @@ def test_what_is_kept_holds_the_share_and_nothing_kept_is_needless(values: np.nd
 
 @given(rows)
 def test_rows_sum_to_one_again_or_stay_empty(values: np.ndarray) -> None:
-    total = renormalised(values).sum(-1)
+    total = renormalize_rows(values).sum(-1)
     full = values.sum(-1) > 1e-300
     assert total[full] == pytest.approx(np.ones(full.sum()))
     assert not total[~values.any(-1)].any()

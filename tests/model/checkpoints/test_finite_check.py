@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model import load, save
-from model.checkpoints import remark, scan
+from model.checkpoints import describe_nonfinite, find_nonfinite
 from model.cli.main import main
 from tests.model import toys
 
@@ -25,29 +25,32 @@ def spoilt(folder: Path, number: float, *names: str, count: int = 1) -> Path:
 
 
 def test_good_weights_are_fit_however_large(tmp_path: Path) -> None:
-    assert scan(load(spoilt(tmp_path / "a", 1.0))) == ()
+    assert find_nonfinite(load(spoilt(tmp_path / "a", 1.0))) == ()
     largest = torch.finfo(torch.float32).max
-    folder = spoilt(tmp_path / "b", largest, "decoder.norm.weight", count=9)
-    assert scan(load(folder)) == (), "their sum is infinite, they are not"
-    assert remark(()) == ""
+    folder = spoilt(tmp_path / "b", largest, "decoder.final_norm.weight", count=9)
+    assert find_nonfinite(load(folder)) == (), "their sum is infinite, they are not"
+    assert describe_nonfinite(()) == ""
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_number_is_named(tmp_path: Path, number: float, dtype: str) -> None:
-    names = ("embedding.weight", "decoder.norm.weight")
+    names = ("embedding.weight", "decoder.final_norm.weight")
     loaded = load(spoilt(tmp_path, number, *names), dtype=dtype)
-    assert set(scan(loaded)) == set(names)
+    assert set(find_nonfinite(loaded)) == set(names)
 
 
 def test_the_sentence_names_a_few_of_many() -> None:
-    assert remark(("a",)) == "1 tensor holds NaN or infinite weights, so what is computed from them means nothing: a."
-    many = remark(tuple(f"weight {number}" for number in range(500)))
+    assert (
+        describe_nonfinite(("a",))
+        == "1 tensor holds NaN or infinite weights, so what is computed from them means nothing: a."
+    )
+    many = describe_nonfinite(tuple(f"weight {number}" for number in range(500)))
     assert many.startswith("500 tensors hold") and many.endswith("and 492 more.") and len(many) < 300
 
 
 def test_the_command_says_so_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(spoilt(tmp_path / "toy", float("nan"), "decoder.norm.weight"))
+    folder = str(spoilt(tmp_path / "toy", float("nan"), "decoder.final_norm.weight"))
     assert main(["trace", "the cat", "--model", folder, "--out", str(tmp_path / "out.npz")]) == 0
     said = capsys.readouterr()
     assert said.err.startswith("headlight: 1 tensor holds NaN") and said.out == ""
@@ -55,6 +58,6 @@ def test_the_command_says_so_and_goes_on(tmp_path: Path, capsys: pytest.CaptureF
     said = capsys.readouterr()
     (answer,) = json.loads(said.out, parse_constant=pytest.fail)
     assert {candidate["probability"] for candidate in answer["candidates"]} == {None}
-    assert "decoder.norm.weight" in said.err
+    assert "decoder.final_norm.weight" in said.err
     assert main(["predict", "the cat", "--model", folder]) == 0
     assert "NaN" in capsys.readouterr().out

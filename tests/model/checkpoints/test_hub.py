@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from model import save
-from model.checkpoints.hub import EXTRA, is_id, needed
+from model.checkpoints.hub import EXTRA, is_hub_id, needed_files
 from model.cli.main import main
 from tests.model import toys
 
@@ -142,14 +142,14 @@ def test_what_is_switched_off_says_so(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2", "a/b", "Qwen/Qwen2.5-0.5B_x"])
 def test_what_may_be_an_id(name: str) -> None:
-    assert is_id(name)
+    assert is_hub_id(name)
 
 
 @pytest.mark.parametrize(
     "name", ["", "../gpt2", "/etc", "a/b/c", "a b", "a--b", "a..b", "-a", "a/", "x" * 5_000, "a\0"]
 )
 def test_what_may_not(name: str) -> None:
-    assert not is_id(name)
+    assert not is_hub_id(name)
 
 
 WHOLE = ["config.json", "model.safetensors", "tokenizer.json"]
@@ -162,4 +162,4 @@ SHARDS = ["config.json", "model-00001-of-00002.safetensors", "model-00002-of-000
 @pytest.mark.parametrize(("listed", "wanted"), [(WHOLE, WHOLE), (BOTH, WHOLE), (OLD, OLD), (SHARDS, SHARDS)])
 def test_only_what_a_checkpoint_needs_is_wanted(listed: list[str], wanted: list[str]) -> None:
     elsewhere = [f"onnx/{name}" for name in listed]
-    assert needed([*listed, *elsewhere, "README.txt"]) == sorted(wanted)
+    assert needed_files([*listed, *elsewhere, "README.txt"]) == sorted(wanted)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from model import POSITIONS, CheckpointError, HeadlightError, Loaded, Transformer, load, run, save
+from model import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
 from model.checkpoints.load import DTYPES
 from tests.model import toys
 
@@ -29,7 +29,7 @@ def saved(folder: Path, dtype: str = "float32", **choices: Any) -> Path:
     return folder
 
 
-def logits(loaded: Loaded) -> np.ndarray:
+def logits(loaded: Checkpoint) -> np.ndarray:
     """What an opened checkpoint says to a text."""
     return run(loaded.model, loaded.tokenizer, TEXT)["logits"]
 
@@ -37,7 +37,7 @@ def logits(loaded: Loaded) -> np.ndarray:
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("dtype", sorted(DTYPES))
 def test_what_is_saved_comes_back(tmp_path: Path, dtype: str, tied: bool) -> None:
-    model = toys.decoder(tied=tied, position="relative", bias=True, norm="layernorm")
+    model = toys.decoder(tied_embeddings=tied, positional_encoding="relative", bias=True, norm="layernorm")
     save(tmp_path / "toy", model, toys.causal(), dtype=dtype, card="# A toy")
     loaded = load(tmp_path / "toy", device="cpu")
     assert loaded.card == "# A toy"
@@ -45,7 +45,7 @@ def test_what_is_saved_comes_back(tmp_path: Path, dtype: str, tied: bool) -> Non
     assert not loaded.model.training
     on_disk = load_file(tmp_path / "toy" / WEIGHTS)
     assert {weight.dtype for weight in on_disk.values()} == {DTYPES[dtype]}
-    assert ("top.project.weight" in on_disk) != tied
+    assert ("output_head.projection.weight" in on_disk) != tied
     for name, parameter in loaded.model.named_parameters():
         assert parameter.dtype == torch.float32
         assert torch.equal(parameter, model.get_parameter(name).to(DTYPES[dtype]).float())
@@ -65,13 +65,13 @@ def test_so_do_encoders_and_encoder_decoders(tmp_path: Path, make: Callable[[], 
 @pytest.mark.parametrize("dtype", sorted(DTYPES))
 def test_an_opened_model_is_tied_and_can_be_saved_again(tmp_path: Path, dtype: str) -> None:
     first = load(saved(tmp_path / "first"))
-    assert first.model.top.project.weight is first.model.embedding.weight  # type: ignore[union-attr]
+    assert first.model.output_head.project.weight is first.model.embedding.weight  # type: ignore[union-attr]
     save(tmp_path / "second", first.model, first.tokenizer, dtype=dtype)
     second = load(tmp_path / "second")
     assert first.model.state_dict().keys() == second.model.state_dict().keys()
 
 
-@pytest.mark.parametrize("position", sorted(POSITIONS))
+@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_model_computes_in_half_precision_when_asked(tmp_path: Path, dtype: str, position: str) -> None:
     folder = saved(tmp_path, position=position)
@@ -106,14 +106,14 @@ def replaced(path: Path) -> Path:
 def pickled(folder: Path, content: object, without: int = 0) -> Path:
     """A pickle in place of the weights, with so many of its last bytes cut off."""
     path = replaced(folder / WEIGHTS).with_name("pytorch_model.bin")
-    torch.save({"decoder.norm.weight": content}, path)
+    torch.save({"decoder.final_norm.weight": content}, path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size - without])
     return path
 
 
 def shards(folder: Path, file: str) -> None:
     replaced(folder / WEIGHTS).with_name(f"{WEIGHTS}.index.json").write_text(
-        json.dumps({"weight_map": {"decoder.norm.weight": file}})
+        json.dumps({"weight_map": {"decoder.final_norm.weight": file}})
     )
 
 
@@ -148,7 +148,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "an adapter of nothing": (lambda f: adapter(f, "gone"), "is an adapter of 'gone'"),
     "an adapter of what is above": (lambda f: adapter(f, "/srv/.."), r"is an adapter of '\.\.'"),
     "a weight missing": (
-        lambda f: edited(f, lambda t: t.pop("decoder.norm.weight")),
+        lambda f: edited(f, lambda t: t.pop("decoder.final_norm.weight")),
         r"missing decoder\.norm\.weight",
     ),
     "a weight too many": (
@@ -156,7 +156,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         "unexpected extra",
     ),
     "a weight misshaped": (
-        lambda f: edited(f, lambda t: t.update({"decoder.norm.weight": torch.ones(3)})),
+        lambda f: edited(f, lambda t: t.update({"decoder.final_norm.weight": torch.ones(3)})),
         r"decoder\.norm\.weight is \(3,\); the config wants \(16,\)",
     ),
 }
@@ -178,7 +178,7 @@ def test_a_broken_folder_gets_a_sentence_that_names_it(tmp_path: Path, fault: st
 
 
 def test_a_tokenizer_larger_than_the_model_gets_a_sentence(tmp_path: Path) -> None:
-    save(tmp_path, toys.model(vocabulary=20), toys.causal())
+    save(tmp_path, toys.model(vocabulary_size=20), toys.causal())
     with pytest.raises(CheckpointError, match="its tokenizer has 300 tokens, its config only 20"):
         load(tmp_path)
 
@@ -191,7 +191,7 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([2**31 - 1, 2**20, 10**400, 10**6]),
     st.floats(),
     st.text(max_size=8),
-    st.sampled_from(["decoder", "encoder", "hard", "linear", "learned", "post", "none", "window:3", "headlight"]),
+    st.sampled_from(["decoder", "encoder", "hardmax", "linear", "learned", "post", "none", "window:3", "headlight"]),
     st.lists(st.text(max_size=5) | st.integers(), max_size=3),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )

@@ -10,7 +10,7 @@ import torch
 
 from model import save
 from model.checkpoints import load
-from model.checkpoints.metadata import facts, licence_of, tokenizer_of
+from model.checkpoints.metadata import card_licence, read_metadata, tokenizer_type
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.model import toys
@@ -19,12 +19,12 @@ from tests.model import toys
 @pytest.mark.parametrize("family", ["gpt2", "llama", "t5", "bert"])
 def test_what_is_told_is_what_opens(family: str, tmp_path: Path) -> None:
     build(CASES[family][0], tmp_path / "model")
-    told, opened = facts(tmp_path / "model"), load(tmp_path / "model").model
-    assert told.problem == ""
+    told, opened = read_metadata(tmp_path / "model"), load(tmp_path / "model").model
+    assert told.error == ""
     assert told.family == family
     assert told.config == opened.config
-    assert told.parameters == sum(parameter.numel() for parameter in opened.parameters())
-    assert told.memory == sum(parameter.nbytes for parameter in opened.parameters())
+    assert told.parameter_count == sum(parameter.numel() for parameter in opened.parameters())
+    assert told.memory_bytes == sum(parameter.nbytes for parameter in opened.parameters())
     assert told.tokenizer == "words"
 
 
@@ -37,7 +37,7 @@ def test_a_pickle_that_can_only_be_read_whole_is_not_read(tmp_path: Path, monkey
         raise AssertionError("the pickle was read")
 
     monkeypatch.setattr("torch.load", read)
-    assert facts(tmp_path).parameters > 0
+    assert read_metadata(tmp_path).parameter_count > 0
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,16 @@ def test_a_pickle_that_can_only_be_read_whole_is_not_read(tmp_path: Path, monkey
 def test_what_is_broken_says_so(config: str, said: str, tmp_path: Path) -> None:
     save(tmp_path, toys.decoder(), toys.causal())
     (tmp_path / "config.json").write_text(config)
-    told = facts(tmp_path)
+    told = read_metadata(tmp_path)
     assert told.config is None
-    assert said in told.problem and told.problem
+    assert said in told.error and told.error
 
 
 def test_a_model_larger_than_any_memory_is_told_as_it_is(tmp_path: Path) -> None:
     save(tmp_path, toys.decoder(), toys.causal())
     values = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**values, "width": 2**16, "inner": 2**18, "layers": 100}))
-    assert facts(tmp_path).memory > 10**12
+    (tmp_path / "config.json").write_text(json.dumps({**values, "d_model": 2**16, "d_ff": 2**18, "layers": 100}))
+    assert read_metadata(tmp_path).memory_bytes > 10**12
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_model_larger_than_any_memory_is_told_as_it_is(tmp_path: Path) -> None
 def test_the_kind_of_tokenizer_is_told_by_its_files(files: dict[str, str], told: str, tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert tokenizer_of(tmp_path) == told
+    assert tokenizer_type(tmp_path) == told
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_the_kind_of_tokenizer_is_told_by_its_files(files: dict[str, str], told:
     ],
 )
 def test_the_licence_stands_in_the_head_of_the_card(card: str, licence: str) -> None:
-    assert licence_of(card) == licence
+    assert card_licence(card) == licence

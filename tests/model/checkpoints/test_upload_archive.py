@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from model import CheckpointError, load, save
-from model.checkpoints.files.upload_archive import Limits, gather, unpack
+from model.checkpoints.files.upload_archive import UploadLimits, extract_zip, write_files
 from tests.model import toys
 
 GOOD = {"config.json": b"{}", "model.safetensors": b"0123456789", "tokenizer.json": b"{}"}
-TINY = Limits(size=10_000_000, files=50, ratio=100)
+TINY = UploadLimits(max_bytes=10_000_000, max_files=50, max_compression_ratio=100)
 
 
 def zipped(files: dict[str, bytes], inside: str = "toy/") -> bytes:
@@ -116,7 +116,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_hostile_archives_are_refused_and_leave_nothing(name: str, tmp_path: Path) -> None:
     make, sentence = HOSTILE[name]
     with pytest.raises(CheckpointError, match=sentence) as refused:
-        unpack(make(), tmp_path / "inside" / "here", TINY)
+        extract_zip(make(), tmp_path / "inside" / "here", TINY)
     assert str(tmp_path) not in str(refused.value)
     assert str(refused.value).endswith(".") and "\n" not in str(refused.value)
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
@@ -127,7 +127,7 @@ def test_a_list_of_files_longer_than_memory_is_not_read(tmp_path: Path) -> None:
     listed = entry * 200_000
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(listed), 0, 0)
     with pytest.raises(CheckpointError, match="list of files"):
-        unpack(listed + end, tmp_path)
+        extract_zip(listed + end, tmp_path)
 
 
 def test_a_checkpoint_comes_out_as_it_went_in(tmp_path: Path) -> None:
@@ -135,40 +135,40 @@ def test_a_checkpoint_comes_out_as_it_went_in(tmp_path: Path) -> None:
     files = {path.name: path.read_bytes() for path in (tmp_path / "toy").iterdir()}
     besides = {"__MACOSX/toy/._config.json": b"?", "toy/.gitattributes": b"", "toy/onnx/model.onnx": b"?"}
     archive = zipped({f"toy/{name}": content for name, content in files.items()} | besides, "")
-    found = unpack(archive, tmp_path / "out")
+    found = extract_zip(archive, tmp_path / "out")
     assert found == tmp_path / "out" / "toy"
     assert {path.name: path.read_bytes() for path in found.iterdir()} == files
     assert {path for path in (tmp_path / "out").rglob("*") if path.is_file()} == set(found.iterdir())
     assert load(found).card == "# A toy"
-    again = gather({f"toy/{name}": content for name, content in files.items()}, tmp_path / "again")
+    again = write_files({f"toy/{name}": content for name, content in files.items()}, tmp_path / "again")
     assert {path.name: path.read_bytes() for path in again.iterdir()} == files
 
 
 def test_files_may_lie_at_the_top_and_come_as_open_files(tmp_path: Path) -> None:
     raw = io.BytesIO(zipped(GOOD, ""))
-    assert unpack(raw, tmp_path / "a") == tmp_path / "a" / "upload"
+    assert extract_zip(raw, tmp_path / "a") == tmp_path / "a" / "upload"
     sent = {name: io.BytesIO(content) for name, content in GOOD.items()}
-    assert gather(sent, tmp_path / "b") == tmp_path / "b" / "upload"
+    assert write_files(sent, tmp_path / "b") == tmp_path / "b" / "upload"
     assert {path.name: path.read_bytes() for path in (tmp_path / "b" / "upload").iterdir()} == GOOD
     assert not any(content.closed for content in (raw, *sent.values())), "they are their owner's"
 
 
 def test_the_highest_checkpoint_is_meant_and_nothing_below_it_is_taken(tmp_path: Path) -> None:
     deeper = {f"checkpoint-500/{name}": content for name, content in GOOD.items()}
-    found = unpack(zipped(GOOD | deeper), tmp_path)
+    found = extract_zip(zipped(GOOD | deeper), tmp_path)
     assert sorted(path.name for path in found.iterdir()) == sorted(GOOD)
 
 
 def test_an_adapter_comes_with_the_model_it_stands_on(tmp_path: Path) -> None:
     adapter = {"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}
-    found = unpack(zipped(adapter | {f"base/{name}": content for name, content in GOOD.items()}, ""), tmp_path)
+    found = extract_zip(zipped(adapter | {f"base/{name}": content for name, content in GOOD.items()}, ""), tmp_path)
     assert found.name == "lora" and (tmp_path / "base" / "config.json").is_file()
 
 
 def test_files_already_there_are_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("mine")
     with pytest.raises(CheckpointError, match="cannot be stored"):
-        unpack(zipped(GOOD, ""), tmp_path)
+        extract_zip(zipped(GOOD, ""), tmp_path)
     assert (tmp_path / "config.json").read_text() == "mine"
 
 
@@ -183,7 +183,7 @@ NAMES = st.one_of(
 def test_whatever_the_names_nothing_is_written_outside(tmp_path: Path, files: dict[str, bytes]) -> None:
     folder = tmp_path / "inside"
     try:
-        found = gather(files, folder, TINY)
+        found = write_files(files, folder, TINY)
         assert found.is_relative_to(folder)
     except CheckpointError as error:
         assert str(error).endswith(".") and str(tmp_path) not in str(error)
@@ -208,8 +208,8 @@ def test_whatever_the_bytes_there_is_a_folder_or_a_sentence(
         broken[at] = byte
     folder = tmp_path / "inside"
     try:
-        found = unpack(bytes(broken[:length]), folder, TINY)
-        assert all(len(path.read_bytes()) <= TINY.size for path in found.iterdir() if path.is_file())
+        found = extract_zip(bytes(broken[:length]), folder, TINY)
+        assert all(len(path.read_bytes()) <= TINY.max_bytes for path in found.iterdir() if path.is_file())
     except CheckpointError as error:
         assert str(error).endswith(".") and str(tmp_path) not in str(error)
     assert set(tmp_path.iterdir()) <= {folder}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from model import run, save
-from model.cli.main import VERBS, main, usage
+from model.cli.main import COMMANDS, main, usage
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -25,7 +25,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(folder / "decoder", toys.decoder(), toys.causal(), dtype="float32")
     save(folder / "encoder", toys.encoder(), toys.masked(), dtype="float32")
     save(folder / "both", toys.both(), toys.masked())
-    save(folder / "bare", toys.encoder(top="none"), toys.masked())
+    save(folder / "bare", toys.encoder(output_head="none"), toys.masked())
     return folder
 
 
@@ -46,7 +46,7 @@ def test_a_decoder_predicts_what_follows_the_last_token(models: Path, capsys: py
     for candidate in answer["candidates"]:
         assert set(candidate) == {"token", "id", "probability"}
         assert candidate["probability"] == pytest.approx(float(trace.probabilities()[candidate["id"]]))
-        assert candidate["token"] == toys.causal().piece(candidate["id"]).strip()
+        assert candidate["token"] == toys.causal().token_text(candidate["id"]).strip()
 
 
 def test_a_masked_model_predicts_each_mask_in_order(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_probabilities_are_over_the_whole_vocabulary(
 ) -> None:
     (answer,) = predicted(models, capsys, text, "--model", model, "--top", "100000")
     shares = [candidate["probability"] for candidate in answer["candidates"]]
-    size = {"decoder": toys.causal(), "encoder": toys.masked()}[model].size
+    size = {"decoder": toys.causal(), "encoder": toys.masked()}[model].vocabulary_size
     assert len(shares) == size
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert shares == sorted(shares, reverse=True)
@@ -119,7 +119,7 @@ def test_an_unknown_verb_lists_the_known_ones(capsys: pytest.CaptureFixture[str]
 
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == main(["--help"]) == 0
-    assert all(verb in usage() for verb in VERBS)
+    assert all(verb in usage() for verb in COMMANDS)
     with pytest.raises(SystemExit) as left:
         main(["trace", "--help"])
     assert left.value.code == 0

@@ -11,21 +11,21 @@ from PIL import Image
 
 from model import Tokenizer, Transformer, run, save, variant
 from model.cli.main import main
-from model.vision.patches import class_token
+from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"
 Traced = Callable[..., dict[str, np.ndarray]]
 MODELS: dict[str, Callable[[], Transformer]] = {
-    "decoder": lambda: toys.decoder(key_value_heads=2, value_width=3),
+    "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
     "encoder": toys.encoder,
     "both": toys.both,
-    "bare": lambda: toys.encoder(top="none"),
-    "judge": lambda: toys.encoder(top="sequence-classifier", labels=("good", "bad"), tied=False),
+    "bare": lambda: toys.encoder(output_head="none"),
+    "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
     "seer": toys.seer,
-    "tagger": lambda: toys.encoder(top="token-classifier", labels=("noun", "verb"), tied=False),
+    "tagger": lambda: toys.encoder(output_head="token-classifier", labels=("noun", "verb"), tied_embeddings=False),
 }
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token}
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token_tokenizer}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_its_numbers_are_those_of_the_model(traced: Traced) -> None:
     file, trace = traced("decoder", TEXT), run(MODELS["decoder"](), toys.causal(), TEXT)
     np.testing.assert_array_equal(file["logits"], trace["logits"])
     np.testing.assert_array_equal(file["attention"], trace.attention())
-    np.testing.assert_array_equal(file["last_hidden"], trace["decoder.final"])
+    np.testing.assert_array_equal(file["last_hidden"], trace["decoder.final_residual"])
 
 
 def test_an_encoders_file_keeps_the_contract(traced: Traced) -> None:
@@ -79,21 +79,21 @@ def test_an_encoders_file_keeps_the_contract(traced: Traced) -> None:
     length = len(toys.masked().encode(TEXT).ids)
     assert set(file) == {"input_ids", "tokens", "attention", "logits", "last_hidden"}
     assert file["attention"].shape == (2, 4, length, length)
-    assert file["logits"].shape == (length, toys.masked().size)
+    assert file["logits"].shape == (length, toys.masked().vocabulary_size)
     assert file["tokens"][0] == "[CLS]"
 
 
 @pytest.mark.parametrize("target", [TARGET, ""])
 def test_an_encoder_decoders_file_keeps_the_contract(traced: Traced, target: str) -> None:
     file = traced("both", TEXT, *(("--target", target) if target else ()))
-    source, read = toys.masked().encode(TEXT).ids, toys.masked().encode(target, special=False).ids
+    source, read = toys.masked().encode(TEXT).ids, toys.masked().encode(target, add_special_tokens=False).ids
     length, past = len(read) + 1, len(source)
     assert file["input_ids"].tolist() == list(source)
     assert len(file["tokens"]) == past
     assert file["target_ids"].tolist() == [toys.masked().start_id, *read]
     shapes: dict[str, tuple[int, ...]] = {"encoder_attention": (3, 4, past, past)}
     shapes |= {"decoder_attention": (2, 4, length, length)}
-    shapes |= {"cross_attention": (2, 4, length, past), "logits": (length, toys.masked().size)}
+    shapes |= {"cross_attention": (2, 4, length, past), "logits": (length, toys.masked().vocabulary_size)}
     assert set(file) == {"input_ids", "tokens", "target_ids", *shapes}
     for name, shape in shapes.items():
         assert file[name].shape == shape
@@ -117,7 +117,9 @@ def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> N
 
 def test_the_choices_are_those_of_variant(traced: Traced) -> None:
     file = traced("decoder", "--mask", "causal", "--mask=window:2", TEXT, "--position", "alibi", "--kernel", "linear")
-    model = variant(MODELS["decoder"](), masks=("causal", "window:2"), position="alibi", kernel="linear")
+    model = variant(
+        MODELS["decoder"](), masks=("causal", "window:2"), positional_encoding="alibi", attention_function="linear"
+    )
     np.testing.assert_array_equal(file["attention"], run(model, toys.causal(), TEXT).attention())
     assert traced("decoder", TEXT, "--mask", "none")["attention"][:, :, 0, 1:].any()
 
@@ -223,6 +225,6 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(
 
 def test_masked_tokens_and_the_scale_are_those_of_the_model(traced: Traced) -> None:
     file = traced("encoder", TEXT, "--masked", "2", "--masked", "4", "--scale=off")
-    trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked=(2, 4))
+    trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked_positions=(2, 4))
     np.testing.assert_array_equal(file["attention"], trace.attention())
     assert [place for place, token in enumerate(file["tokens"]) if token == "[MASK]"] == [2, 4]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from model import save
-from model.checkpoints import Loaded
+from model.checkpoints import Checkpoint
 from model.cli.main import main
 from model.errors import CheckpointError
-from model.evaluation.head_survey import findings
+from model.evaluation.head_survey import rank_heads
 from tests.model import toys
 
 TEXT = "\n".join(toys.LINES[:8]) + "\n<|endoftext|>\n" + "\n".join(reversed(toys.LINES[:6])) + "\n"
@@ -28,13 +28,13 @@ def text(tmp_path: Path) -> str:
 
 @pytest.fixture
 def causal(tmp_path: Path) -> str:
-    save(tmp_path / "causal", toys.decoder(context=128), toys.causal())
+    save(tmp_path / "causal", toys.decoder(context_length=128), toys.causal())
     return str(tmp_path / "causal")
 
 
 @pytest.fixture
 def masked(tmp_path: Path) -> str:
-    save(tmp_path / "masked", toys.encoder(context=64), toys.masked())
+    save(tmp_path / "masked", toys.encoder(context_length=64), toys.masked())
     return str(tmp_path / "masked")
 
 
@@ -108,7 +108,7 @@ def test_a_text_that_was_counted_is_told(
 
 
 def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    save(tmp_path / "bare", toys.decoder(top="none"), toys.causal())
+    save(tmp_path / "bare", toys.decoder(output_head="none"), toys.causal())
     assert main(["evaluate", str(tmp_path / "bare"), "--text", text]) == 2
     assert "top is 'none'" in capsys.readouterr().err
 
@@ -141,20 +141,22 @@ def test_the_same_seeds_say_the_same(causal: str, capsys: pytest.CaptureFixture[
 
 
 def test_the_best_heads_come_first() -> None:
-    loaded = Loaded(toys.decoder(context=64), toys.causal(), "")
-    found = {finding.metric: finding for finding in findings(loaded, ["the cat saw the cat", "the dog ran"], top=8)}
+    loaded = Checkpoint(toys.decoder(context_length=64), toys.causal(), "")
+    found = {finding.metric: finding for finding in rank_heads(loaded, ["the cat saw the cat", "the dog ran"], count=8)}
     # What marks a text's ends is its first token here, and told once. Everything alike: rows of 1 to 6 tokens.
     assert set(found) == {"previous", "itself", "first", "same-word", "repeated", "entropy", "distance"}
-    assert found["itself"].even == pytest.approx(
+    assert found["itself"].uniform_value == pytest.approx(
         np.mean([np.mean([1 / row for row in range(1, len(loaded.tokenizer.encode(text).ids) + 1)])
                  for text in ("the cat saw the cat", "the dog ran")])
     )  # fmt: skip
     for metric, finding in found.items():
-        means = [mean for _, _, mean in finding.best]
+        means = [mean for _, _, mean in finding.top_heads]
         assert means == sorted(means, reverse=metric != "entropy")
-        assert all(mean < finding.even if metric == "entropy" else mean > finding.even for mean in means)
-        assert len({head[:2] for head in finding.best}) == len(means)
-        assert np.isfinite(finding.shown)
+        assert all(
+            mean < finding.uniform_value if metric == "entropy" else mean > finding.uniform_value for mean in means
+        )
+        assert len({head[:2] for head in finding.top_heads}) == len(means)
+        assert np.isfinite(finding.example_value)
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "card"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.evaluation.kneser_ney import KneserNey, count
+from model.evaluation.kneser_ney import KneserNey, count_kneser_ney
 from model.evaluation.tables import discounts
 
 texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -24,7 +24,7 @@ def array(ids: list[int]) -> np.ndarray:
 
 
 def counted(ids: list[int], size: int = 4, order: int = 3, mass: float = 1.0) -> KneserNey:
-    return count(array(ids), np.full(len(ids), mass), size, order)
+    return count_kneser_ney(array(ids), np.full(len(ids), mass), size, order)
 
 
 def slowly(ids: list[int], context: list[int], token: int, size: int, order: int) -> float:
@@ -105,7 +105,7 @@ def test_passes_over_everything_change_nothing(ids: list[int], passes: float) ->
 
 def test_a_text_of_more_passes_weighs_more() -> None:
     ids, first = np.array([0, 1, 0, 1, 0, 2, 0, 2]), np.array([1.0] * 4 + [3.0] * 4)
-    likely = count(ids, first, 3, 2).distribution(np.array([0]))
+    likely = count_kneser_ney(ids, first, 3, 2).distribution(np.array([0]))
     assert likely[2] > likely[1]
 
 

@@ -8,9 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.data.corpus import Source, Tokens, encode
+from model.data.corpus import TextSource, TokenizedText, tokenize_source
 from model.errors import DataError
-from model.evaluation.masked_accuracy import Encoder, Questions, guesses, questions, sequences
+from model.evaluation.masked_accuracy import (
+    MaskedBatch,
+    ModelPredictor,
+    masked_batches,
+    top_k_accuracy,
+    typed_sequences,
+)
 from model.tracing.run import run
 from tests.model import toys
 
@@ -18,10 +24,10 @@ TEXT = "\n".join(toys.LINES[:4] * 6) + "\n<|endoftext|>\n" + "\n".join(toys.LINE
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> Tokens:
+def text(tmp_path: Path) -> TokenizedText:
     path = tmp_path / "short.txt"
     path.write_text(TEXT, encoding="utf-8")
-    return encode(Source(path), toys.masked(), None)
+    return tokenize_source(TextSource(path), toys.masked(), None)
 
 
 @dataclass(frozen=True)
@@ -30,30 +36,30 @@ class Fixed:
 
     row: np.ndarray
 
-    def scores(self, questions: Questions) -> np.ndarray:
-        return np.tile(self.row, (questions.asked, 1))
+    def token_scores(self, questions: MaskedBatch) -> np.ndarray:
+        return np.tile(self.row, (questions.target_count, 1))
 
 
-def test_sequences_are_all_of_the_text_and_never_cross_a_document(text: Tokens) -> None:
-    rows = list(sequences(text, np.random.default_rng(0)))
+def test_sequences_are_all_of_the_text_and_never_cross_a_document(text: TokenizedText) -> None:
+    rows = list(typed_sequences(text, np.random.default_rng(0)))
     assert np.array_equal(np.concatenate(rows), text.ids)
     starts = np.cumsum([len(row) for row in rows])
-    assert int(text.documents[1]) in starts
-    lines = set(np.append(text.lines, len(text.ids)).tolist())
+    assert int(text.document_starts[1]) in starts
+    lines = set(np.append(text.line_starts, len(text.ids)).tolist())
     assert lines.issuperset(starts.tolist())
 
 
-def test_the_questions_are_the_same_every_time(text: Tokens) -> None:
-    first, second = (questions(text, toys.masked(), 24) for _ in range(2))
+def test_the_questions_are_the_same_every_time(text: TokenizedText) -> None:
+    first, second = (masked_batches(text, toys.masked(), 24) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.ids, other.ids)
         assert np.array_equal(one.targets, other.targets)
 
 
-def test_about_fifteen_in_a_hundred_tokens_are_hidden(text: Tokens) -> None:
+def test_about_fifteen_in_a_hundred_tokens_are_hidden(text: TokenizedText) -> None:
     tokenizer = toys.masked()
-    batches = questions(text, tokenizer, 24)
-    asked = sum(batch.asked for batch in batches)
+    batches = masked_batches(text, tokenizer, 24)
+    asked = sum(batch.target_count for batch in batches)
     ordinary = sum(int((batch.ids >= 0).sum() - 2 * len(batch.ids)) for batch in batches)
     assert 0.1 < asked / ordinary < 0.2
     for batch in batches:
@@ -62,11 +68,11 @@ def test_about_fifteen_in_a_hundred_tokens_are_hidden(text: Tokens) -> None:
         assert hidden.any(1).all()
         assert np.all(batch.ids[hidden] == tokenizer.mask_id)
         assert np.all((batch.ids == tokenizer.mask_id) == hidden)
-        assert not np.isin(batch.targets[hidden], list(tokenizer.specials)).any()
+        assert not np.isin(batch.targets[hidden], list(tokenizer.special_ids)).any()
         assert np.all(batch.ids[:, 0] == tokenizer.start_id)
 
 
-def test_padding_changes_no_answer(text: Tokens) -> None:
+def test_padding_changes_no_answer(text: TokenizedText) -> None:
     model, tokenizer = toys.encoder(), toys.masked()
     lines = [toys.LINES[0], toys.LINES[3][:9]]
     ids = [tokenizer.encode(line).ids for line in lines]
@@ -76,21 +82,23 @@ def test_padding_changes_no_answer(text: Tokens) -> None:
         padded[row, : len(tokens)] = tokens
         padded[row, 1] = tokenizer.mask_id
         targets[row, 1] = tokens[1]
-    scores = Encoder(model).scores(Questions(padded, targets))
+    scores = ModelPredictor(model).token_scores(MaskedBatch(padded, targets))
     for row, line in enumerate(lines):
-        alone = run(model, tokenizer, line, masked=(1,))["logits"][1]
+        alone = run(model, tokenizer, line, masked_positions=(1,))["logits"][1]
         assert scores[row] == pytest.approx(alone, abs=1e-4)
 
 
 def test_guesses_are_counted_by_rank() -> None:
     ids = np.array([[0, 1, 2, 3, 4, 5]])
-    asked = [Questions(ids, ids)]  # each token from 0 to 5 is asked for once
-    assert guesses(Fixed(np.array([9.0, 8, 7, 6, 5, 4])), asked).top5 == 5
-    counted = guesses(Fixed(np.array([0.0, 0, 0, 0, 0, 9])), asked)  # then 5, and of equals the lower number first
-    assert (counted.asked, counted.top1, counted.top5) == (6, 1, 5)
-    assert counted.first == pytest.approx(1 / 6)
+    asked = [MaskedBatch(ids, ids)]  # each token from 0 to 5 is asked for once
+    assert top_k_accuracy(Fixed(np.array([9.0, 8, 7, 6, 5, 4])), asked).top5_hits == 5
+    counted = top_k_accuracy(
+        Fixed(np.array([0.0, 0, 0, 0, 0, 9])), asked
+    )  # then 5, and of equals the lower number first
+    assert (counted.target_count, counted.top1_hits, counted.top5_hits) == (6, 1, 5)
+    assert counted.top1 == pytest.approx(1 / 6)
 
 
-def test_a_tokenizer_without_masks_is_refused(text: Tokens) -> None:
+def test_a_tokenizer_without_masks_is_refused(text: TokenizedText) -> None:
     with pytest.raises(DataError, match=r"\[MASK\]"):
-        questions(text, toys.causal(), 24)
+        masked_batches(text, toys.causal(), 24)

@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.data.corpus import Tokens
+from model.data.corpus import TokenizedText
 from model.errors import DataError
-from model.evaluation.masked_accuracy import Questions
-from model.evaluation.sides import TwoSided, count
+from model.evaluation.masked_accuracy import MaskedBatch
+from model.evaluation.sides import TwoSidedNgram, count_two_sided
 
 START, END, MASK = 5, 6, 7  # of nine kinds of token, 0 to 4 and 8 are words
 lines = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=5)
 
 
-def text(*rows: list[int], weight: float = 1.0) -> Tokens:
+def text(*rows: list[int], weight: float = 1.0) -> TokenizedText:
     """A text whose every row is a document of one line."""
     sizes = np.array([len(row) for row in rows])
     starts = np.cumsum(sizes) - sizes
     ids = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
-    return Tokens("toy", weight, ids, starts, starts, 0)
+    return TokenizedText("toy", weight, ids, starts, starts, 0)
 
 
-def asked(row: list[int], *hidden: int) -> Questions:
+def asked(row: list[int], *hidden: int) -> MaskedBatch:
     ids = np.array([[START, *row, END, -1]])
     targets = np.full(ids.shape, -1)
     for place in hidden:
         targets[0, place + 1], ids[0, place + 1] = ids[0, place + 1], MASK
-    return Questions(ids, targets)
+    return MaskedBatch(ids, targets)
 
 
 def test_by_hand_between_two_tokens() -> None:
@@ -40,9 +40,9 @@ def test_by_hand_between_two_tokens() -> None:
     Whole context: b 3 times, d once; without anything seen exactly twice D = 1/2. So b keeps 2.5 of 4, d 0.5 of 4,
     and 1/4 goes to the shorter contexts, which say the same at each step down to one side; below it is the unigram.
     """
-    model = count([text([0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 3, 2])], 9)
-    likely = model.scores(asked([0, 1, 2], 1))[0]
-    unigram = model.unigram.shares
+    model = count_two_sided([text([0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 3, 2])], 9)
+    likely = model.token_scores(asked([0, 1, 2], 1))[0]
+    unigram = model.unigram.probabilities
     shares = np.zeros(9)
     shares[1], shares[3] = 2.5 / 4, 0.5 / 4
     expected = unigram
@@ -53,39 +53,39 @@ def test_by_hand_between_two_tokens() -> None:
 
 @given(lines, lines)
 def test_probabilities_sum_to_one(rows: list[list[int]], others: list[list[int]]) -> None:
-    model = count([text(*rows), text(*others, weight=2.0)], 9)
+    model = count_two_sided([text(*rows), text(*others, weight=2.0)], 9)
     for row in others:
-        scores = model.scores(asked(row, *range(0, len(row), 2)))
+        scores = model.token_scores(asked(row, *range(0, len(row), 2)))
         assert scores.sum(-1) == pytest.approx(np.ones(len(scores)), abs=1e-5)
-    assert model.unigram.shares.sum() == pytest.approx(1.0, abs=1e-5)
+    assert model.unigram.probabilities.sum() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_both_sides_together_know_more_than_either() -> None:
-    model = count([text([0, 1, 0], [2, 3, 2], [0, 4, 2], [2, 4, 0])], 9)
-    assert model.scores(asked([0, 8, 0], 1)).argmax() == 1
-    assert model.scores(asked([2, 8, 2], 1)).argmax() == 3
-    assert model.scores(asked([0, 8, 2], 1)).argmax() == 4
+    model = count_two_sided([text([0, 1, 0], [2, 3, 2], [0, 4, 2], [2, 4, 0])], 9)
+    assert model.token_scores(asked([0, 8, 0], 1)).argmax() == 1
+    assert model.token_scores(asked([2, 8, 2], 1)).argmax() == 3
+    assert model.token_scores(asked([0, 8, 2], 1)).argmax() == 4
 
 
 def test_a_hidden_neighbour_tells_nothing() -> None:
-    model = count([text([0, 1, 2], [3, 4, 2])], 9)
-    scores = model.scores(asked([0, 1, 2], 0, 1))
+    model = count_two_sided([text([0, 1, 2], [3, 4, 2])], 9)
+    scores = model.token_scores(asked([0, 1, 2], 0, 1))
     assert scores[1][1] == pytest.approx(scores[1][4])  # b and d stand before c alike, and a is not shown
 
 
 def test_a_text_of_more_passes_weighs_more() -> None:
-    model = count([text([0, 1, 2]), text([0, 3, 2], weight=3.0)], 9)
-    assert model.scores(asked([0, 8, 2], 1)).argmax() == 3
-    assert model.unigram.shares[3] > model.unigram.shares[1]
+    model = count_two_sided([text([0, 1, 2]), text([0, 3, 2], weight=3.0)], 9)
+    assert model.token_scores(asked([0, 8, 2], 1)).argmax() == 3
+    assert model.unigram.probabilities[3] > model.unigram.probabilities[1]
 
 
 def test_tables_come_back_from_a_folder(tmp_path: Path) -> None:
-    model = count([text([0, 1, 2], [3, 4, 2, 0])], 9)
+    model = count_two_sided([text([0, 1, 2], [3, 4, 2, 0])], 9)
     model.save(tmp_path)
     question = asked([0, 1, 2, 0], 1, 3)
-    assert np.array_equal(TwoSided.load(tmp_path, 9).scores(question), model.scores(question))
+    assert np.array_equal(TwoSidedNgram.load(tmp_path, 9).token_scores(question), model.token_scores(question))
 
 
 def test_too_many_kinds_of_token_are_refused() -> None:
     with pytest.raises(DataError, match="too many"):
-        count([text([0, 1])], 100_000)
+        count_two_sided([text([0, 1])], 100_000)

@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 import torch
 
-from model import KERNELS, POSITIONS, SITES, HeadlightError, Step, TextError, Transformer, generate, variant
-from model.nn.hooks import Tap, untouched
-from model.nn.output_heads import LanguageHead
-from model.tracing.interventions import Edits, Intervention
+from model import (
+    ATTENTION_FUNCTIONS,
+    HOOK_POINTS,
+    POSITIONAL_ENCODINGS,
+    GenerationStep,
+    HeadlightError,
+    TextError,
+    Transformer,
+    generate,
+    variant,
+)
+from model.nn.hooks import Hook, no_hook
+from model.nn.output_heads import LanguageModelHead
+from model.tracing.interventions import Intervention, InterventionHook
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"
@@ -26,14 +36,14 @@ EDITS = [
     "decoder.1.self.k[0,2]=set:0",
     "decoder.0.self.v[:,1:4,0]=scale:-2",
     "decoder.0.self.scores[1,4:,2]=add:3",
-    "decoder.0.feedforward.hidden[3:6,7]=set:1",
+    "decoder.0.feed_forward.neurons[3:6,7]=set:1",
     "decoder.1.residual[2:5]=mean",
     "decoder.0.self.scores[3]=mean",
     "logits[5]=scale:3",
     "decoder.*.self.scale=set:1",
     "decoder.1.self.scale[2]=scale:-0.5",
-    "decoder.at[2]=set:7",
-    "decoder.at[4:]=add:3",
+    "decoder.position_ids[2]=set:7",
+    "decoder.position_ids[4:]=add:3",
     "decoder.at=scale:2",
     "decoder.0.self.weights[1,3:,1:3]=uniform",
 ]
@@ -46,23 +56,23 @@ CROSS_EDITS = [
     "decoder.1.cross.weights[3]=uniform",
     "encoder.0.self.weights[1]=set:0",
     "encoder.2.residual[3]=add:2",
-    "encoder.at[2]=set:4.5",
-    "decoder.at[3]=set:0",
+    "encoder.position_ids[2]=set:4.5",
+    "decoder.position_ids[3]=set:0",
     "decoder.0.cross.scale[1]=scale:3",
 ]
 
 
-def steps(model: Transformer, *edits: str, **choices: Any) -> list[Step]:
+def steps(model: Transformer, *edits: str, **choices: Any) -> list[GenerationStep]:
     """All steps of a generation without chance, unless told otherwise."""
-    cross = model.config.has_cross
+    cross = model.config.has_cross_attention
     tokenizer = toys.masked() if cross else toys.causal()
     others = {"source": SOURCE if cross else None, "steps": 6, "temperature": 0.0, **choices}
     return list(generate(model, tokenizer, TEXT, edits, **others))
 
 
-def full(model: Transformer, step: Step, *edits: str) -> torch.Tensor:
+def full(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
     """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
-    tap: Tap = Edits([Intervention.parse(edit) for edit in edits], start=0) if edits else untouched
+    tap: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
     source = torch.tensor([step.source.ids]) if step.source else None
     logits = model(torch.tensor([step.text.ids]), source=source, tap=tap)
     assert isinstance(logits, torch.Tensor)
@@ -76,13 +86,15 @@ def holds(model: Transformer, *edits: str) -> None:
     for step in made:
         whole = full(model, step, *edits)
         np.testing.assert_allclose(step["logits"], whole[step.start :], atol=1e-5, rtol=1e-5)
-        assert step.chosen == int(whole[-1].argmax())
+        assert step.chosen_token == int(whole[-1].argmax())
 
 
 @pytest.mark.parametrize("masks", [("causal",), ("causal", "window:3")])
-@pytest.mark.parametrize(("position", "kernel"), list(product(sorted(POSITIONS), sorted(KERNELS))))
+@pytest.mark.parametrize(
+    ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
+)
 def test_cached_generation_equals_the_full_forward(position: str, kernel: str, masks: tuple[str, ...]) -> None:
-    holds(toys.decoder(position=position, kernel=kernel, masks=masks, key_value_heads=2))
+    holds(toys.decoder(positional_encoding=position, attention_function=kernel, masks=masks, key_value_heads=2))
 
 
 @pytest.mark.parametrize("masks", [("window:3",), ()])
@@ -90,14 +102,14 @@ def test_so_does_generation_where_a_token_may_see_later_ones(masks: tuple[str, .
     holds(toys.decoder(masks=masks))
 
 
-@pytest.mark.parametrize("position", sorted(POSITIONS))
+@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 def test_so_does_that_of_an_encoder_decoder(position: str) -> None:
-    holds(toys.both(position=position))
+    holds(toys.both(positional_encoding=position))
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_edits_under_generation_equal_edits_in_the_full_forward(edit: str) -> None:
-    holds(toys.decoder(position="relative", key_value_heads=2), edit)
+    holds(toys.decoder(positional_encoding="relative", key_value_heads=2), edit)
 
 
 @pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
@@ -118,13 +130,13 @@ def test_a_causal_step_reads_one_token() -> None:
 def test_each_step_reads_what_the_one_before_chose() -> None:
     made = steps(toys.decoder())
     for one, following in pairwise(made):
-        assert following.text.ids == (*one.text.ids, one.chosen)
+        assert following.text.ids == (*one.text.ids, one.chosen_token)
         assert following.text.text.startswith(TEXT)
 
 
 def chosen(**choices: Any) -> list[int]:
     """The tokens of one generation with chance."""
-    return [step.chosen for step in steps(toys.decoder(), temperature=choices.pop("temperature", 1.0), **choices)]
+    return [step.chosen_token for step in steps(toys.decoder(), temperature=choices.pop("temperature", 1.0), **choices)]
 
 
 def test_a_seed_reproduces_and_another_differs() -> None:
@@ -172,25 +184,25 @@ def test_chances_that_cannot_be_get_a_sentence(choice: dict[str, Any]) -> None:
 def test_it_stops_at_the_end_of_the_context() -> None:
     made = steps(toys.decoder(), steps=100)
     assert len(made[-1].text.ids) == 24
-    assert len(steps(toys.decoder(context=6), steps=100)) == 6 - len(made[0].text.ids) + 1
+    assert len(steps(toys.decoder(context_length=6), steps=100)) == 6 - len(made[0].text.ids) + 1
 
 
 def test_it_stops_at_the_end_token() -> None:
-    model = toys.decoder(tied=False, bias=True)
+    model = toys.decoder(tied_embeddings=False, bias=True)
     end = toys.causal().end_id
     assert end is not None
-    final = torch.tensor(steps(model)[2]["decoder.final"][-1])
-    assert isinstance(model.top, LanguageHead)
-    model.top.project.weight[end] = final * 1e3
+    final = torch.tensor(steps(model)[2]["decoder.final_residual"][-1])
+    assert isinstance(model.output_head, LanguageModelHead)
+    model.output_head.projection.weight[end] = final * 1e3
     made = steps(model)
-    assert made[-1].chosen == end
+    assert made[-1].chosen_token == end
     assert len(made) < 6
 
 
 def test_it_goes_on_after_a_number_that_no_token_has() -> None:
-    size = toys.causal().size
-    steps = [*generate(toys.decoder(vocabulary=4 * size), toys.causal(), TEXT, steps=8, seed=1, temperature=5.0)]
-    beyond = next(step.chosen for step in steps if step.chosen >= size)
+    size = toys.causal().vocabulary_size
+    steps = [*generate(toys.decoder(vocabulary_size=4 * size), toys.causal(), TEXT, steps=8, seed=1, temperature=5.0)]
+    beyond = next(step.chosen_token for step in steps if step.chosen_token >= size)
     assert len(steps) == 8 and f"[{beyond}]" in steps[-1].text.text
 
 
@@ -227,8 +239,10 @@ def test_a_custom_mask_of_another_size_than_the_prompt_still_gets_a_sentence() -
 def test_two_generations_side_by_side_do_not_mix() -> None:
     model = toys.decoder()
     one, other = (generate(model, toys.causal(), text, temperature=0.0, steps=6) for text in (TEXT, SOURCE))
-    mixed = [(left.chosen, right.chosen) for left, right in zip(one, other, strict=False)]
-    alone = [[s.chosen for s in generate(model, toys.causal(), t, temperature=0.0, steps=6)] for t in (TEXT, SOURCE)]
+    mixed = [(left.chosen_token, right.chosen_token) for left, right in zip(one, other, strict=False)]
+    alone = [
+        [s.chosen_token for s in generate(model, toys.causal(), t, temperature=0.0, steps=6)] for t in (TEXT, SOURCE)
+    ]
     assert mixed == list(zip(*alone, strict=False))
 
 
@@ -237,13 +251,13 @@ INDEX = {"head": "1", "key_value_head": "0", "query": "3:", "pos": "3:", "key": 
 
 def edit_of(site: str, path: str) -> str:
     """A change of some of the values at a path, from the fourth token on."""
-    index = ",".join(INDEX.get(axis, "0") for axis in SITES[site].axes)
+    index = ",".join(INDEX.get(axis, "0") for axis in HOOK_POINTS[site].axes)
     return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
 
 
-@pytest.mark.parametrize("site", sorted(set(SITES) - {"after_cross", "pixels"}))
+@pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"after_cross", "pixels"}))
 def test_whatever_is_changed_a_cached_step_is_what_reading_all_again_gives(site: str) -> None:
-    model = toys.decoder(position="alibi", key_value_heads=2)
+    model = toys.decoder(positional_encoding="alibi", key_value_heads=2)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
     edit = edit_of(site, path)
     last = steps(model, edit, steps=3)[-1]

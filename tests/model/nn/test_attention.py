@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.nn.attention import Attention, Look
-from model.nn.hooks import untouched
-from model.nn.masks import Pair, combine
-from model.nn.positional_encodings import POSITIONS, Position
+from model.nn.attention import Attention, AttentionContext
+from model.nn.hooks import no_hook
+from model.nn.masks import QueryKeyPositions, combine_masks
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from tests.model.toys import config
 
 QUERIES, KEYS, BATCH = 6, 9, 2
@@ -29,29 +29,29 @@ def attention(**choices: Any) -> Attention:
     return made
 
 
-def fused(made: Attention, x: Tensor, memory: Tensor, look: Look) -> Tensor:
+def fused(made: Attention, x: Tensor, memory: Tensor, look: AttentionContext) -> Tensor:
     """The same attention by torch's own function."""
 
     def heads(projected: Tensor, count: int) -> Tensor:
         return projected.reshape(*projected.shape[:2], count, -1).transpose(1, 2)
 
-    shared = made.heads // made.shared
-    q = look.scheme.rotate(heads(made.query(x), made.heads), look.pair.queries)
-    k = look.scheme.rotate(heads(made.key(memory), shared), look.pair.keys)
+    shared = made.heads // made.group_size
+    q = look.positional_encoding.rotate(heads(made.query(x), made.heads), look.positions.queries)
+    k = look.positional_encoding.rotate(heads(made.key(memory), shared), look.positions.keys)
     v = heads(made.value(memory), shared)
-    bias = look.scheme.bias(look.pair.queries, look.pair.keys)
+    bias = look.positional_encoding.bias(look.positions.queries, look.positions.keys)
     penalty = bias[None].masked_fill(~look.allowed, -torch.inf)
     mixed = functional.scaled_dot_product_attention(
-        q, k, v, attn_mask=penalty, scale=made.scale, enable_gqa=made.shared > 1
+        q, k, v, attn_mask=penalty, scale=made.scale, enable_gqa=made.group_size > 1
     )
     output: Tensor = made.output(mixed.transpose(1, 2).flatten(2))
     return output
 
 
-def scheme(name: str) -> Position:
+def scheme(name: str) -> PositionalEncoding:
     """A position scheme whose tables are not zero."""
     torch.manual_seed(1)
-    return POSITIONS[name](config(), both_ways=False)
+    return POSITIONAL_ENCODINGS[name](config(), bidirectional=False)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def scheme(name: str) -> Position:
     [
         (position, masks, sharing, value_width, scale, bias)
         for position, masks, (sharing, value_width, scale, bias) in product(
-            sorted(set(POSITIONS) - {"disentangled"}),  # which needs weights in each layer
+            sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}),  # which needs weights in each layer
             [(), ("causal",), ("causal", "window:3")],
             [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
         )
@@ -70,26 +70,29 @@ def test_self_attention_is_torchs_own(
 ) -> None:
     made = attention(key_value_heads=sharing, value_width=value_width, scale=scale, bias=bias)
     x = torch.randn(BATCH, QUERIES, 16)
-    pair = Pair(torch.arange(QUERIES), torch.arange(QUERIES))
-    look = Look(scheme(position), pair, combine(masks, pair))
-    torch.testing.assert_close(made(x, None, look, untouched), fused(made, x, x, look), atol=2e-5, rtol=1e-4)
+    pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(QUERIES))
+    look = AttentionContext(scheme(position), pair, combine_masks(masks, pair))
+    torch.testing.assert_close(made(x, None, look, no_hook), fused(made, x, x, look), atol=2e-5, rtol=1e-4)
 
 
 def test_cross_attention_looks_at_another_length() -> None:
     made = attention(value_width=5)
     x, memory = torch.randn(BATCH, QUERIES, 16), torch.randn(BATCH, KEYS, 16)
     real = torch.arange(KEYS) < torch.tensor([[KEYS], [4]])
-    pair = Pair(torch.arange(QUERIES), torch.arange(KEYS), real)
-    look = Look(Position(config()), pair, combine(("padding",), pair))
-    torch.testing.assert_close(made(x, memory, look, untouched), fused(made, x, memory, look), atol=2e-5, rtol=1e-4)
+    pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(KEYS), real)
+    look = AttentionContext(PositionalEncoding(config()), pair, combine_masks(("padding",), pair))
+    torch.testing.assert_close(made(x, memory, look, no_hook), fused(made, x, memory, look), atol=2e-5, rtol=1e-4)
 
 
 def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
     """What one causal self-attention hands to its tap, by name."""
     values: dict[str, Tensor] = {}
-    pair = Pair(torch.arange(x.shape[1]), torch.arange(x.shape[1]))
+    pair = QueryKeyPositions(torch.arange(x.shape[1]), torch.arange(x.shape[1]))
     made(
-        x, None, Look(Position(config()), pair, combine(("causal",), pair)), lambda name, v: values.setdefault(name, v)
+        x,
+        None,
+        AttentionContext(PositionalEncoding(config()), pair, combine_masks(("causal",), pair)),
+        lambda name, v: values.setdefault(name, v),
     )
     return values.__getitem__
 

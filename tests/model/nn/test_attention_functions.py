@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from model import KERNELS
+from model import ATTENTION_FUNCTIONS
 from tests.model import reference
 
 SHAPE = (2, 3, 5, 7)  # batch head query key
@@ -31,8 +31,8 @@ def case(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def weights(name: str, q: Tensor, k: Tensor, scale: float, bias: Tensor, allowed: Tensor) -> Tensor:
     """All three steps of a kernel."""
-    kernel = KERNELS[name]
-    return kernel.weigh(kernel.mask(kernel.score(q, k, scale, bias), allowed), allowed)
+    kernel = ATTENTION_FUNCTIONS[name]
+    return kernel.normalize(kernel.mask(kernel.score(q, k, scale, bias), allowed), allowed)
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0])
@@ -64,7 +64,7 @@ def test_linear_is_the_loop_over_cells(seed: int) -> None:
 def test_hard_is_the_loop_over_rows(seed: int) -> None:
     q, k, bias, allowed = case(seed)
     scores = q @ k.transpose(-2, -1) * 0.5 + bias
-    ours = weights("hard", q, k, 0.5, bias, allowed)
+    ours = weights("hardmax", q, k, 0.5, bias, allowed)
     for batch, head in np.ndindex(SHAPE[:2]):
         one = reference.hard(scores[batch, head].double().numpy(), allowed[batch, head].numpy())
         np.testing.assert_allclose(ours[batch, head], one, atol=1e-6)
@@ -73,8 +73,8 @@ def test_hard_is_the_loop_over_rows(seed: int) -> None:
 def test_hard_shares_a_tie_evenly_among_allowed_keys() -> None:
     scores = torch.tensor([[[[1.0, 3.0, 3.0, 3.0, 2.0]]]])
     allowed = torch.tensor([[[[True, True, False, True, True]]]])
-    kernel = KERNELS["hard"]
-    assert kernel.weigh(kernel.mask(scores, allowed), allowed).flatten().tolist() == [0, 0.5, 0, 0.5, 0]
+    kernel = ATTENTION_FUNCTIONS["hardmax"]
+    assert kernel.normalize(kernel.mask(scores, allowed), allowed).flatten().tolist() == [0, 0.5, 0, 0.5, 0]
 
 
 @pytest.mark.parametrize("channels", [4, 16, 64])
@@ -85,7 +85,7 @@ def test_equal_keys_tie_however_many_there_are(keys: int, channels: int) -> None
     q = torch.randn(1, 2, 3, channels, generator=generator)
     k = torch.randn(1, 2, 1, channels, generator=generator).repeat(1, 1, keys, 1)
     everywhere = torch.ones(1, 1, 3, keys, dtype=torch.bool)
-    ours = weights("hard", q, k, channels**-0.5, torch.zeros(2, 3, keys), everywhere)
+    ours = weights("hardmax", q, k, channels**-0.5, torch.zeros(2, 3, keys), everywhere)
     torch.testing.assert_close(ours, torch.full_like(ours, 1 / keys))
 
 
@@ -95,7 +95,7 @@ def test_the_scale_cancels_in_the_linear_kernel() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", sorted(ATTENTION_FUNCTIONS))
 def test_an_empty_row_has_zeros_and_the_others_sum_to_one(name: str, dtype: torch.dtype) -> None:
     q, k, bias, allowed = case(0)
     sums = weights(name, q.to(dtype), k.to(dtype), 0.5, bias.to(dtype), allowed).float().sum(-1)
@@ -116,11 +116,11 @@ def test_gradients_are_finite_with_an_empty_row(name: str) -> None:
         assert each.grad.any()
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", sorted(ATTENTION_FUNCTIONS))
 def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> None:
     """An edit may let a query look where the mask did not; the row still sums to one."""
     q, k, bias, allowed = case(0)
-    kernel = KERNELS[name]
+    kernel = ATTENTION_FUNCTIONS[name]
     masked = torch.full_like(kernel.mask(kernel.score(q, k, 0.5, bias), allowed), 2.0)
-    shares = kernel.weigh(masked, allowed)[:, :, 1:]
+    shares = kernel.normalize(masked, allowed)[:, :, 1:]
     torch.testing.assert_close(shares, torch.full_like(shares, 1 / SHAPE[3]))

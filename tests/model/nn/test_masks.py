@@ -7,20 +7,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import MASKS, ConfigError, HeadlightError, TextError, UnknownName
-from model.nn.masks import Pair, check, combine, parse
+from model import MASKS, ConfigError, HeadlightError, TextError, UnknownNameError
+from model.nn.masks import QueryKeyPositions, check_mask, combine_masks, parse_masks
 
 LENGTHS = st.integers(1, 12)
 
 
-def pair(length: int, real: torch.Tensor | None = None) -> Pair:
+def pair(length: int, real: torch.Tensor | None = None) -> QueryKeyPositions:
     """A text that looks at itself."""
-    return Pair(torch.arange(length), torch.arange(length), real)
+    return QueryKeyPositions(torch.arange(length), torch.arange(length), real)
 
 
 def cells(masks: tuple[str, ...], length: int) -> list[list[bool]]:
     """The allowed cells of one text."""
-    allowed: list[list[bool]] = combine(masks, pair(length))[0, 0].tolist()
+    allowed: list[list[bool]] = combine_masks(masks, pair(length))[0, 0].tolist()
     return allowed
 
 
@@ -46,7 +46,7 @@ def test_a_custom_matrix_is_taken_as_written(data: st.DataObject, length: int) -
 @given(LENGTHS, st.data())
 def test_padding_hides_filling_from_everybody(length: int, data: st.DataObject) -> None:
     real = data.draw(st.lists(st.lists(st.booleans(), min_size=length, max_size=length), min_size=1, max_size=3))
-    allowed = combine(("padding",), pair(length, torch.tensor(real)))
+    allowed = combine_masks(("padding",), pair(length, torch.tensor(real)))
     assert allowed[:, 0].tolist() == [[text] * length for text in real]
 
 
@@ -63,14 +63,14 @@ def test_several_masks_allow_what_each_of_them_allows(length: int, masks: list[s
 def test_later_queries_see_the_same_alone_as_among_all(length: int, first: int) -> None:
     """What the cache of generation stands on."""
     start = min(first, length) - 1
-    late = Pair(torch.arange(start, length), torch.arange(length))
+    late = QueryKeyPositions(torch.arange(start, length), torch.arange(length))
     masks = ("causal", "window:4")
-    assert torch.equal(combine(masks, late), combine(masks, pair(length))[:, :, start:])
+    assert torch.equal(combine_masks(masks, late), combine_masks(masks, pair(length))[:, :, start:])
 
 
 def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
     with pytest.raises(TextError, match=r"2 x 2, but the text has 3 tokens"):
-        combine(("custom:10/11",), pair(3))
+        combine_masks(("custom:10/11",), pair(3))
 
 
 @pytest.mark.parametrize(
@@ -90,18 +90,18 @@ def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
 )
 def test_a_malformed_mask_gets_a_sentence(mask: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        check(mask)
+        check_mask(mask)
 
 
 def test_an_unknown_mask_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="causal, custom, padding, window"):
-        check("sideways")
+    with pytest.raises(UnknownNameError, match="causal, custom, padding, window"):
+        check_mask("sideways")
 
 
 @given(st.text(alphabet="causlwindo:0123456789+/ custom-²,"))
 def test_any_text_is_masks_or_a_sentence(text: str) -> None:
     try:
-        masks = parse(text)
+        masks = parse_masks(text)
     except HeadlightError as error:
         assert str(error).endswith(".")
     else:
@@ -109,5 +109,5 @@ def test_any_text_is_masks_or_a_sentence(text: str) -> None:
 
 
 def test_the_text_form_joins_masks_with_plus_and_calls_no_mask_none() -> None:
-    assert parse("causal+window:8") == ("causal", "window:8")
-    assert parse("none") == parse("") == ()
+    assert parse_masks("causal+window:8") == ("causal", "window:8")
+    assert parse_masks("none") == parse_masks("") == ()

@@ -8,37 +8,41 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import POSITIONS
-from model.config_groups import Rotation
-from model.nn.positional_encodings import Alibi, Position, Relative, Rope, Sinusoidal
+from model import POSITIONAL_ENCODINGS
+from model.config_groups import RopeConfig
+from model.nn.positional_encodings import Alibi, PositionalEncoding, RelativeBias, Rope, Sinusoidal
 from tests.model import reference
 from tests.model.toys import config
 
 AT = torch.arange(7)
 
 
-def opened(scheme: Position) -> set[str]:
+def opened(scheme: PositionalEncoding) -> set[str]:
     """The doors through which a scheme reaches the model."""
     x = torch.randn(1, scheme.heads, len(AT), 4, generator=torch.Generator().manual_seed(0))
     doors = {
-        "embed": bool(scheme.embed(AT).any()),
+        "embedding": bool(scheme.embed(AT).any()),
         "rotate": not torch.equal(scheme.rotate(x, AT), x),
         "bias": bool(scheme.bias(AT, AT).any()),
-        "relate": bool(scheme.relate(x, x, type(scheme).reader(config()), AT[None] - AT[:, None]).any()),
+        "relate": bool(
+            scheme.content_bias(
+                x, x, type(scheme).make_relative_position_projection(config()), AT[None] - AT[:, None]
+            ).any()
+        ),
     }
     return {door for door, is_open in doors.items() if is_open}
 
 
-@pytest.mark.parametrize("name", sorted(POSITIONS))
+@pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))
 def test_each_scheme_opens_exactly_one_door(name: str) -> None:
     doors = {"none": set(), "rope": {"rotate"}, "alibi": {"bias"}, "relative": {"bias"}, "disentangled": {"relate"}}
-    assert opened(POSITIONS[name](config())) == doors.get(name, {"embed"})
+    assert opened(POSITIONAL_ENCODINGS[name](config())) == doors.get(name, {"embed"})
 
 
-@pytest.mark.parametrize("name", sorted(POSITIONS))
+@pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))
 def test_no_scheme_depends_on_which_positions_are_asked_together(name: str) -> None:
     """What the cache of generation stands on: one position alone is the same as that one among all."""
-    scheme, later = POSITIONS[name](config()), AT[4:5]
+    scheme, later = POSITIONAL_ENCODINGS[name](config()), AT[4:5]
     x = torch.randn(1, 4, len(AT), 4)
     torch.testing.assert_close(scheme.embed(later), scheme.embed(AT)[4:5])
     torch.testing.assert_close(scheme.rotate(x[:, :, 4:5], later), scheme.rotate(x, AT)[:, :, 4:5])
@@ -47,14 +51,14 @@ def test_no_scheme_depends_on_which_positions_are_asked_together(name: str) -> N
 
 @pytest.mark.parametrize("width", [2, 16, 17, 64])
 def test_sinusoidal_is_the_formula(width: int) -> None:
-    scheme = Sinusoidal(config(width=width, heads=1))
+    scheme = Sinusoidal(config(d_model=width, heads=1))
     wanted = [reference.sinusoid(position, width) for position in range(200)]
     np.testing.assert_allclose(scheme.embed(torch.arange(200)), wanted, atol=2e-5)
 
 
 @pytest.mark.parametrize("heads", range(1, 21))
 def test_alibi_slopes_are_the_published_ones(heads: int) -> None:
-    scheme = Alibi(config(heads=heads, head_width=4))
+    scheme = Alibi(config(heads=heads, head_dim=4))
     np.testing.assert_allclose(scheme.slopes(), reference.slopes(heads), rtol=1e-6)
 
 
@@ -70,7 +74,7 @@ def test_alibi_falls_with_distance_alike_in_both_directions() -> None:
 
 
 def test_rope_turns_as_complex_numbers_do() -> None:
-    scheme = Rope(config(head_width=6, rotation=Rotation(base=500.0)))
+    scheme = Rope(config(head_dim=6, rope=RopeConfig(theta=500.0)))
     x = torch.randn(1, 1, 1, 6, generator=torch.Generator().manual_seed(1))
     for position in (0, 1, 5, 23):
         turned = scheme.rotate(x, torch.tensor([position]))[0, 0, 0]
@@ -79,7 +83,7 @@ def test_rope_turns_as_complex_numbers_do() -> None:
 
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200), st.integers(2, 9))
 def test_under_rope_a_dot_product_depends_on_distance_only(query: int, key: int, shift: int, width: int) -> None:
-    scheme = Rope(config(head_width=width))
+    scheme = Rope(config(head_dim=width))
     q, k = torch.randn(2, 1, 1, 1, width, generator=torch.Generator().manual_seed(width))
 
     def product(at_query: int, at_key: int) -> float:
@@ -91,12 +95,12 @@ def test_under_rope_a_dot_product_depends_on_distance_only(query: int, key: int,
 
 def test_an_odd_last_channel_is_not_turned() -> None:
     x = torch.randn(1, 1, 7, 5)
-    assert torch.equal(Rope(config(head_width=5)).rotate(x, AT)[..., 4], x[..., 4])
+    assert torch.equal(Rope(config(head_dim=5)).rotate(x, AT)[..., 4], x[..., 4])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_rope_keeps_its_angles_exact_in_half_precision(dtype: torch.dtype) -> None:
-    scheme, far = Rope(config(head_width=8)), torch.tensor([1_001])
+    scheme, far = Rope(config(head_dim=8)), torch.tensor([1_001])
     x = torch.ones(1, 1, 1, 8)
     half = scheme.rotate(x.to(dtype), far).float()
     torch.testing.assert_close(half, scheme.rotate(x, far), atol=0.02, rtol=0)
@@ -106,21 +110,21 @@ def test_rope_keeps_its_angles_exact_in_half_precision(dtype: torch.dtype) -> No
 def test_t5_buckets_are_the_papers(both_ways: bool) -> None:
     ahead = torch.arange(-1_000, 1_001)
     wanted = [reference.bucket(int(distance), both_ways) for distance in ahead]
-    assert Relative(config(), both_ways).bucket(ahead).tolist() == wanted
+    assert RelativeBias(config(), both_ways).bucket(ahead).tolist() == wanted
 
 
 def test_t5_buckets_that_one_can_check_by_hand() -> None:
     near, far = torch.tensor([0, -1, 1, -7, 7, -8, 8]), torch.tensor([-127, -128, -5_000, 5_000])
-    assert Relative(config(), both_ways=True).bucket(near).tolist() == [0, 1, 17, 7, 23, 8, 24]
-    assert Relative(config(), both_ways=True).bucket(far).tolist() == [15, 15, 15, 31]
-    assert Relative(config(), both_ways=False).bucket(near).tolist() == [0, 1, 0, 7, 0, 8, 0]
-    assert Relative(config(), both_ways=False).bucket(far).tolist() == [31, 31, 31, 0]
+    assert RelativeBias(config(), bidirectional=True).bucket(near).tolist() == [0, 1, 17, 7, 23, 8, 24]
+    assert RelativeBias(config(), bidirectional=True).bucket(far).tolist() == [15, 15, 15, 31]
+    assert RelativeBias(config(), bidirectional=False).bucket(near).tolist() == [0, 1, 0, 7, 0, 8, 0]
+    assert RelativeBias(config(), bidirectional=False).bucket(far).tolist() == [31, 31, 31, 0]
 
 
 def test_t5_bias_is_the_tables_number_for_each_head() -> None:
-    scheme = Relative(config(), both_ways=False)
+    scheme = RelativeBias(config(), bidirectional=False)
     table = torch.arange(32 * 4, dtype=torch.float32).view(32, 4)
-    scheme.distances.weight.data = table
+    scheme.bias_table.weight.data = table
     bias = scheme.bias(AT, AT)
     assert bias[3, 5, 2] == table[3, 3]
     assert bias[1, 0, 6] == table[0, 1]

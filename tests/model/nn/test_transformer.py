@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import KERNELS, POSITIONS, TextError, Transformer
-from model.nn.block import PLACEMENTS
-from model.nn.feedforward import FEEDFORWARDS
+from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TextError, Transformer
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.feedforward import FEED_FORWARDS
 from model.nn.norms import NORMS
 from tests.model import toys
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "decoder": {},
-    "encoder": {"architecture": "encoder", "masks": (), "top": "masked-language"},
+    "encoder": {"architecture": "encoder", "masks": (), "output_head": "masked-language-model"},
     "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
 }
 IDS = toys.numbers(2, 6)
@@ -26,7 +26,7 @@ SOURCE = toys.numbers(2, 9, seed=1)
 
 def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
     """A forward, with a source for the models that read one."""
-    if model.config.has_cross:
+    if model.config.has_cross_attention:
         others.setdefault("source", SOURCE[: len(ids)])
     answered = model(ids, **others)
     assert isinstance(answered, Tensor)
@@ -34,14 +34,14 @@ def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "norm", "placement", "feedforward"),
-    list(product(ARCHITECTURES, sorted(NORMS), sorted(PLACEMENTS), sorted(FEEDFORWARDS))),
+    ("architecture", "norm", "placement", "feed_forward"),
+    list(product(ARCHITECTURES, sorted(NORMS), sorted(NORM_PLACEMENTS), sorted(FEED_FORWARDS))),
 )
 def test_every_build_gives_finite_logits_and_gradients(
     architecture: str, norm: str, placement: str, feedforward: str
 ) -> None:
     built = toys.config(
-        norm=norm, placement=placement, feedforward=feedforward, bias=True, **ARCHITECTURES[architecture]
+        norm=norm, norm_placement=placement, feed_forward=feedforward, bias=True, **ARCHITECTURES[architecture]
     )
     model = toys.spread(Transformer(built)).requires_grad_(True)
     answered = logits(model)
@@ -53,9 +53,9 @@ def test_every_build_gives_finite_logits_and_gradients(
 
 
 @pytest.mark.parametrize("architecture", ["decoder", "encoder-decoder"])
-@pytest.mark.parametrize("position", sorted(POSITIONS))
+@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 def test_what_comes_later_changes_nothing_before_it(architecture: str, position: str) -> None:
-    model = toys.model(position=position, **ARCHITECTURES[architecture])
+    model = toys.model(positional_encoding=position, **ARCHITECTURES[architecture])
     changed = IDS.clone()
     changed[:, 4:] = (changed[:, 4:] + 7) % 300
     before, after = logits(model), logits(model, changed)
@@ -80,18 +80,19 @@ def test_in_an_encoder_decoder_the_masks_are_the_decoders_and_the_source_is_seen
 
 
 @pytest.mark.parametrize(
-    ("architecture", "position", "kernel"), list(product(ARCHITECTURES, sorted(POSITIONS), sorted(KERNELS)))
+    ("architecture", "position", "kernel"),
+    list(product(ARCHITECTURES, sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS))),
 )
 def test_a_batch_with_padding_equals_single_runs(architecture: str, position: str, kernel: str) -> None:
-    model = toys.model(position=position, kernel=kernel, **ARCHITECTURES[architecture])
+    model = toys.model(positional_encoding=position, attention_function=kernel, **ARCHITECTURES[architecture])
     lengths, source_lengths = (6, 3), (4, 9)
     together: dict[str, Any] = {"real": filled(lengths, 6)}
-    if model.config.has_cross:
+    if model.config.has_cross_attention:
         together |= {"source": SOURCE, "source_real": filled(source_lengths, 9)}
     batch = logits(model, IDS, **together)
     for row, (length, source_length) in enumerate(zip(lengths, source_lengths, strict=True)):
         one = slice(row, row + 1)
-        others = {"source": SOURCE[one, :source_length]} if model.config.has_cross else {}
+        others = {"source": SOURCE[one, :source_length]} if model.config.has_cross_attention else {}
         alone = logits(model, IDS[one, :length], **others)
         torch.testing.assert_close(batch[one, :length], alone, atol=1e-4, rtol=1e-4)
 
@@ -103,13 +104,13 @@ def filled(lengths: tuple[int, ...], to: int) -> Tensor:
 
 @pytest.mark.parametrize("sharing", [1, 2])
 def test_shared_key_value_heads_equal_full_heads_with_repeated_weights(sharing: int) -> None:
-    grouped = toys.model(key_value_heads=sharing, head_width=6, value_width=5)
+    grouped = toys.model(key_value_heads=sharing, head_dim=6, value_head_dim=5)
     weights = dict(grouped.state_dict())
     for name, weight in weights.items():
         if name.endswith(("attention.key.weight", "attention.value.weight")):
             heads = weight.view(sharing, -1, weight.shape[1])
             weights[name] = heads.repeat_interleave(4 // sharing, dim=0).flatten(0, 1)
-    full = Transformer(toys.config(head_width=6, value_width=5)).eval()
+    full = Transformer(toys.config(head_dim=6, value_head_dim=5)).eval()
     full.load_state_dict(weights)
     torch.testing.assert_close(logits(grouped), logits(full))
 
@@ -124,18 +125,18 @@ def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
     torch.testing.assert_close(weights, torch.eye(6).expand_as(weights))
 
 
-@pytest.mark.parametrize("placement", sorted(PLACEMENTS))
+@pytest.mark.parametrize("placement", sorted(NORM_PLACEMENTS))
 def test_the_stream_adds_up(placement: str) -> None:
     """What a block reads is what the one before it left, and pre-norm only ever adds to it."""
-    model, seen = toys.model(placement=placement), dict[str, Tensor]()
+    model, seen = toys.model(norm_placement=placement), dict[str, Tensor]()
     logits(model, tap=lambda name, value: seen.setdefault(name, value))
-    start = seen["decoder.embedding"] + seen["decoder.positions"]
+    start = seen["decoder.embedding"] + seen["decoder.position_embedding"]
     torch.testing.assert_close(seen["decoder.0.residual"], start)
     if placement == "pre":
         after = seen["decoder.0.residual"] + seen["decoder.0.self.output"]
-        torch.testing.assert_close(seen["decoder.0.after_self"], after)
-        torch.testing.assert_close(seen["decoder.1.residual"], after + seen["decoder.0.feedforward.output"])
-    elif PLACEMENTS[placement].ends_normed:
+        torch.testing.assert_close(seen["decoder.0.residual_after_self"], after)
+        torch.testing.assert_close(seen["decoder.1.residual"], after + seen["decoder.0.feed_forward.output"])
+    elif NORM_PLACEMENTS[placement].output_is_normed:
         squares = seen["decoder.1.residual"].square().mean(-1)
         assert squares.max() < 3, "the norm stands after the sum"
 
@@ -150,13 +151,13 @@ def test_layernorm_and_rmsnorm_are_their_formulas() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_text_longer_than_the_context_gets_a_sentence(architecture: str) -> None:
-    model = toys.model(position="learned", **ARCHITECTURES[architecture])
+    model = toys.model(positional_encoding="learned", **ARCHITECTURES[architecture])
     with pytest.raises(TextError, match="25 tokens; this model reads at most 24"):
         logits(model, toys.numbers(1, 25))
 
 
 def test_so_does_a_source_longer_than_the_context() -> None:
-    model = toys.model(position="learned", **ARCHITECTURES["encoder-decoder"])
+    model = toys.model(positional_encoding="learned", **ARCHITECTURES["encoder-decoder"])
     with pytest.raises(TextError, match="source has 25 tokens; this model reads at most 24"):
         logits(model, source=toys.numbers(2, 25))
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model import KERNELS, MASKS, POSITIONS, run
+from model import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
 from tests.model import toys
 
 LENGTH = 7
@@ -21,7 +21,7 @@ CHOICES = [
     for count in range(len(MASKS) + 1)
     for names in combinations(sorted(MASKS), count)
 ]
-ALL = list(product(sorted(POSITIONS), sorted(KERNELS), CHOICES))
+ALL = list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS), CHOICES))
 
 
 def named(choice: object) -> str:
@@ -31,30 +31,34 @@ def named(choice: object) -> str:
 
 def test_the_combinations_cover_every_table() -> None:
     assert set(WRITTEN) == set(MASKS)
-    assert len(ALL) == len(POSITIONS) * len(KERNELS) * 2 ** len(MASKS)
+    assert len(ALL) == len(POSITIONAL_ENCODINGS) * len(ATTENTION_FUNCTIONS) * 2 ** len(MASKS)
 
 
 @pytest.mark.parametrize(("position", "kernel", "masks"), ALL, ids=named)
 def test_rows_sum_to_one_or_are_empty(position: str, kernel: str, masks: tuple[str, ...]) -> None:
-    model = toys.decoder(position=position, kernel=kernel, masks=masks)
+    model = toys.decoder(positional_encoding=position, attention_function=kernel, masks=masks)
     trace = run(model, toys.causal(), "the cat sat on the mat")
     assert len(trace.text.ids) == LENGTH
     assert all(np.isfinite(value).all() for value in trace.values.values())
-    weights, allowed = trace.attention(), trace.stacked("mask")
+    weights, allowed = trace.attention(), trace.stack_layers("mask")
     np.testing.assert_allclose(weights.sum(-1), allowed.any(-1), atol=1e-5)
     assert (weights[~allowed] == 0).all()
     assert (weights >= 0).all()
     assert trace.probabilities().sum() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(("position", "kernel"), list(product(sorted(POSITIONS), sorted(KERNELS))))
+@pytest.mark.parametrize(
+    ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
+)
 def test_training_survives_rows_that_see_nothing(position: str, kernel: str) -> None:
     """A batch with a text that is all padding, and a query that the mask leaves nothing: gradients stay finite."""
-    model = toys.decoder(position=position, kernel=kernel, masks=("causal", CUSTOM)).requires_grad_(True)
+    model = toys.decoder(
+        positional_encoding=position, attention_function=kernel, masks=("causal", CUSTOM)
+    ).requires_grad_(True)
     real = torch.ones(3, LENGTH, dtype=torch.bool)
     real[1, 4:] = False
     real[2] = False
-    logits = model(toys.numbers(3, LENGTH, below=toys.causal().size), real=real)
+    logits = model(toys.numbers(3, LENGTH, below=toys.causal().vocabulary_size), real=real)
     assert logits is not None
     loss = functional.cross_entropy(logits.flatten(0, 1), toys.numbers(3 * LENGTH))
     torch.autograd.backward(loss)

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import KERNELS, POSITIONS, Transformer, UnknownName, variant
+from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
 from tests.model import toys
 
 IDS = toys.numbers(1, 8)
 CHOICES: list[dict[str, Any]] = [
-    *({"position": name} for name in sorted(POSITIONS)),
-    *({"kernel": name} for name in sorted(KERNELS)),
+    *({"position": name} for name in sorted(POSITIONAL_ENCODINGS)),
+    *({"kernel": name} for name in sorted(ATTENTION_FUNCTIONS)),
     {"masks": ()},
     {"masks": ("causal", "window:2")},
     {"scale": False},
@@ -29,24 +29,24 @@ def answer(model: Transformer) -> Tensor:
 
 
 def test_a_variant_without_a_change_is_the_model() -> None:
-    model = toys.model(position="relative")
-    same = variant(model, position="relative", kernel="softmax", masks=("causal",), scale=True)
+    model = toys.model(positional_encoding="relative")
+    same = variant(model, positional_encoding="relative", attention_function="softmax", masks=("causal",), scale=True)
     assert torch.equal(answer(same), answer(model))
-    assert same.added == ()
+    assert same.new_parameters == ()
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_every_weight_is_the_models_own_memory(choice: dict[str, Any]) -> None:
-    model = toys.model(position="sinusoidal")
+    model = toys.model(positional_encoding="sinusoidal")
     rewired = variant(model, **choice)
     theirs = model.state_dict()
     for name, weight in rewired.state_dict().items():
-        assert (name in rewired.added) != (name in theirs and weight.data_ptr() == theirs[name].data_ptr())
+        assert (name in rewired.new_parameters) != (name in theirs and weight.data_ptr() == theirs[name].data_ptr())
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_the_model_itself_is_untouched(choice: dict[str, Any]) -> None:
-    model = toys.model(position="learned").requires_grad_(True).train()
+    model = toys.model(positional_encoding="learned").requires_grad_(True).train()
     before, config = {name: weight.clone() for name, weight in model.state_dict().items()}, model.config
     answer(variant(model, **choice))
     assert all(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
@@ -58,43 +58,47 @@ def test_the_model_itself_is_untouched(choice: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("position", "added"),
     [
-        ("learned", ("decoder.position.table.weight",)),
-        ("relative", ("decoder.position.distances.weight",)),
+        ("learned", ("decoder.positional_encoding.table.weight",)),
+        ("relative", ("decoder.positional_encoding.bias_table.weight",)),
         ("alibi", ()),
     ],
 )
 def test_what_the_model_lacks_is_zero_and_named(position: str, added: tuple[str, ...]) -> None:
-    model = toys.model(position="none")
-    rewired = variant(model, position=position)
-    assert rewired.added == added
+    model = toys.model(positional_encoding="none")
+    rewired = variant(model, positional_encoding=position)
+    assert rewired.new_parameters == added
     assert not any(rewired.state_dict()[name].any() for name in added)
     if added:
         assert torch.equal(answer(rewired), answer(model)), "a zero table says nothing"
 
 
 def test_a_variant_of_a_variant_still_names_what_is_zero() -> None:
-    learned = variant(toys.model(position="none"), position="learned")
-    assert variant(learned, kernel="linear").added == learned.added
-    assert variant(learned, position="rope").added == ()
+    learned = variant(toys.model(positional_encoding="none"), positional_encoding="learned")
+    assert variant(learned, attention_function="linear").new_parameters == learned.new_parameters
+    assert variant(learned, positional_encoding="rope").new_parameters == ()
 
 
 @pytest.mark.parametrize(("context", "width"), [(24, 16), (32, 4)])  # the second: both schemes' tables are as large
 def test_a_learned_table_is_never_taken_for_t5_biases(context: int, width: int) -> None:
-    model = toys.model(position="learned", context=context, width=width)
-    rewired = variant(model, position="relative")
-    assert rewired.added == ("decoder.position.distances.weight",)
-    assert variant(rewired, position="learned").added == ("decoder.position.table.weight",)
+    model = toys.model(positional_encoding="learned", context_length=context, d_model=width)
+    rewired = variant(model, positional_encoding="relative")
+    assert rewired.new_parameters == ("decoder.positional_encoding.bias_table.weight",)
+    assert variant(rewired, positional_encoding="learned").new_parameters == ("decoder.positional_encoding.table.weight",)
 
 
 def test_there_and_back_is_the_model_again() -> None:
-    model = toys.model(position="rope")
-    back = variant(variant(model, position="learned", kernel="hard"), position="rope", kernel="softmax")
+    model = toys.model(positional_encoding="rope")
+    back = variant(
+        variant(model, positional_encoding="learned", attention_function="hardmax"),
+        positional_encoding="rope",
+        attention_function="softmax",
+    )
     assert torch.equal(answer(back), answer(model))
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_nothing_is_drawn_at_random(choice: dict[str, Any]) -> None:
-    model = toys.model(position="none")
+    model = toys.model(positional_encoding="none")
     torch.manual_seed(5)
     before = torch.get_rng_state()
     first = answer(variant(model, **choice))
@@ -102,19 +106,19 @@ def test_nothing_is_drawn_at_random(choice: dict[str, Any]) -> None:
     assert torch.equal(answer(variant(model, **choice)), first)
 
 
-@pytest.mark.parametrize("choice", [{"masks": ()}, {"kernel": "hard"}, {"position": "alibi"}])
+@pytest.mark.parametrize("choice", [{"masks": ()}, {"kernel": "hardmax"}, {"position": "alibi"}])
 def test_a_tied_head_stays_tied(choice: dict[str, Any]) -> None:
     rewired = variant(toys.model(), **choice)
-    assert rewired.top.project.weight is rewired.embedding.weight  # type: ignore[union-attr]
+    assert rewired.output_head.project.weight is rewired.embedding.weight  # type: ignore[union-attr]
 
 
 def test_unknown_parts_list_the_known_ones() -> None:
     model = toys.model()
-    with pytest.raises(UnknownName, match=r"no position scheme 'spiral'.*alibi"):
-        variant(model, position="spiral")
-    with pytest.raises(UnknownName, match=r"no kernel 'soft'.*softmax"):
-        variant(model, kernel="soft")
-    with pytest.raises(UnknownName, match=r"no mask 'sideways'.*causal"):
+    with pytest.raises(UnknownNameError, match=r"no position scheme 'spiral'.*alibi"):
+        variant(model, positional_encoding="spiral")
+    with pytest.raises(UnknownNameError, match=r"no kernel 'soft'.*softmax"):
+        variant(model, attention_function="soft")
+    with pytest.raises(UnknownNameError, match=r"no mask 'sideways'.*causal"):
         variant(model, masks=("sideways",))
 
 

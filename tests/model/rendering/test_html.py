@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import EditError, run
-from model.rendering.html import CELLS, FOLDER, HEADS, Shown, literal
+from model.rendering.html import HEAD_SCRIPTS, MAX_POOLED_CELLS, STATIC, HtmlView, javascript_literal
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -58,7 +58,7 @@ class Elements(HTMLParser):
         self.script += data if self.tags and self.tags[-1] == "script" else ""
 
 
-def told(shown: Shown) -> tuple[dict[str, Any], bytes]:
+def told(shown: HtmlView) -> tuple[dict[str, Any], bytes]:
     """What the script holds: the words and the numbers."""
     script = Elements(shown._repr_html_()).script
     meta, numbers = (
@@ -78,7 +78,7 @@ def test_every_weight_comes_along_with_all_its_digits() -> None:
     assert (codes[..., *np.triu_indices(count, 1)] == 0).all(), "the mask forbids what comes later"
     exact = np.frombuffer(numbers, "<f4", cells, -(-cells // 4) * 4).reshape(2, 4, count, count)
     np.testing.assert_array_equal(np.nan_to_num(exact), trace.attention())
-    assert [token["piece"] for token in meta["tokens"]] == list(trace.text.pieces)
+    assert [token["piece"] for token in meta["tokens"]] == list(trace.text.token_texts)
     assert meta["choice"] == {"layer": 1, "head": 2}
     (grid,) = meta["grids"]
     assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
@@ -109,7 +109,7 @@ def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     meta, numbers = told(trace.show())
     assert meta["grids"][0]["cells"] == [4, 4] and len(numbers) == 8 * 16
     assert f"{len(trace.text.ids)} tokens" in meta["notes"][0] and "largest weight of its block" in meta["notes"][0]
-    assert CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are shown cell by cell"
+    assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are shown cell by cell"
 
 
 def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_keep() -> None:
@@ -138,13 +138,13 @@ def test_text_is_never_markup(text: str) -> None:
     html = shown._repr_html_()
     assert Elements(html).tags == ["div", "p", "script"]
     meta, _ = told(shown)
-    assert [token["piece"] for token in meta["tokens"]] == list(toys.causal().encode(text).pieces)
+    assert [token["piece"] for token in meta["tokens"]] == list(toys.causal().encode(text).token_texts)
     html.encode("utf-8")
 
 
 @given(st.recursive(hostile, lambda inner: st.lists(inner) | st.dictionaries(hostile, inner), max_leaves=5))
 def test_a_literal_reads_back_as_the_value_and_holds_no_markup(value: Any) -> None:
-    written = literal(value)
+    written = javascript_literal(value)
     assert not set("<>&\u2028\u2029") & set(written)
     assert written.isascii()
     assert json.loads(written) == value
@@ -159,9 +159,9 @@ def test_a_saved_file_is_a_page_that_fetches_nothing(tmp_path: Path) -> None:
     assert not re.search(r"https?://(?!www\.w3\.org/)|@import|\bimport\s*\(|\bfetch\s*\(", page)
 
 
-@pytest.mark.parametrize("name", [*HEADS, "alone"])
+@pytest.mark.parametrize("name", [*HEAD_SCRIPTS, "alone"])
 def test_a_script_stands_in_html_as_it_is(name: str) -> None:
-    script = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+    script = (STATIC / f"{name}.js").read_text(encoding="utf-8")
     assert "</script" not in script and "<!--" not in script
     assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "all share one scope"
     assert len(script.splitlines()) <= 300

@@ -10,7 +10,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers
 
 from model.errors import CheckpointError, TextError
-from model.text.normalization_limits import LONGEST, Growth
+from model.text.normalization_limits import MAX_CHARACTERS, NormalizationLimit
 from model.text.tokenizer import Tokenizer
 
 DOUBLING = normalizers.Sequence([normalizers.Replace("a", "aa") for _ in range(40)])
@@ -33,23 +33,25 @@ def test_what_would_fill_the_memory_is_refused_before_it_does(normalizer: normal
 
 
 def test_a_table_that_only_may_is_refused_for_texts_that_are_too_long_for_it() -> None:
-    growth = Growth(charsmap(100_000))
+    growth = NormalizationLimit(charsmap(100_000))
     growth.check("a" * 40)
     with pytest.raises(TextError):
         growth.check("a" * 41)
 
 
 def test_steps_that_do_nothing_to_a_text_do_not_count() -> None:
-    Growth(DOUBLING).check("b" * 1_000)
+    NormalizationLimit(DOUBLING).check("b" * 1_000)
     with pytest.raises(TextError):
-        Growth(DOUBLING).check("b" * 1_000 + "a")
+        NormalizationLimit(DOUBLING).check("b" * 1_000 + "a")
 
 
 def test_honest_steps_take_the_longest_text() -> None:
     steps = [normalizers.Replace("``", '"'), normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
-    Growth(normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])).check("é" * (LONGEST // 20))
-    Growth(normalizers.BertNormalizer()).check("漢" * (LONGEST // 20))
-    Growth(None).check("a" * LONGEST)
+    NormalizationLimit(normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])).check(
+        "é" * (MAX_CHARACTERS // 20)
+    )
+    NormalizationLimit(normalizers.BertNormalizer()).check("漢" * (MAX_CHARACTERS // 20))
+    NormalizationLimit(None).check("a" * MAX_CHARACTERS)
 
 
 def test_a_decoder_that_spells_a_letter_as_a_book_is_refused(tmp_path: Path) -> None:

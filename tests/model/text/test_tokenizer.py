@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.errors import CheckpointError, TextError, UnknownName
-from model.text.tokenizer import DOCUMENT, Tokenizer
-from model.text.tokenizer_training import DOCUMENT_SPECIAL, MASKED_SPECIAL, TOKENIZERS, train_tokenizer
-from model.tracing.run import hide
+from model.errors import CheckpointError, TextError, UnknownNameError
+from model.text.tokenizer import END_OF_TEXT, Tokenizer
+from model.text.tokenizer_training import (
+    CAUSAL_SPECIAL_TOKENS,
+    MASKED_SPECIAL_TOKENS,
+    TOKENIZER_TRAINERS,
+    train_tokenizer,
+)
+from model.tracing.run import apply_mask_tokens
 
 TEXTS = [
     "The cat sat on the mat, and the dog looked at it.\nIt isn't a bird; it is 3 cats!\n",
@@ -30,12 +35,12 @@ NASTY = [
 ]
 MADE = {
     (kind, special): train_tokenizer(kind, TEXTS, 400, special)
-    for kind in TOKENIZERS
-    for special in (DOCUMENT_SPECIAL, MASKED_SPECIAL)
+    for kind in TOKENIZER_TRAINERS
+    for special in (CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS)
 }
 every = pytest.mark.parametrize("made", MADE.values(), ids=[f"{kind}-{special[0]}" for kind, special in MADE])
-bpe = MADE["bpe", DOCUMENT_SPECIAL]
-wordpiece = MADE["wordpiece", MASKED_SPECIAL]
+bpe = MADE["bpe", CAUSAL_SPECIAL_TOKENS]
+wordpiece = MADE["wordpiece", MASKED_SPECIAL_TOKENS]
 
 
 @every
@@ -43,81 +48,94 @@ wordpiece = MADE["wordpiece", MASKED_SPECIAL]
 def test_nothing_that_people_type_raises(made: Tokenizer, text: str) -> None:
     encoded = made.encode(text)
     entries = {
-        len(encoded.ids), len(encoded.tokens), len(encoded.pieces), len(encoded.spans), len(encoded.special)
+        len(encoded.ids), len(encoded.tokens), len(encoded.token_texts), len(encoded.offsets), len(encoded.special_mask)
     }  # fmt: skip
     assert len(entries) == 1
-    assert all(0 <= start <= end <= len(encoded.text) == len(text) for start, end in encoded.spans)
-    assert all(isinstance(made.readable(number), str) for number in encoded.ids)
+    assert all(0 <= start <= end <= len(encoded.text) == len(text) for start, end in encoded.offsets)
+    assert all(isinstance(made.stripped_token_text(number), str) for number in encoded.ids)
     made.decode(encoded.ids)
 
 
 @given(st.text())
 def test_bytes_bring_every_text_back(text: str) -> None:
-    if DOCUMENT not in text:  # typed, it is the token
+    if END_OF_TEXT not in text:  # typed, it is the token
         assert bpe.decode(bpe.encode(text).ids) == text
 
 
 @given(st.text(alphabet="abdehinorstw ATW.,\n'!3"))
 def test_known_characters_come_back(text: str) -> None:
     for kind in ("character", "unigram"):
-        made = MADE[kind, DOCUMENT_SPECIAL]
+        made = MADE[kind, CAUSAL_SPECIAL_TOKENS]
         assert made.decode(made.encode(text).ids) == text
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
+@pytest.mark.parametrize("kind", TOKENIZER_TRAINERS)
 def test_plain_words_come_back(kind: str) -> None:
-    made = MADE[kind, MASKED_SPECIAL]
+    made = MADE[kind, MASKED_SPECIAL_TOKENS]
     assert made.decode(made.encode("the cat sat on the mat").ids) == "the cat sat on the mat"
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<[")))
 def test_pieces_of_a_byte_level_text_join_to_the_text_where_no_character_is_cut(text: str) -> None:
-    encoded = bpe.encode(text, special=False)
-    if not any("\N{REPLACEMENT CHARACTER}" in bpe.piece(number) for number in encoded.ids):
-        assert "".join(encoded.pieces) == text
+    encoded = bpe.encode(text, add_special_tokens=False)
+    if not any("\N{REPLACEMENT CHARACTER}" in bpe.token_text(number) for number in encoded.ids):
+        assert "".join(encoded.token_texts) == text
 
 
 def test_the_bytes_of_a_character_are_told_apart() -> None:
-    assert bpe.encode("a é 🐈", special=False).pieces == ("a", " ", "é₁", "é₂", " ", "🐈₁", "🐈₂", "🐈₃", "🐈₄")
-    assert bpe.encode("\u0301", special=False).pieces == ("◌\u0301₁", "◌\u0301₂")  # an accent without its letter
+    assert bpe.encode("a é 🐈", add_special_tokens=False).token_texts == (
+        "a",
+        " ",
+        "é₁",
+        "é₂",
+        " ",
+        "🐈₁",
+        "🐈₂",
+        "🐈₃",
+        "🐈₄",
+    )
+    assert bpe.encode("\u0301", add_special_tokens=False).token_texts == (
+        "◌\u0301₁",
+        "◌\u0301₂",
+    )  # an accent without its letter
 
 
 def test_a_masked_byte_leaves_the_others_their_numbers() -> None:
-    made = MADE["bpe", MASKED_SPECIAL]
-    hidden = hide(made.encode("é🐈", special=False), (0, 3), made)
-    assert hidden.pieces == ("[MASK]", "é₂", "🐈₁", "[MASK]", "🐈₃", "🐈₄")
+    made = MADE["bpe", MASKED_SPECIAL_TOKENS]
+    hidden = apply_mask_tokens(made.encode("é🐈", add_special_tokens=False), (0, 3), made)
+    assert hidden.token_texts == ("[MASK]", "é₂", "🐈₁", "[MASK]", "🐈₃", "🐈₄")
 
 
 def test_a_byte_without_its_text_shows_as_lost() -> None:
-    encoded = bpe.encode("🐈", special=False)
-    assert set(bpe.describe(encoded.ids, "").pieces) == {"\N{REPLACEMENT CHARACTER}"}
+    encoded = bpe.encode("🐈", add_special_tokens=False)
+    assert set(bpe.from_ids(encoded.ids, "").token_texts) == {"\N{REPLACEMENT CHARACTER}"}
 
 
 def test_pieces_keep_their_space_and_readers_see_none() -> None:
     encoded = bpe.encode("The cat")
-    assert encoded.tokens == (DOCUMENT, "The", "Ġcat")
-    assert encoded.pieces == (DOCUMENT, "The", " cat")
-    assert bpe.readable(encoded.ids[2]) == "cat"
+    assert encoded.tokens == (END_OF_TEXT, "The", "Ġcat")
+    assert encoded.token_texts == (END_OF_TEXT, "The", " cat")
+    assert bpe.stripped_token_text(encoded.ids[2]) == "cat"
     inside = wordpiece.backend.token_to_id("##s")
     assert inside is not None
-    assert wordpiece.piece(inside) == wordpiece.readable(inside) == "s"
+    assert wordpiece.token_text(inside) == wordpiece.stripped_token_text(inside) == "s"
 
 
 def test_what_the_tokenizer_adds_is_special_and_comes_from_nowhere() -> None:
     encoded = wordpiece.encode("The cat sat on the [MASK].")
-    assert encoded.special == (True, *(False,) * (len(encoded.ids) - 2), True)
-    assert encoded.pieces[0] == "[CLS]" and encoded.pieces[-1] == "[SEP]"
-    assert encoded.spans[0] == encoded.spans[-1] == (0, 0)
+    assert encoded.special_mask == (True, *(False,) * (len(encoded.ids) - 2), True)
+    assert encoded.token_texts[0] == "[CLS]" and encoded.token_texts[-1] == "[SEP]"
+    assert encoded.offsets[0] == encoded.offsets[-1] == (0, 0)
     place = encoded.ids.index(wordpiece.mask_id or -1)
-    start, end = encoded.spans[place]
+    start, end = encoded.offsets[place]
     assert encoded.text[start:end] == "[MASK]"
-    assert wordpiece.encode("The cat", special=False).special == (False, False)
+    assert wordpiece.encode("The cat", add_special_tokens=False).special_mask == (False, False)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_a_mask_stands_for_a_word_with_its_space(kind: str) -> None:
-    made = MADE[kind, MASKED_SPECIAL]
-    pieces = made.encode("the [MASK] sat", special=False).pieces
+    made = MADE[kind, MASKED_SPECIAL_TOKENS]
+    pieces = made.encode("the [MASK] sat", add_special_tokens=False).token_texts
     assert "".join(pieces) == "the[MASK] sat"
 
 
@@ -138,14 +156,14 @@ def test_curly_quotes_are_read_as_keys_on_request() -> None:
 
 def test_numbers_are_those_of_encode_without_special_tokens() -> None:
     lines = ["The cat sat.\n", "It is a bird"]
-    assert bpe.numbers(lines) == [list(bpe.encode(line, special=False).ids) for line in lines]
+    assert bpe.encode_batch(lines) == [list(bpe.encode(line, add_special_tokens=False).ids) for line in lines]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "character"])
 def test_a_text_may_be_encoded_line_by_line(kind: str) -> None:
-    made, text = MADE[kind, DOCUMENT_SPECIAL], TEXTS[0] + TEXTS[1]
-    by_line = [number for row in made.numbers(text.splitlines(keepends=True)) for number in row]
-    assert by_line == list(made.encode(text, special=False).ids)
+    made, text = MADE[kind, CAUSAL_SPECIAL_TOKENS], TEXTS[0] + TEXTS[1]
+    by_line = [number for row in made.encode_batch(text.splitlines(keepends=True)) for number in row]
+    assert by_line == list(made.encode(text, add_special_tokens=False).ids)
 
 
 @every
@@ -159,7 +177,9 @@ def test_a_loaded_tokenizer_neither_pads_nor_cuts(tmp_path: Path) -> None:
     made.backend.enable_truncation(3)
     made.backend.enable_padding(length=50)
     made.save(tmp_path)
-    assert "".join(Tokenizer.load(tmp_path).encode("The cat sat", special=False).pieces) == "The cat sat"
+    assert (
+        "".join(Tokenizer.load(tmp_path).encode("The cat sat", add_special_tokens=False).token_texts) == "The cat sat"
+    )
 
 
 def test_a_missing_or_broken_file_gets_a_sentence(tmp_path: Path) -> None:
@@ -171,27 +191,29 @@ def test_a_missing_or_broken_file_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_numbers_outside_the_vocabulary() -> None:
-    assert bpe.piece(10_000) == "[10000]" and bpe.piece(-1) == "[-1]"
-    with pytest.raises(TextError, match=f"no token 10000.* 0 to {bpe.size - 1}"):
+    assert bpe.token_text(10_000) == "[10000]" and bpe.token_text(-1) == "[-1]"
+    with pytest.raises(TextError, match=f"no token 10000.* 0 to {bpe.vocabulary_size - 1}"):
         bpe.decode([1, 10_000])
 
 
 def test_an_unknown_kind_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match=r"no tokenizer 'syllable'.*bpe, character, unigram, word, wordpiece"):
+    with pytest.raises(UnknownNameError, match=r"no tokenizer 'syllable'.*bpe, character, unigram, word, wordpiece"):
         train_tokenizer("syllable", TEXTS, 100)
 
 
-@pytest.mark.parametrize("kind", sorted(set(TOKENIZERS) - {"unigram"}))  # whose equal letters change places by chance
+@pytest.mark.parametrize(
+    "kind", sorted(set(TOKENIZER_TRAINERS) - {"unigram"})
+)  # whose equal letters change places by chance
 def test_the_same_texts_make_the_same_vocabulary(kind: str) -> None:
-    again = train_tokenizer(kind, iter(TEXTS), 400, MASKED_SPECIAL).backend.get_vocab()
-    assert again == MADE[kind, MASKED_SPECIAL].backend.get_vocab()
+    again = train_tokenizer(kind, iter(TEXTS), 400, MASKED_SPECIAL_TOKENS).backend.get_vocab()
+    assert again == MADE[kind, MASKED_SPECIAL_TOKENS].backend.get_vocab()
 
 
 def test_every_word_of_known_letters_has_pieces() -> None:
     assert wordpiece.unknown_id not in wordpiece.encode("tac god dribllams").ids
-    assert set(wordpiece.specials) == {wordpiece.backend.token_to_id(name) for name in MASKED_SPECIAL}
+    assert set(wordpiece.special_ids) == {wordpiece.backend.token_to_id(name) for name in MASKED_SPECIAL_TOKENS}
 
 
 def test_typography_is_read_as_keys_while_learning_too() -> None:
     curly = train_tokenizer("word", ["“Yes—no…”"], 50, plain_typography=True)
-    assert set(curly.backend.get_vocab()) - {DOCUMENT, "[UNK]"} == {'"', "Yes", "--", "no", '..."'}
+    assert set(curly.backend.get_vocab()) - {END_OF_TEXT, "[UNK]"} == {'"', "Yes", "--", "no", '..."'}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.text.tokenizer import Encoded
-from model.text.word_groups import by_group, pieces, sentences, words
+from model.text.word_groups import aggregate_by_group, group_texts, sentence_numbers, word_groups
 from tests.model import toys
 
 
@@ -36,39 +36,39 @@ def cut(*parts: str, special: tuple[int, ...] = ()) -> Encoded:
     ],
 )
 def test_the_pieces_of_a_word_are_one_group(text: Encoded, told: list[str]) -> None:
-    assert list(pieces(text, words(text))) == told
+    assert list(group_texts(text, word_groups(text))) == told
 
 
 def test_the_bytes_of_one_sign_are_one_group() -> None:
     text = Encoded(
         "a😀b", (0, 1, 2, 3), ("a", "x", "y", "b"), ("a", "�", "�", "b"), ((0, 1), (1, 2), (1, 2), (2, 3)), (False,) * 4
     )
-    assert words(text) == ((0,), (1, 2), (3,))
-    assert pieces(text, words(text)) == ("a", "😀", "b")
-    accents = toys.causal().encode("café", special=False)
-    assert pieces(accents, words(accents)) == ("café",)
+    assert word_groups(text) == ((0,), (1, 2), (3,))
+    assert group_texts(text, word_groups(text)) == ("a", "😀", "b")
+    accents = toys.causal().encode("café", add_special_tokens=False)
+    assert group_texts(accents, word_groups(accents)) == ("café",)
 
 
 @given(st.text(max_size=60))
 def test_every_token_is_in_one_group_and_in_order(text: str) -> None:
     encoded = toys.masked().encode(text)
-    assert [place for group in words(encoded) for place in group] == list(range(len(encoded.ids)))
+    assert [place for group in word_groups(encoded) for place in group] == list(range(len(encoded.ids)))
 
 
 def test_a_separator_ends_a_sentence() -> None:
     text = cut("[CLS]", "a", "b", "[SEP]", "c", "[SEP]", special=(0, 3, 5))
-    assert sentences(text, separator=3) == (0, 0, 0, 0, 1, 1)
-    assert sentences(text, separator=5) == (0,) * 6  # what ends the text begins no other
-    assert sentences(text, separator=None) == (0,) * 6
+    assert sentence_numbers(text, separator=3) == (0, 0, 0, 0, 1, 1)
+    assert sentence_numbers(text, separator=5) == (0,) * 6  # what ends the text begins no other
+    assert sentence_numbers(text, separator=None) == (0,) * 6
 
 
 def test_two_separators_in_a_row_end_one_sentence() -> None:
     text = Encoded("", (0, 5, 2, 2, 6, 2), ("",) * 6, ("",) * 6, ((0, 0),) * 6, (True, False, True, True, False, True))
-    assert sentences(text, separator=2) == (0, 0, 0, 0, 1, 1)
+    assert sentence_numbers(text, separator=2) == (0, 0, 0, 0, 1, 1)
 
 
 def test_sums_over_keys_and_means_over_queries() -> None:
     values = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
-    grouped = by_group(values, ((0,), (1,), (2, 3)), ((0, 1), (2,), (3,)))
+    grouped = aggregate_by_group(values, ((0,), (1,), (2, 3)), ((0, 1), (2,), (3,)))
     assert grouped == pytest.approx(np.array([[1, 0, 0], [1, 0, 0], [(0.3 + 0.7) / 2, 0.25, 0.25]]))
-    assert by_group(values[None], ((0, 1, 2, 3),), ((0, 1, 2, 3),)) == pytest.approx(np.ones((1, 1, 1)))
+    assert aggregate_by_group(values[None], ((0, 1, 2, 3),), ((0, 1, 2, 3),)) == pytest.approx(np.ones((1, 1, 1)))

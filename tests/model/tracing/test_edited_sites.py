@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import POSITIONS, EditError, Trace, Transformer, run, variant
+from model import POSITIONAL_ENCODINGS, EditError, Trace, Transformer, run, variant
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -44,10 +44,10 @@ def test_a_weight_that_is_set_leaves_the_others_and_a_mask_cell_shares_its_weigh
     np.testing.assert_allclose(other[EDITED][1, 5], wanted / wanted.sum(), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("kernel", ["softmax", "hard", "linear"])
+@pytest.mark.parametrize("kernel", ["softmax", "hardmax", "linear"])
 @pytest.mark.parametrize("position", ["rope", "relative", "disentangled"])
 def test_a_scale_of_one_everywhere_is_the_model_without_its_scale(position: str, kernel: str) -> None:
-    model = toys.decoder(position=position, kernel=kernel)
+    model = toys.decoder(positional_encoding=position, attention_function=kernel)
     edited, unscaled = plain(model, "decoder.*.self.scale=set:1"), plain(variant(model, scale=False))
     assert edited["decoder.0.self.scale"].tolist() == [1, 1, 1, 1]
     for path in unscaled.values:
@@ -64,11 +64,11 @@ def test_the_scale_is_the_temperature_of_a_head_whose_scores_have_no_bias() -> N
     np.testing.assert_allclose(edited[EDITED], shared[EDITED], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("position", sorted(set(POSITIONS) - {"none"}))
+@pytest.mark.parametrize("position", sorted(set(POSITIONAL_ENCODINGS) - {"none"}))
 def test_a_token_may_stand_elsewhere_for_every_scheme(position: str) -> None:
-    model = toys.decoder(position=position)
-    before, edited = plain(model), plain(model, "decoder.at[5]=set:2")
-    assert edited["decoder.at"].tolist() == [0, 1, 2, 3, 4, 2, 6]
+    model = toys.decoder(positional_encoding=position)
+    before, edited = plain(model), plain(model, "decoder.position_ids[5]=set:2")
+    assert edited["decoder.position_ids"].tolist() == [0, 1, 2, 3, 4, 2, 6]
     assert np.abs(edited["logits"][5:] - before["logits"][5:]).max() > 1e-3
     np.testing.assert_array_equal(edited["logits"][:5], before["logits"][:5])  # nobody before it sees it
     np.testing.assert_array_equal(edited["decoder.0.self.mask"], before["decoder.0.self.mask"])
@@ -82,10 +82,10 @@ def test_a_token_may_stand_elsewhere_for_every_scheme(position: str) -> None:
 
 @given(st.sampled_from(["sinusoidal", "sinusoidal-halves", "rope", "alibi"]), st.floats(0.05, 0.95))
 def test_between_two_places_where_the_scheme_has_such(position: str, share: float) -> None:
-    trace = plain(toys.decoder(position=position), f"decoder.at[5]=add:{share}")
-    assert trace["decoder.at"][5] == pytest.approx(5 + share)
+    trace = plain(toys.decoder(positional_encoding=position), f"decoder.position_ids[5]=add:{share}")
+    assert trace["decoder.position_ids"][5] == pytest.approx(5 + share)
     if position == "alibi":
-        model = toys.decoder(position=position)
+        model = toys.decoder(positional_encoding=position)
         slopes = -plain(model)["decoder.0.self.bias"][:, 1, 0]
         np.testing.assert_allclose(trace["decoder.0.self.bias"][:, 5, 4], -slopes * (1 + share), rtol=1e-5)
 
@@ -93,18 +93,18 @@ def test_between_two_places_where_the_scheme_has_such(position: str, share: floa
 @pytest.mark.parametrize(
     ("position", "edit", "told"),
     [
-        ("learned", "decoder.at[5]=set:2.5", "Token 5 cannot stand at position 2.5: .* whole positions from 0 to 23"),
-        ("learned", "decoder.at[5]=set:24", "from 0 to 23"),
-        ("learned", "decoder.at[1]=add:-2", "Token 1 cannot stand at position -1"),
-        ("relative", "decoder.at[5]=set:2.5", "'relative' there are whole positions from -16,777,216"),
-        ("disentangled", "decoder.at[5]=set:0.5", "whole positions"),
-        ("rope", "decoder.at[5]=set:1e30", r"position 1e\+30"),
-        ("rope", "decoder.at[7]=set:1", "asks for pos 7, but decoder.at has 7"),
+        ("learned", "decoder.position_ids[5]=set:2.5", "Token 5 cannot stand at position 2.5: .* whole positions from 0 to 23"),
+        ("learned", "decoder.position_ids[5]=set:24", "from 0 to 23"),
+        ("learned", "decoder.position_ids[1]=add:-2", "Token 1 cannot stand at position -1"),
+        ("relative", "decoder.position_ids[5]=set:2.5", "'relative' there are whole positions from -16,777,216"),
+        ("disentangled", "decoder.position_ids[5]=set:0.5", "whole positions"),
+        ("rope", "decoder.position_ids[5]=set:1e30", r"position 1e\+30"),
+        ("rope", "decoder.position_ids[7]=set:1", "asks for pos 7, but decoder.at has 7"),
     ],
 )
 def test_where_no_token_can_stand_gets_a_sentence(position: str, edit: str, told: str) -> None:
     with pytest.raises(EditError, match=told) as caught:
-        plain(toys.decoder(position=position), edit)
+        plain(toys.decoder(positional_encoding=position), edit)
     assert str(caught.value).endswith(".")
 
 
@@ -112,9 +112,9 @@ def test_source_and_target_have_places_of_their_own() -> None:
     def told(*edits: str) -> Trace:
         return run(toys.both(), toys.masked(), "a bird", edits, source=TEXT)
 
-    before, edited = told(), told("encoder.at[2]=set:5", "decoder.0.cross.scale[1]=set:0")
-    assert edited["encoder.at"][2] == 5
-    np.testing.assert_array_equal(edited["decoder.at"], before["decoder.at"])
+    before, edited = told(), told("encoder.position_ids[2]=set:5", "decoder.0.cross.scale[1]=set:0")
+    assert edited["encoder.position_ids"][2] == 5
+    np.testing.assert_array_equal(edited["decoder.position_ids"], before["decoder.position_ids"])
     weights = edited["decoder.0.cross.weights"]
     np.testing.assert_allclose(weights[1], 1 / weights.shape[-1], rtol=1e-5)
-    assert np.abs(edited["encoder.final"] - before["encoder.final"]).max() > 1e-3
+    assert np.abs(edited["encoder.final_residual"] - before["encoder.final_residual"]).max() > 1e-3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import EDITS, SITES, EditError, HeadlightError, Intervention, Trace, Transformer, run
+from model import EDIT_OPERATIONS, HOOK_POINTS, EditError, HeadlightError, Intervention, Trace, Transformer, run
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -30,13 +30,13 @@ def spans() -> st.SearchStrategy[str]:
 @st.composite
 def written(draw: st.DrawFn) -> str:
     """Any edit in its text form."""
-    site = draw(st.sampled_from(sorted(SITES)))
+    site = draw(st.sampled_from(sorted(HOOK_POINTS)))
     prefix = draw(st.sampled_from(["decoder.0.self.", "encoder.*.cross.", "decoder.", ""]))
-    index = draw(st.lists(spans(), max_size=len(SITES[site].axes)))
-    operation = draw(st.sampled_from(sorted(EDITS)))
+    index = draw(st.lists(spans(), max_size=len(HOOK_POINTS[site].axes)))
+    operation = draw(st.sampled_from(sorted(EDIT_OPERATIONS)))
     number = f":{draw(st.floats(-1e38, 1e38))!r}"
     brackets = f"[{','.join(index)}]" if index else ""
-    return f"{prefix}{site}{brackets}={operation}{number if EDITS[operation].takes_number else ''}"
+    return f"{prefix}{site}{brackets}={operation}{number if EDIT_OPERATIONS[operation].takes_number else ''}"
 
 
 @given(written())
@@ -64,8 +64,8 @@ def test_any_text_is_an_edit_or_a_sentence(text: str) -> None:
         "decoder.1.self.weights[3]=uniform",
         "decoder.1.self.scale[3]=scale:0.5",
         "decoder.*.self.scale=set:1",
-        "decoder.at[5]=set:2.5",
-        "decoder.2.feedforward.output[4]=scale:0",
+        "decoder.position_ids[5]=set:2.5",
+        "decoder.2.feed_forward.output[4]=scale:0",
         "logits=mean",
     ],
 )
@@ -113,7 +113,7 @@ def test_set_scale_and_add_do_what_they_say_where_they_are_told() -> None:
 
 @pytest.mark.parametrize("site", ["bias", "scores", "masked", "weights"])
 def test_mean_of_pairs_is_each_rows_average_over_its_allowed_keys(site: str) -> None:
-    model, path = toys.decoder(position="alibi"), f"decoder.0.self.{site}"
+    model, path = toys.decoder(positional_encoding="alibi"), f"decoder.0.self.{site}"
     before, edited = plain(model)[path], plain(model, f"{path}[1]=mean")[path]
     for query in range(before.shape[1]):
         allowed = slice(0, query + 1)
@@ -213,13 +213,13 @@ def test_cross_attention_is_edited_as_self_attention_is() -> None:
     st.sampled_from(["scores", "masked", "weights", "v", "input", "output"]),
     st.sampled_from(["set", "scale", "add"]),
     st.sampled_from([1e38, -1e38, 3e38, 1e-40, 1e20]),
-    st.sampled_from(["softmax", "hard", "linear"]),
+    st.sampled_from(["softmax", "hardmax", "linear"]),
     st.sampled_from(["rmsnorm", "layernorm"]),
 )
 def test_huge_numbers_give_numbers_or_a_sentence_never_nan(
     site: str, operation: str, number: float, kernel: str, norm: str
 ) -> None:
-    model = toys.decoder(kernel=kernel, norm=norm)
+    model = toys.decoder(attention_function=kernel, norm=norm)
     try:
         trace = plain(model, f"decoder.0.self.{site}={operation}:{number!r}")
     except EditError as error:

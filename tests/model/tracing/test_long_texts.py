@@ -12,15 +12,22 @@ import torch
 import model.nn.attention
 from model.config import Config
 from model.errors import EditError
-from model.nn.attention_functions import KERNELS
-from model.nn.hooks import Tap, untouched
-from model.nn.positional_encodings import POSITIONS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.hooks import Hook, no_hook
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.transformer import Transformer
-from model.tracing.interventions import Edits, Intervention
-from model.tracing.run import Record
+from model.tracing.interventions import Intervention, InterventionHook
+from model.tracing.run import RecordingHook
 
 IDS = torch.arange(3, 16)[None]
-SIZES: dict[str, Any] = {"vocabulary": 20, "context": 24, "width": 24, "layers": 2, "heads": 4, "key_value_heads": 2}
+SIZES: dict[str, Any] = {
+    "vocabulary_size": 20,
+    "context_length": 24,
+    "d_model": 24,
+    "layers": 2,
+    "heads": 4,
+    "key_value_heads": 2,
+}
 
 
 def made(**choices: Any) -> Transformer:
@@ -31,8 +38,8 @@ def made(**choices: Any) -> Transformer:
     return model
 
 
-def hidden(model: Transformer, tap: Tap = untouched) -> np.ndarray:
-    return np.asarray(model.hidden(IDS, tap=tap))
+def hidden(model: Transformer, tap: Hook = no_hook) -> np.ndarray:
+    return np.asarray(model.encode_hidden(IDS, hook=tap))
 
 
 @pytest.fixture
@@ -46,18 +53,18 @@ def long(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def both(model_: Transformer, long: pytest.MonkeyPatch, edits: tuple[str, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
     """What comes out at usual length, and what does where everything is long."""
 
-    def tap() -> Tap:
-        return Edits([Intervention.parse(edit) for edit in edits]) if edits else untouched
+    def tap() -> Hook:
+        return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook
 
     usual = hidden(model_, tap())
     long.setattr(model.nn.attention, "CELLS", 0)
     return usual, hidden(model_, tap())
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
+@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
 def test_every_kernel_and_scheme_gives_the_same(kernel: str, position: str, long: pytest.MonkeyPatch) -> None:
-    np.testing.assert_allclose(*both(made(kernel=kernel, position=position), long), atol=2e-5)
+    np.testing.assert_allclose(*both(made(attention_function=kernel, positional_encoding=position), long), atol=2e-5)
 
 
 @pytest.mark.parametrize("masks", [(), ("causal",), ("window:3",), ("causal", "window:2")])
@@ -77,10 +84,10 @@ EDITS = [
     "decoder.*.self.weights[0]=uniform",
     "decoder.0.self.mask[:,7,2]=set:0",
     "decoder.1.self.scores[2,3:9,1]=add:2",
-    "decoder.1.self.masked[2]=mean",
+    "decoder.1.self.masked_scores[2]=mean",
     "decoder.0.self.bias[:,12,3]=set:1",
     "decoder.0.self.scale[2]=scale:3",
-    "decoder.at[3]=set:9",
+    "decoder.position_ids[3]=set:9",
     "decoder.1.self.weights[1,5:,2:4]=uniform",
 ]
 
@@ -97,12 +104,12 @@ def test_an_edit_is_never_lost(edit: str, long: pytest.MonkeyPatch) -> None:
 def test_an_edit_past_the_end_is_refused_all_the_same(long: pytest.MonkeyPatch) -> None:
     long.setattr(model.nn.attention, "CELLS", 0)
     with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
-        hidden(made(), Edits([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
+        hidden(made(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
 
 
 def test_what_is_asked_for_is_kept_whole(long: pytest.MonkeyPatch) -> None:
     model_, asked = made(), ("decoder.1.self.weights",)
-    usual, walked = Record(untouched, asked), Record(untouched, asked)
+    usual, walked = RecordingHook(no_hook, asked), RecordingHook(no_hook, asked)
     hidden(model_, usual)
     long.setattr(model.nn.attention, "CELLS", 0)
     hidden(model_, walked)

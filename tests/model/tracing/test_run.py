@@ -12,11 +12,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import SITES, EditError, HeadlightError, TextError, Trace, asked, candidates, run
-from model.nn.sites import site_of
-from model.tracing.run import LONGEST, encode
-from model.vision.image import view
-from model.vision.patches import class_token
+from model import HOOK_POINTS, EditError, HeadlightError, TextError, Trace, candidates, prediction_positions, run
+from model.nn.sites import hook_point_of
+from model.tracing.run import MAX_CHARACTERS, encode_input
+from model.vision.image import process_image
+from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, SOURCE = "the cat sat on the mat", "a small bird sang"
@@ -24,24 +24,26 @@ TEXT, SOURCE = "the cat sat on the mat", "a small bird sang"
 
 def decoder(**others: Any) -> Trace:
     """One run of each architecture; sizes that differ wherever they may."""
-    return run(toys.decoder(key_value_heads=2, head_width=6, value_width=5, inner=11), toys.causal(), TEXT, **others)
+    return run(toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11), toys.causal(), TEXT, **others)
 
 
 def encoder(**others: Any) -> Trace:
     """With one masked word."""
-    return run(toys.encoder(head_width=6, value_width=5, inner=11), toys.masked(), TEXT, masked=(2,), **others)
+    return run(
+        toys.encoder(head_dim=6, value_head_dim=5, d_ff=11), toys.masked(), TEXT, masked_positions=(2,), **others
+    )
 
 
 def both(**others: Any) -> Trace:
     """Three encoder layers, two decoder layers, texts of different length."""
-    model = toys.both(key_value_heads=2, head_width=6, value_width=5, inner=11)
+    model = toys.both(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11)
     return run(model, toys.masked(), TEXT, source=SOURCE, **others)
 
 
 def seer(**others: Any) -> Trace:
     """A picture of 2 x 3 patches behind a class token."""
-    model = toys.seer(head_width=6, value_width=5, inner=11)
-    return run(model, class_token(), view(toys.photo(), model.config.picture), **others)
+    model = toys.seer(head_dim=6, value_head_dim=5, d_ff=11)
+    return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image), **others)
 
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "seer": seer}
@@ -52,20 +54,20 @@ def test_every_site_has_its_declared_axes(name: str) -> None:
     trace = RUNS[name]()
     text = len(trace.text.ids)
     source = len(trace.source.ids) if trace.source else text
-    sizes = {"width": 16, "head": 4, "key_value_head": 2, "channel": 6, "value_channel": 5, "inner": 11}
-    sizes |= {"token": trace.config.vocabulary, "key_value_head": trace.config.key_value_heads}
+    sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "channel": 6, "value_channel": 5, "d_ff": 11}
+    sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
     sizes |= {"colour": 3, "pixel_row": 12, "pixel_column": 18}
-    assert {path.rpartition(".")[2] for path in trace.values} >= set(SITES) - {"after_cross", "pixels"}
+    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - {"after_cross", "pixels"}
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
         seen = source if ".cross." in path else own
         lengths = {"query": own, "key": seen, "pos": seen if path.endswith((".k", ".v", ".rotated_k")) else own}
-        wanted = tuple({**sizes, **lengths}[axis] for axis in site_of(path).axes)
+        wanted = tuple({**sizes, **lengths}[axis] for axis in hook_point_of(path).axes)
         assert value.shape == (wanted if (name, path) != ("seer", "logits") else (2,)), path
 
 
 def test_two_models_show_every_site_there_is() -> None:
-    assert {path.rpartition(".")[2] for trace in (both(), seer()) for path in trace.values} == set(SITES)
+    assert {path.rpartition(".")[2] for trace in (both(), seer()) for path in trace.values} == set(HOOK_POINTS)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -93,13 +95,13 @@ def test_a_trace_is_read_only() -> None:
         with pytest.raises(ValueError, match="read-only"):
             value[...] = 0
     with pytest.raises(TypeError):
-        trace.values["decoder.final"] = np.zeros(3)  # type: ignore[index]
+        trace.values["decoder.final_residual"] = np.zeros(3)  # type: ignore[index]
     with pytest.raises(FrozenInstanceError):
         trace.text = trace.text  # type: ignore[misc]
 
 
 def test_a_trace_shares_no_memory_with_the_model() -> None:
-    model = toys.decoder(position="learned")
+    model = toys.decoder(positional_encoding="learned")
     trace = run(model, toys.causal(), TEXT)
     copies = {path: value.copy() for path, value in trace.values.items()}
     for parameter in model.parameters():
@@ -131,7 +133,7 @@ def test_probabilities_are_over_the_whole_vocabulary() -> None:
         shares = trace.probabilities(position)
         assert shares.shape == (300,)
         assert shares.sum() == pytest.approx(1, abs=1e-5)
-    best = candidates(trace, toys.causal(), top=300)
+    best = candidates(trace, toys.causal(), count=300)
     assert sum(candidate.probability for candidate in best) == pytest.approx(1, abs=1e-5)
     assert [each.probability for each in best] == sorted((each.probability for each in best), reverse=True)
 
@@ -150,15 +152,15 @@ def test_masked_positions_are_read_as_the_mask_token() -> None:
     assert trace.text.ids[2] == toys.masked().mask_id
     assert trace.text.tokens[2] == "[MASK]"
     typed = run(toys.encoder(), toys.masked(), "the [MASK] sat on the mat")
-    clicked = run(toys.encoder(), toys.masked(), TEXT, masked=(2,))
+    clicked = run(toys.encoder(), toys.masked(), TEXT, masked_positions=(2,))
     np.testing.assert_array_equal(typed["logits"], clicked["logits"])
-    assert asked(toys.encoder(), toys.masked(), typed.text) == (2,)
+    assert prediction_positions(toys.encoder(), toys.masked(), typed.text) == (2,)
 
 
 @pytest.mark.parametrize("place", [-1, 8, 10_000])
 def test_masking_a_token_that_is_not_there_gets_a_sentence(place: int) -> None:
     with pytest.raises(EditError, match=rf"no token {place} to mask: the text has 8"):
-        run(toys.encoder(), toys.masked(), TEXT, masked=(place,))
+        run(toys.encoder(), toys.masked(), TEXT, masked_positions=(place,))
 
 
 def test_masking_needs_a_mask_token() -> None:
@@ -169,9 +171,9 @@ def test_masking_needs_a_mask_token() -> None:
 def test_the_decoder_of_an_encoder_decoder_begins_with_its_start_token_and_may_read_nothing_else() -> None:
     alone = run(toys.both(), toys.masked(), "", source=SOURCE)
     assert alone.text.ids == (toys.masked().start_id,)
-    target = encode(toys.both(), toys.masked(), "the cat")
+    target = encode_input(toys.both(), toys.masked(), "the cat")
     assert target.tokens == ("[CLS]", "the", "cat")
-    assert target.special == (True, False, False)
+    assert target.special_mask == (True, False, False)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u00a0\u2003"])
@@ -187,8 +189,8 @@ def test_too_long_a_text_gets_a_sentence_with_both_numbers() -> None:
         run(toys.decoder(), toys.causal(), "the" + " cat" * 24)
     with pytest.raises(TextError, match=r"The source has 26 tokens; this model reads at most 24\."):
         run(toys.both(), toys.masked(), "", source="the" + " cat" * 23)
-    with pytest.raises(TextError, match=rf"at most {LONGEST:,} are read"):
-        run(toys.decoder(), toys.causal(), "a" * (LONGEST + 1))
+    with pytest.raises(TextError, match=rf"at most {MAX_CHARACTERS:,} are read"):
+        run(toys.decoder(), toys.causal(), "a" * (MAX_CHARACTERS + 1))
 
 
 def test_a_source_is_for_encoder_decoders_and_they_need_one() -> None:
@@ -206,7 +208,7 @@ def test_any_text_is_a_trace_or_a_sentence(text: str) -> None:
         except HeadlightError as error:
             assert str(error).endswith(".")
         else:
-            assert len(trace.text.tokens) == len(trace["logits"]) == len(trace.text.pieces)
+            assert len(trace.text.tokens) == len(trace["logits"]) == len(trace.text.token_texts)
             np.testing.assert_allclose(trace.attention().sum(-1), 1, rtol=1e-4)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.data.corpus import Source, documents, encode, expand, kept, mixed
+from model.data.corpus import TextSource, expand_path, read_documents, text_mixture, tokenize_cached, tokenize_source
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_training import train_tokenizer
@@ -27,19 +27,19 @@ def made() -> Tokenizer:
 
 
 def test_documents_are_cut_at_their_separator(file: Path) -> None:
-    assert list(documents(file)) == [["One cat.", "Two dogs."], ["Three birds."]]
+    assert list(read_documents(file)) == [["One cat.", "Two dogs."], ["Three birds."]]
 
 
 def test_compressed_texts_read_the_same(file: Path) -> None:
     packed = file.with_name("small.train.txt.xz")
     packed.write_bytes(lzma.compress(TEXT.encode()))
-    assert list(documents(packed)) == list(documents(file))
-    assert Source(packed).name == Source(file).name == "small.train"
+    assert list(read_documents(packed)) == list(read_documents(file))
+    assert TextSource(packed).name == TextSource(file).name == "small.train"
 
 
 def test_line_ends_of_windows_are_line_ends(file: Path) -> None:
     file.write_bytes(TEXT.replace("\n", "\r\n").encode())
-    assert list(documents(file)) == [["One cat.", "Two dogs."], ["Three birds."]]
+    assert list(read_documents(file)) == [["One cat.", "Two dogs."], ["Three birds."]]
 
 
 @pytest.mark.parametrize(
@@ -52,68 +52,68 @@ def test_line_ends_of_windows_are_line_ends(file: Path) -> None:
     ],
 )
 def test_a_source_is_a_path_and_passes(text: str, path: str, weight: float) -> None:
-    assert Source.parse(text) == Source(Path(path), weight)
+    assert TextSource.parse(text) == TextSource(Path(path), weight)
 
 
 @pytest.mark.parametrize("text", ["a.txt=0", "a.txt=-1", "a.txt=nan", "a.txt=inf"])
 def test_passes_must_be_positive(text: str) -> None:
     with pytest.raises(DataError, match="positive number"):
-        Source.parse(text)
+        TextSource.parse(text)
 
 
 def test_variables_in_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_DATA", "/texts")
-    assert expand("$HEADLIGHT_DATA/text/a.txt") == Path("/texts/text/a.txt")
+    assert expand_path("$HEADLIGHT_DATA/text/a.txt") == Path("/texts/text/a.txt")
     monkeypatch.delenv("HEADLIGHT_DATA")
     with pytest.raises(DataError, match=r"\$HEADLIGHT_DATA, which is not set.*export HEADLIGHT_DATA="):
-        expand("$HEADLIGHT_DATA/text/a.txt")
+        expand_path("$HEADLIGHT_DATA/text/a.txt")
 
 
 def test_tokens_are_the_text_with_a_separator_before_each_document(file: Path, made: Tokenizer) -> None:
-    tokens = encode(Source(file), made, made.start_id)
+    tokens = tokenize_source(TextSource(file), made, made.start_id)
     assert made.backend.decode(tokens.ids.tolist(), skip_special_tokens=False) == (
         "<|endoftext|>One cat.\nTwo dogs.<|endoftext|>Three birds."
     )
-    assert [made.piece(int(tokens.ids[at])) for at in tokens.documents] == ["<|endoftext|>"] * 2
-    assert [made.decode(tokens.ids[at : at + 20].tolist())[:3] for at in tokens.lines] == ["One", "Two", "Thr"]
-    assert tokens.characters == len("One cat.\nTwo dogs.Three birds.")
+    assert [made.token_text(int(tokens.ids[at])) for at in tokens.document_starts] == ["<|endoftext|>"] * 2
+    assert [made.decode(tokens.ids[at : at + 20].tolist())[:3] for at in tokens.line_starts] == ["One", "Two", "Thr"]
+    assert tokens.byte_count == len("One cat.\nTwo dogs.Three birds.")
     assert tokens.ids.dtype == np.uint16
 
 
 def test_without_a_separator_documents_begin_with_their_first_line(file: Path, made: Tokenizer) -> None:
-    tokens = encode(Source(file), made, None)
-    assert tokens.documents.tolist() == tokens.lines[[0, 2]].tolist()
+    tokens = tokenize_source(TextSource(file), made, None)
+    assert tokens.document_starts.tolist() == tokens.line_starts[[0, 2]].tolist()
 
 
 def test_kept_tokens_are_read_back_and_made_anew_for_a_changed_file(
     file: Path, made: Tokenizer, tmp_path: Path
 ) -> None:
     told: list[str] = []
-    first = kept(Source(file), made, None, tmp_path / "tokens", told.append)
-    again = kept(Source(file, 3.0), made, None, tmp_path / "tokens", told.append)
-    assert len(told) == 1 and again.weight == 3.0
+    first = tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append)
+    again = tokenize_cached(TextSource(file, 3.0), made, None, tmp_path / "tokens", told.append)
+    assert len(told) == 1 and again.epochs == 3.0
     for part in ("ids", "lines", "documents"):
         assert np.array_equal(getattr(first, part), getattr(again, part))
     file.write_text(TEXT + "Four fish.\n", encoding="utf-8")
-    assert len(kept(Source(file), made, None, tmp_path / "tokens", told.append).lines) == 4
+    assert len(tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append).line_starts) == 4
     assert len(told) == 2
 
 
 def test_the_mix_repeats_and_thins_by_weight(file: Path) -> None:
-    assert len(list(mixed([Source(file, 3.0)]))) == 6
-    assert len(list(mixed([Source(file, 0.5)]))) == 1
+    assert len(list(text_mixture([TextSource(file, 3.0)]))) == 6
+    assert len(list(text_mixture([TextSource(file, 0.5)]))) == 1
 
 
 def test_texts_that_cannot_be_used_get_a_sentence(tmp_path: Path, made: Tokenizer) -> None:
     with pytest.raises(DataError, match="There is no file"):
-        kept(Source(tmp_path / "absent.txt"), made, None, tmp_path, print)
+        tokenize_cached(TextSource(tmp_path / "absent.txt"), made, None, tmp_path, print)
     empty, latin, broken = (tmp_path / name for name in ("empty.txt", "latin.txt", "broken.txt.xz"))
     empty.write_text("<|endoftext|>\n")
     with pytest.raises(DataError, match="is empty"):
-        encode(Source(empty), made, None)
+        tokenize_source(TextSource(empty), made, None)
     latin.write_bytes(b"caf\xe9\n")
     with pytest.raises(DataError, match="not UTF-8"):
-        encode(Source(latin), made, None)
+        tokenize_source(TextSource(latin), made, None)
     broken.write_bytes(b"no archive")
     with pytest.raises(DataError, match="cannot be read"):
-        encode(Source(broken), made, None)
+        tokenize_source(TextSource(broken), made, None)

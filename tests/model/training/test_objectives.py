@@ -7,12 +7,18 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.data.corpus import Source, Tokens, encode
+from model.data.corpus import TextSource, TokenizedText, tokenize_source
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_training import MASKED_SPECIAL, train_tokenizer
+from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
 from model.training.loss import cross_entropy
-from model.training.objectives import OBJECTIVES, UNASKED, Causal, Masked, shares
+from model.training.objectives import (
+    IGNORE_INDEX,
+    OBJECTIVES,
+    CausalLanguageModeling,
+    MaskedLanguageModeling,
+    sampling_probabilities,
+)
 from tests.model.training.conftest import story
 
 
@@ -21,21 +27,21 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 
 @pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Masked, Tokenizer, Tokens]:
+def masked(tmp_path_factory: pytest.TempPathFactory) -> tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]:
     path = tmp_path_factory.mktemp("masked") / "learn.txt"
     path.write_text(story(1))
-    made = train_tokenizer("wordpiece", [story(1)], 200, MASKED_SPECIAL)
-    text = encode(Source(path), made, None)
-    return Masked(made, [text], {}), made, text
+    made = train_tokenizer("wordpiece", [story(1)], 200, MASKED_SPECIAL_TOKENS)
+    text = tokenize_source(TextSource(path), made, None)
+    return MaskedLanguageModeling(made, [text], {}), made, text
 
 
 @pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> tuple[Causal, Tokenizer, Tokens]:
+def causal(tmp_path_factory: pytest.TempPathFactory) -> tuple[CausalLanguageModeling, Tokenizer, TokenizedText]:
     path = tmp_path_factory.mktemp("causal") / "learn.txt"
     path.write_text(story(1))
     made = train_tokenizer("bpe", [story(1)], 300)
-    text = encode(Source(path), made, made.start_id)
-    return Causal(made, [text], {"line_starts": 0.5}), made, text
+    text = tokenize_source(TextSource(path), made, made.start_id)
+    return CausalLanguageModeling(made, [text], {"line_starts": 0.5}), made, text
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -53,74 +59,89 @@ def test_a_held_out_batch_never_changes(name: str, request: pytest.FixtureReques
     assert torch.equal(one.ids, again.ids) and torch.equal(one.targets, again.targets)
 
 
-def test_a_split_batch_is_the_batch(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_a_split_batch_is_the_batch(masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]) -> None:
     batch = masked[0].batch(generator(), 5, 32)
     parts = list(batch.split(2))
     assert [len(part.ids) for part in parts] == [2, 2, 1]
-    assert sum(part.asked for part in parts) == batch.asked
+    assert sum(part.target_count for part in parts) == batch.target_count
     assert batch.mask is not None
     assert torch.equal(torch.cat([part.mask for part in parts if part.mask is not None]), batch.mask)
 
 
-def test_the_next_token_is_asked_for_everywhere(causal: tuple[Causal, Tokenizer, Tokens]) -> None:
+def test_the_next_token_is_asked_for_everywhere(
+    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, made, text = causal
     batch = objective.batch(generator(), 40, 16)
     assert batch.ids.shape == (40, 16) and batch.mask is None
     assert torch.equal(batch.ids[:, 1:], batch.targets[:, :-1])
     typed = batch.ids[:, 0].eq(made.start_id or 0)
     assert 8 < int(typed.sum()) < 36  # about half begin as a typed text does
-    firsts = {int(text.ids[at]) for at in text.lines}
+    firsts = {int(text.ids[at]) for at in text.line_starts}
     assert {int(number) for number in batch.ids[typed, 1]} <= firsts
 
 
-def test_measuring_goes_over_the_text_side_by_side(causal: tuple[Causal, Tokenizer, Tokens]) -> None:
+def test_measuring_goes_over_the_text_side_by_side(
+    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, _, text = causal
-    batch = objective.held_out(text, 10**6, 16)
+    batch = objective.validation_batch(text, 10**6, 16)
     whole = (len(text.ids) - 1) // 16 * 16
     assert batch.ids.flatten().tolist() == text.ids[:whole].tolist()
-    assert len(objective.held_out(text, 5, 16).ids) == 5
-    assert objective.held_out(text, 5, 10**6).ids.shape == (1, len(text.ids) - 1)
+    assert len(objective.validation_batch(text, 5, 16).ids) == 5
+    assert objective.validation_batch(text, 5, 10**6).ids.shape == (1, len(text.ids) - 1)
 
 
-def test_a_text_shorter_than_a_window_gets_a_sentence(causal: tuple[Causal, Tokenizer, Tokens]) -> None:
+def test_a_text_shorter_than_a_window_gets_a_sentence(
+    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, _, text = causal
     with pytest.raises(DataError, match=f"has {len(text.ids)} tokens; a window takes 100001"):
         objective.batch(generator(), 1, 100_000)
 
 
-def test_fifteen_in_a_hundred_are_asked_for_and_no_special_token(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_fifteen_in_a_hundred_are_asked_for_and_no_special_token(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, made, _ = masked
     batch = objective.batch(generator(), 64, 64)
-    asked = batch.targets != UNASKED
-    real = np.isin(torch.where(asked, batch.targets, batch.ids), list(made.specials), invert=True)
-    assert abs(batch.asked / real.sum() - 0.15) < 0.01
-    assert not set(batch.targets[asked].tolist()) & made.specials
+    asked = batch.targets != IGNORE_INDEX
+    real = np.isin(torch.where(asked, batch.targets, batch.ids), list(made.special_ids), invert=True)
+    assert abs(batch.target_count / real.sum() - 0.15) < 0.01
+    assert not set(batch.targets[asked].tolist()) & made.special_ids
     shown, wanted = batch.ids[asked], batch.targets[asked]
     masks, same = shown.eq(made.mask_id or 0).float().mean(), shown.eq(wanted).float().mean()
     assert abs(float(masks) - 0.9) < 0.01 and 0.04 < float(same) < 0.07
-    assert not set(shown[shown != made.mask_id].tolist()) & made.specials
+    assert not set(shown[shown != made.mask_id].tolist()) & made.special_ids
 
 
-def test_fewer_are_asked_for_as_the_rate_comes_down(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_fewer_are_asked_for_as_the_rate_comes_down(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     _, made, text = masked
-    objective = Masked(made, [text], {"mask_rate": 0.4, "last_mask_rate": 0.1})
+    objective = MaskedLanguageModeling(made, [text], {"mask_rate": 0.4, "last_mask_rate": 0.1})
 
     def asked(height: float) -> float:
         batch = objective.batch(generator(), 64, 64, height)
         able = batch.ids.ne(made.start_id or 0) & batch.ids.ne(made.end_id or 0)
-        return batch.asked / int(able.sum())
+        return batch.target_count / int(able.sum())
 
     assert [asked(height) for height in (1.0, 0.5, 0.0)] == pytest.approx([0.4, 0.25, 0.1], abs=0.02)
-    assert objective.held_out(text, 8, 32).asked == Masked(made, [text], {"mask_rate": 0.4}).held_out(text, 8, 32).asked
+    assert (
+        objective.validation_batch(text, 8, 32).target_count
+        == MaskedLanguageModeling(made, [text], {"mask_rate": 0.4}).validation_batch(text, 8, 32).target_count
+    )
 
 
-def test_measuring_masks_all_that_it_asks_for(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_measuring_masks_all_that_it_asks_for(masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]) -> None:
     objective, made, text = masked
-    batch = objective.held_out(text, 8, 64)
-    assert set(batch.ids[batch.targets != UNASKED].tolist()) == {made.mask_id}
+    batch = objective.validation_batch(text, 8, 64)
+    assert set(batch.ids[batch.targets != IGNORE_INDEX].tolist()) == {made.mask_id}
 
 
-def test_rows_hold_whole_segments_that_do_not_see_each_other(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_rows_hold_whole_segments_that_do_not_see_each_other(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, made, _ = masked
     batch = objective.batch(generator(), 16, 64)
     assert batch.mask is not None
@@ -135,9 +156,11 @@ def test_rows_hold_whole_segments_that_do_not_see_each_other(masked: tuple[Maske
             assert torch.equal(mask[start : end + 1], alone.expand(end + 1 - start, -1))
 
 
-def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(masked: tuple[Masked, Tokenizer, Tokens]) -> None:
+def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, made, text = masked
-    ids, parts = objective._packed([text], objective.starts, np.ones(1), generator(), 64, 64)
+    ids, parts = objective._pack_segments([text], objective.segment_starts, np.ones(1), generator(), 64, 64)
     whole = story(1)
     documents = [" ".join(document.split()) for document in whole.split("<|endoftext|>")]
     for number in range(parts.max() + 1):
@@ -148,14 +171,16 @@ def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(masked: tupl
 
 def test_shares_follow_length_and_weight() -> None:
     nothing = np.zeros(0, np.int64)
-    short = Tokens("short", 3.0, np.zeros(100, np.uint16), nothing, nothing, 0)
-    long = Tokens("long", 1.0, np.zeros(600, np.uint16), nothing, nothing, 0)
-    assert shares([short, long]).tolist() == pytest.approx([1 / 3, 2 / 3])
+    short = TokenizedText("short", 3.0, np.zeros(100, np.uint16), nothing, nothing, 0)
+    long = TokenizedText("long", 1.0, np.zeros(600, np.uint16), nothing, nothing, 0)
+    assert sampling_probabilities([short, long]).tolist() == pytest.approx([1 / 3, 2 / 3])
 
 
-@pytest.mark.parametrize(("objective", "special"), [(Masked, ("<|endoftext|>",)), (Causal, ())])
+@pytest.mark.parametrize(
+    ("objective", "special"), [(MaskedLanguageModeling, ("<|endoftext|>",)), (CausalLanguageModeling, ())]
+)
 def test_a_tokenizer_without_the_needed_tokens_gets_a_sentence(
-    objective: type[Causal], special: tuple[str, ...]
+    objective: type[CausalLanguageModeling], special: tuple[str, ...]
 ) -> None:
     made = train_tokenizer("bpe", ["a b c"], 300, special)
     with pytest.raises(DataError, match="objective needs"):
@@ -175,12 +200,14 @@ def test_cross_entropy_and_its_gradient_are_those_of_torch() -> None:
 
 
 def test_a_segment_begins_without_the_space_before_its_first_word(tmp_path: Path) -> None:
-    tokenizer = train_tokenizer("bpe", ["A dog ran. A dog sat. A dog ran. A dog sat."], 300, MASKED_SPECIAL)
+    tokenizer = train_tokenizer("bpe", ["A dog ran. A dog sat. A dog ran. A dog sat."], 300, MASKED_SPECIAL_TOKENS)
     path = tmp_path / "text.txt"
     path.write_text("A dog ran. A dog sat. A dog ran. A dog sat.\n" * 20)
-    batch = Masked(tokenizer, [encode(Source(path), tokenizer, None)], {}).held_out(
-        encode(Source(path), tokenizer, None), 4, 32
-    )
-    ids = batch.ids.where(batch.targets == UNASKED, batch.targets)
-    firsts = {tokenizer.piece(int(row[at + 1])) for row in ids for at in (row[:-1] == tokenizer.start_id).nonzero()}
+    batch = MaskedLanguageModeling(
+        tokenizer, [tokenize_source(TextSource(path), tokenizer, None)], {}
+    ).validation_batch(tokenize_source(TextSource(path), tokenizer, None), 4, 32)
+    ids = batch.ids.where(batch.targets == IGNORE_INDEX, batch.targets)
+    firsts = {
+        tokenizer.token_text(int(row[at + 1])) for row in ids for at in (row[:-1] == tokenizer.start_id).nonzero()
+    }
     assert firsts == {"A"}

@@ -15,12 +15,22 @@ from model.training.optimizers import OPTIMIZERS, SCHEDULES, cosine, wsd
 @dataclass(frozen=True)
 class Plain:
     learning_rate: float = 1e-3
-    matrix_rate: float = 0.0
+    muon_learning_rate: float = 0.0
     weight_decay: float = 0.1
 
 
 def model() -> Transformer:
-    return Transformer(Config(vocabulary=50, context=8, width=16, layers=2, heads=2, position="learned", bias=True))
+    return Transformer(
+        Config(
+            vocabulary_size=50,
+            context_length=8,
+            d_model=16,
+            layers=2,
+            heads=2,
+            positional_encoding="learned",
+            bias=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model.cli.train import add_arguments, recipe_of
-from model.errors import ConfigError, DataError, HeadlightError, UnknownName
-from model.paths import assets
-from model.training.recipe import Recipe, from_table, load
+from model.cli.train import add_arguments, recipe_from_options
+from model.errors import ConfigError, DataError, HeadlightError, UnknownNameError
+from model.paths import assets_dir
+from model.training.recipe import Recipe, load_recipe, parse_recipe
 
 RECIPE = """
 objective = "masked"
@@ -29,7 +29,7 @@ learning_rate = 1
 def parsed(*flags: str) -> Recipe:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return recipe_of(parser.parse_args([*flags, "--out", "out"]))
+    return recipe_from_options(parser.parse_args([*flags, "--out", "out"]))
 
 
 @pytest.fixture
@@ -40,19 +40,24 @@ def file(tmp_path: Path) -> str:
 
 
 def test_a_file_says_it_all(file: str) -> None:
-    recipe = load(Path(file))
-    assert [(source.name, source.weight) for source in recipe.texts] == [("a", 3.0), ("b", 0.5)]
-    assert recipe.objective == "masked" and recipe.tokenizer.size == 500
+    recipe = load_recipe(Path(file))
+    assert [(source.name, source.epochs) for source in recipe.texts] == [("a", 3.0), ("b", 0.5)]
+    assert recipe.objective == "masked" and recipe.tokenizer.vocabulary_size == 500
     assert recipe.training.steps == 10 and recipe.training.learning_rate == 1.0
     config = recipe.config(vocabulary=500)
-    assert (config.layers, config.architecture, config.top, config.masks) == (2, "encoder", "masked-language", ())
+    assert (config.layers, config.architecture, config.output_head, config.masks) == (
+        2,
+        "encoder",
+        "masked-language-model",
+        (),
+    )
 
 
 def test_flags_lie_over_the_file(file: str) -> None:
     recipe = parsed(file, "--layers", "5", "--steps", "7", "--vocabulary", "900", "--text", "c.txt=2", "--no-tied")
     assert recipe.training.steps == 7 and recipe.training.learning_rate == 1.0
-    assert recipe.tokenizer.size == 900 and recipe.model["layers"] == 5 and recipe.model["tied"] is False
-    assert [(str(source.path), source.weight) for source in recipe.texts] == [("c.txt", 2.0)]
+    assert recipe.tokenizer.vocabulary_size == 900 and recipe.model["layers"] == 5 and recipe.model["tied"] is False
+    assert [(str(source.path), source.epochs) for source in recipe.texts] == [("c.txt", 2.0)]
 
 
 def test_flags_are_enough() -> None:
@@ -75,7 +80,7 @@ def test_flags_are_enough() -> None:
 )
 def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        from_table(table)
+        parse_recipe(table)
 
 
 @pytest.mark.parametrize(
@@ -88,21 +93,21 @@ def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence
 )
 def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(HeadlightError, match=sentence):
-        from_table(table)
+        parse_recipe(table)
 
 
 def test_unknown_names_are_told_before_any_text_is_read() -> None:
     wrong = {"--optimizer": "sgd", "--schedule": "zigzag", "--tokenizer-kind": "syllable", "--kernel": "sieve"}
     for flag, name in wrong.items():
-        with pytest.raises(UnknownName, match=name):
+        with pytest.raises(UnknownNameError, match=name):
             parsed("--text", "nowhere.txt", "--steps", "3", flag, name)
 
 
 def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
-    with pytest.raises(UnknownName, match=r"no objective 'guess'.*causal, masked"):
-        from_table({"objective": "guess"})
+    with pytest.raises(UnknownNameError, match=r"no objective 'guess'.*causal, masked"):
+        parse_recipe({"objective": "guess"})
     with pytest.raises(ConfigError, match="does not divide"):
-        from_table({"model": {"width": 10, "heads": 3}}).config(100)
+        parse_recipe({"model": {"d_model": 10, "heads": 3}}).config(100)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,7 @@ def test_what_is_missing_is_said(flags: list[str], sentence: str) -> None:
 @pytest.mark.parametrize("name", ["stories-causal", "stories-masked"])
 def test_the_shipped_recipes_can_be_read_and_are_small(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_DATA", "/texts")
-    recipe = load(assets() / "models" / name / "recipe.toml").check()
-    config = recipe.config(recipe.tokenizer.size)
-    assert config.context >= 256 and config.layers >= 4 and config.heads >= 4
-    assert not {source.path for source in recipe.texts} & set(recipe.valid)
+    recipe = load_recipe(assets_dir() / "models" / name / "recipe.toml").check()
+    config = recipe.config(recipe.tokenizer.vocabulary_size)
+    assert config.context_length >= 256 and config.layers >= 4 and config.heads >= 4
+    assert not {source.path for source in recipe.texts} & set(recipe.validation)

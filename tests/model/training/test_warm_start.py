@@ -11,7 +11,7 @@ from model.checkpoints import load
 from model.cli.train import main
 from model.errors import DataError
 from model.nn.transformer import Transformer
-from model.training.warm_start import begin_with
+from model.training.warm_start import warm_start
 from tests.model.training.test_trainer import begin
 
 
@@ -26,7 +26,7 @@ def reader(flags: list[str], tmp_path: Path) -> Path:
 def test_a_masked_model_begins_with_what_a_decoder_has_learned(reader: Path, flags: list[str], tmp_path: Path) -> None:
     more = ["--objective", "masked", "--tokenizer-kind", "bpe", "--start", str(reader), "--steps", "1"]
     run = begin(flags, tmp_path / "filler", *more)
-    model, words, read = run.learner.model, run.workspace.tokenizer, load(reader)
+    model, words, read = run.train_state.model, run.run_folder.tokenizer, load(reader)
     query = "blocks.0.self_attention.query.weight"
     learned = read.model.get_parameter(f"decoder.{query}")
     assert torch.equal(model.get_parameter(f"encoder.{query}"), learned)
@@ -41,11 +41,11 @@ def test_a_run_that_has_begun_goes_on_with_its_own_weights(reader: Path, flags: 
     assert main([*flags, "--out", str(tmp_path / "again"), *more, "--steps", "2"]) == 0
     run = begin(flags, tmp_path / "again", *more, "--steps", "3")
     query = "decoder.blocks.0.self_attention.query.weight"
-    assert not torch.equal(run.learner.model.get_parameter(query), load(reader).model.get_parameter(query))
+    assert not torch.equal(run.train_state.model.get_parameter(query), load(reader).model.get_parameter(query))
 
 
 def test_a_model_of_another_size_is_refused(reader: Path) -> None:
     read = load(reader)
-    other = Transformer(read.model.config.change(width=2 * read.model.config.width, head_width=0, inner=0))
+    other = Transformer(read.model.config.replace(d_model=2 * read.model.config.d_model, head_dim=0, d_ff=0))
     with pytest.raises(DataError, match="no weights that fit"):
-        begin_with(reader, other, read.tokenizer, lambda text: None)
+        warm_start(reader, other, read.tokenizer, lambda text: None)

@@ -19,19 +19,19 @@ from model import (
     Config,
     ConfigError,
     EditError,
-    Patched,
-    PictureError,
+    EncodedImage,
+    ImageError,
     TextError,
     load,
     run,
     save,
 )
-from model.config_groups import Picture, Preparation
-from model.vision.image import LARGEST_FILE, decode, read_picture, view
-from model.vision.patches import class_token
+from model.config_groups import ImageConfig, ImageProcessorConfig
+from model.vision.image import MAX_FILE_BYTES, decode_image, process_image, read_image
+from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
-READS = Picture(channels=3, height=12, width=18, patch_height=6, patch_width=6)
+READS = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
 
 
 def written(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -45,7 +45,7 @@ def written(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
 @pytest.mark.parametrize(("mode", "colours"), [("L", ()), ("RGB", (3,)), ("RGBA", (4,))])
 def test_a_file_is_read_pixel_by_pixel(kind: str, mode: str, colours: tuple[int, ...]) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (9, 13, *colours), dtype=np.uint8)
-    read = decode(written(Image.fromarray(pixels), kind, lossless=True, exact=True))
+    read = decode_image(written(Image.fromarray(pixels), kind, lossless=True, exact=True))
     if kind == "PNG":
         np.testing.assert_array_equal(read, pixels)
     else:  # which knows no grey
@@ -54,28 +54,28 @@ def test_a_file_is_read_pixel_by_pixel(kind: str, mode: str, colours: tuple[int,
 
 def test_other_kinds_of_pixels_are_read_as_they_look() -> None:
     bright = np.array([[0, 255], [128 << 8, 65535]], dtype=np.uint16)
-    assert decode(written(Image.fromarray(bright))).tolist() == [[0, 0], [128, 255]]
+    assert decode_image(written(Image.fromarray(bright))).tolist() == [[0, 0], [128, 255]]
     palette = Image.new("P", (2, 1))
     palette.putpalette([0, 0, 0, 255, 0, 0])
     palette.putpixel((1, 0), 1)
-    assert decode(written(palette)).tolist() == [[[0, 0, 0], [255, 0, 0]]]
-    assert decode(written(palette, transparency=1)).tolist() == [[[0, 0, 0, 255], [255, 0, 0, 0]]]
-    assert decode(written(Image.new("CMYK", (1, 1), (0, 255, 255, 0)), "JPEG"))[0, 0, 0] > 200
+    assert decode_image(written(palette)).tolist() == [[[0, 0, 0], [255, 0, 0]]]
+    assert decode_image(written(palette, transparency=1)).tolist() == [[[0, 0, 0, 255], [255, 0, 0, 0]]]
+    assert decode_image(written(Image.new("CMYK", (1, 1), (0, 255, 255, 0)), "JPEG"))[0, 0, 0] > 200
 
 
 def test_a_photograph_is_turned_the_way_its_camera_says() -> None:
     image = Image.fromarray(np.array([[0, 0, 0, 255]], dtype=np.uint8))
     exif = image.getexif()
     exif[0x0112] = 6  # a quarter turn to the right
-    assert decode(written(image, exif=exif)).tolist() == [[0], [0], [0], [255]]
+    assert decode_image(written(image, exif=exif)).tolist() == [[0], [0], [0], [255]]
 
 
 @pytest.mark.parametrize(
     "raw", [b"", b"no picture", b"GIF89a" + bytes(50), b"<svg></svg>", b"\x89PNG\r\n\x1a\n" + bytes(40)]
 )
 def test_what_is_no_picture_is_refused_by_a_sentence(raw: bytes) -> None:
-    with pytest.raises(PictureError, match="is no PNG, JPEG or WebP picture"):
-        decode(raw)
+    with pytest.raises(ImageError, match="is no PNG, JPEG or WebP picture"):
+        decode_image(raw)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
@@ -85,8 +85,8 @@ def test_a_broken_file_is_a_picture_or_refused(kind: str, places: list[tuple[int
     for place, byte in places:
         raw[place % len(raw)] = byte
     try:
-        read = decode(bytes(raw[: length % len(raw)] if not places else raw))
-    except PictureError as error:
+        read = decode_image(bytes(raw[: length % len(raw)] if not places else raw))
+    except ImageError as error:
         assert str(error).endswith(".")
         assert "\n" not in str(error)
     else:
@@ -107,43 +107,48 @@ def bomb(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize("side", [6_000, 10_000, 2**31 - 1])
 def test_a_picture_too_large_for_memory_is_refused_before_it_is_unpacked(side: int) -> None:
-    with pytest.raises(PictureError, match="34 million"):
-        decode(bomb(side, side))
+    with pytest.raises(ImageError, match="34 million"):
+        decode_image(bomb(side, side))
 
 
 def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large.png").open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
-    with pytest.raises(PictureError, match=r"large\.png is larger than 32 MB"):
-        read_picture(tmp_path / "large.png")
+        file.truncate(MAX_FILE_BYTES + 1)
+    with pytest.raises(ImageError, match=r"large\.png is larger than 32 MB"):
+        read_image(tmp_path / "large.png")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PictureError, match="cannot be read: No such file"):
-        read_picture(tmp_path / "none.png")
+    with pytest.raises(ImageError, match="cannot be read: No such file"):
+        read_image(tmp_path / "none.png")
 
 
 def test_what_is_transparent_lies_on_white() -> None:
     clear = np.zeros((12, 18, 4), dtype=np.uint8)
-    assert view(clear, READS).pixels.min() == 1.0
-    assert view(clear, Picture(channels=4, height=12, width=18, patch_height=6, patch_width=6)).pixels.max() == -1.0
+    assert process_image(clear, READS).pixel_values.min() == 1.0
+    assert (
+        process_image(
+            clear, ImageConfig(channels=4, height=12, width=18, patch_height=6, patch_width=6)
+        ).pixel_values.max()
+        == -1.0
+    )
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("shape", [(7, 5), (7, 5, 3), (7, 5, 4)])
 def test_every_picture_gets_the_colours_that_a_model_reads(channels: int, shape: tuple[int, ...]) -> None:
-    reads = Picture(channels=channels, height=12, width=18, patch_height=6, patch_width=6)
-    pixels = view(np.full(shape, 255, np.uint8), reads).pixels
+    reads = ImageConfig(channels=channels, height=12, width=18, patch_height=6, patch_width=6)
+    pixels = process_image(np.full(shape, 255, np.uint8), reads).pixel_values
     assert pixels.shape == (channels, 12, 18)
     np.testing.assert_allclose(pixels, 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(4, 4, 2), (4,), (0, 4, 3)])
 def test_an_array_that_is_no_picture_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises((PictureError, TypeError)):
-        view(np.zeros(shape, np.uint8), READS)
-    with pytest.raises(PictureError, match="array of bytes"):
-        view(np.zeros((4, 4, 3), np.float32), READS)
+    with pytest.raises((ImageError, TypeError)):
+        process_image(np.zeros(shape, np.uint8), READS)
+    with pytest.raises(ImageError, match="array of bytes"):
+        process_image(np.zeros((4, 4, 3), np.float32), READS)
 
 
 @pytest.mark.parametrize(
@@ -156,55 +161,64 @@ def test_an_array_that_is_no_picture_is_refused(shape: tuple[int, ...]) -> None:
     ],
 )
 def test_the_region_is_the_part_of_the_picture_that_is_read(prepare: dict[str, Any], region: tuple[int, ...]) -> None:
-    reads = Picture(channels=3, height=12, width=18, patch_height=6, patch_width=6, prepare=Preparation(**prepare))
-    looked = view(toys.photo(), reads)
+    reads = ImageConfig(
+        channels=3, height=12, width=18, patch_height=6, patch_width=6, processor=ImageProcessorConfig(**prepare)
+    )
+    looked = process_image(toys.photo(), reads)
     assert (looked.width, looked.height) == (40, 31)
-    assert looked.region == pytest.approx(region)
+    assert looked.crop_region == pytest.approx(region)
 
 
 def test_a_region_ends_where_the_last_patch_does() -> None:
-    reads = Picture(channels=3, height=12, width=18, patch_height=5, patch_width=4)
-    model = toys.seer(picture=reads, context=9)
-    text = run(model, class_token(), view(toys.photo(60, 36), reads)).text
-    assert isinstance(text, Patched)
-    assert (text.rows, text.columns) == (2, 4)
-    assert text.region == pytest.approx((0, 0, 32, 50))
+    reads = ImageConfig(channels=3, height=12, width=18, patch_height=5, patch_width=4)
+    model = toys.seer(image=reads, context_length=9)
+    text = run(model, class_token_tokenizer(), process_image(toys.photo(60, 36), reads)).text
+    assert isinstance(text, EncodedImage)
+    assert (text.patch_rows, text.patch_columns) == (2, 4)
+    assert text.covered_region == pytest.approx((0, 0, 32, 50))
 
 
 def test_a_crop_that_a_tall_picture_would_make_endless_is_refused() -> None:
-    reads = Picture(channels=3, height=12, width=18, patch_height=6, patch_width=6, prepare=Preparation(shortest=8_000))
-    with pytest.raises(PictureError, match="pixels; at most 34 million"):
-        view(np.zeros((500, 2, 3), np.uint8), reads)
+    reads = ImageConfig(
+        channels=3,
+        height=12,
+        width=18,
+        patch_height=6,
+        patch_width=6,
+        processor=ImageProcessorConfig(shortest_edge=8_000),
+    )
+    with pytest.raises(ImageError, match="pixels; at most 34 million"):
+        process_image(np.zeros((500, 2, 3), np.uint8), reads)
 
 
 def test_a_model_of_pictures_is_saved_and_opened_with_how_it_wants_them(tmp_path: Path) -> None:
-    reads = Picture(
+    reads = ImageConfig(
         channels=3, height=12, width=18, patch_height=6, patch_width=6,
-        prepare=Preparation(resample="nearest", factor=0.1, mean=(1.0, 2.0, 3.0)),
+        processor=ImageProcessorConfig(resample="nearest", rescale_factor=0.1, mean=(1.0, 2.0, 3.0)),
     )  # fmt: skip
-    model = toys.seer(picture=reads)
-    save(tmp_path, model, class_token(), dtype="float32")
+    model = toys.seer(image=reads)
+    save(tmp_path, model, class_token_tokenizer(), dtype="float32")
     opened = load(tmp_path)
     assert opened.model.config == model.config
-    looked = view(toys.photo(), opened.model.config.picture)
+    looked = process_image(toys.photo(), opened.model.config.image)
     np.testing.assert_array_equal(
-        run(opened.model, opened.tokenizer, looked)["logits"], run(model, class_token(), looked)["logits"]
+        run(opened.model, opened.tokenizer, looked)["logits"], run(model, class_token_tokenizer(), looked)["logits"]
     )
 
 
 def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
-    looked = view(toys.photo(), READS)
+    looked = process_image(toys.photo(), READS)
     with pytest.raises(TextError, match="reads pictures, not texts"):
-        run(toys.seer(), class_token(), "the cat")
-    with pytest.raises(PictureError, match="reads texts"):
+        run(toys.seer(), class_token_tokenizer(), "the cat")
+    with pytest.raises(ImageError, match="reads texts"):
         run(toys.decoder(), toys.causal(), looked)
-    with pytest.raises(PictureError, match="reads texts"):
-        view(toys.photo(), Config(vocabulary=3, context=4, width=4, layers=1, heads=1).picture)
-    with pytest.raises(PictureError, match="cannot be masked"):
-        run(toys.seer(), class_token(), looked, masked=(1,))
-    with pytest.raises(PictureError, match="this model reads 3 x 6 x 6"):
-        small = Picture(channels=3, height=6, width=6, patch_height=6, patch_width=6)
-        run(toys.seer(picture=small, context=2), class_token(), looked)
+    with pytest.raises(ImageError, match="reads texts"):
+        process_image(toys.photo(), Config(vocabulary_size=3, context_length=4, d_model=4, layers=1, heads=1).image)
+    with pytest.raises(ImageError, match="cannot be masked"):
+        run(toys.seer(), class_token_tokenizer(), looked, masked_positions=(1,))
+    with pytest.raises(ImageError, match="this model reads 3 x 6 x 6"):
+        small = ImageConfig(channels=3, height=6, width=6, patch_height=6, patch_width=6)
+        run(toys.seer(image=small, context_length=2), class_token_tokenizer(), looked)
     with pytest.raises(EditError, match="changes nothing"):
         run(toys.decoder(), toys.causal(), "the cat", ["pixels[0]=set:0"])
 
@@ -217,20 +231,20 @@ def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
         ({"patch_width": 2**14}, "patch_width is 16384"),
         ({"patch_height": 13}, "0 x 3 patches"),
         ({"height": 8000, "width": 8000, "patch_height": 1, "patch_width": 1}, "reads 1 to 4,096 patches"),
-        ({"prepare": Preparation(resample="sharp")}, "'sharp'; possible are nearest"),
-        ({"prepare": Preparation(mean=(1.0, 2.0))}, "mean has 2 numbers for 3 colours"),
-        ({"prepare": Preparation(deviation=(0.0,))}, "1e-6 to 1e6; here they are 0.0039"),
-        ({"prepare": Preparation(factor=float("inf"))}, "multiplied by and lose is at most 1e6"),
-        ({"prepare": Preparation(crop_height=5)}, "a height without a width"),
-        ({"prepare": Preparation(crop_height=-1)}, "prepare.crop_height is -1"),
+        ({"prepare": ImageProcessorConfig(resample="sharp")}, "'sharp'; possible are nearest"),
+        ({"prepare": ImageProcessorConfig(mean=(1.0, 2.0))}, "mean has 2 numbers for 3 colours"),
+        ({"prepare": ImageProcessorConfig(std=(0.0,))}, "1e-6 to 1e6; here they are 0.0039"),
+        ({"prepare": ImageProcessorConfig(rescale_factor=float("inf"))}, "multiplied by and lose is at most 1e6"),
+        ({"prepare": ImageProcessorConfig(crop_height=5)}, "a height without a width"),
+        ({"prepare": ImageProcessorConfig(crop_height=-1)}, "prepare.crop_height is -1"),
     ],
 )
 def test_pictures_that_no_model_reads_get_a_sentence(choices: dict[str, Any], told: str) -> None:
     sizes: dict[str, Any] = {"channels": 3, "height": 12, "width": 18, "patch_height": 6, "patch_width": 6}
     with pytest.raises(ConfigError, match=told):
-        toys.config(architecture="encoder", picture=Picture(**sizes | choices))
+        toys.config(architecture="encoder", image=ImageConfig(**sizes | choices))
     with pytest.raises(ConfigError, match="read by one stack"):
-        toys.config(architecture="encoder-decoder", picture=Picture(**sizes))
+        toys.config(architecture="encoder-decoder", image=ImageConfig(**sizes))
 
 
 def test_without_pillow_a_sentence_says_what_to_do() -> None:

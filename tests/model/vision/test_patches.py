@@ -6,35 +6,35 @@ import numpy as np
 import pytest
 import torch
 
-from model import Patched, Transformer, run, variant
-from model.analysis.head_ablation import without_heads
+from model import EncodedImage, Transformer, run, variant
+from model.analysis.head_ablation import ablate_heads
 from model.tracing.trace import Trace
-from model.vision.image import view
-from model.vision.patches import class_token
+from model.vision.image import process_image
+from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 
 def seen(edits: tuple[str, ...] = (), model: Transformer | None = None) -> Trace:
     """What the toy that reads pictures does with noise."""
     model = model or toys.seer()
-    return run(model, class_token(), view(toys.photo(), model.config.picture), edits)
+    return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image), edits)
 
 
 def test_patches_are_told_as_tokens() -> None:
     text = seen().text
-    assert isinstance(text, Patched)
-    assert text.pieces == text.tokens == ("[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2")
-    assert text.special == (True, *[False] * 6)
-    assert (text.rows, text.columns, text.seen.width, text.seen.height) == (2, 3, 40, 31)
-    assert text.region == (0, 0, 40, 31)
+    assert isinstance(text, EncodedImage)
+    assert text.token_texts == text.tokens == ("[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2")
+    assert text.special_mask == (True, *[False] * 6)
+    assert (text.patch_rows, text.patch_columns, text.image.width, text.image.height) == (2, 3, 40, 31)
+    assert text.covered_region == (0, 0, 40, 31)
 
 
 def test_a_patch_is_the_sum_of_its_pixels_times_the_projection() -> None:
     model = toys.seer()
     pixels = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 3, 12, 18), dtype=np.float32))
-    assert model.patches is not None
-    found = model.patches(pixels)[0, 4]  # the second row's second patch
-    weight, bias = model.patches.project.weight, model.patches.project.bias
+    assert model.patch_embedding is not None
+    found = model.patch_embedding(pixels)[0, 4]  # the second row's second patch
+    weight, bias = model.patch_embedding.projection.weight, model.patch_embedding.projection.bias
     assert bias is not None
     wanted = (weight * pixels[0, :, 6:12, 6:12]).sum((1, 2, 3)) + bias
     torch.testing.assert_close(found, wanted)
@@ -45,7 +45,7 @@ def test_a_change_of_one_patch_reaches_its_own_embedding_alone() -> None:
     other = picture.copy()
     other[6:, 12:] = 255 - other[6:, 12:]
     model = toys.seer()
-    traces = [run(model, class_token(), view(each, model.config.picture)) for each in (picture, other)]
+    traces = [run(model, class_token_tokenizer(), process_image(each, model.config.image)) for each in (picture, other)]
     changed = (traces[0]["encoder.embedding"] != traces[1]["encoder.embedding"]).any(-1)
     assert changed.tolist() == [False] * 6 + [True]
 
@@ -70,14 +70,14 @@ def test_the_mean_of_pixels_is_that_of_the_whole_picture() -> None:
 def test_heads_off_many_at_once_are_heads_off_one_by_one() -> None:
     model = toys.seer()
     trace = seen(("pixels[0]=scale:2",), model)
-    found = without_heads(model, trace, "encoder.0.self", 0, 1, 0, 4)
+    found = ablate_heads(model, trace, "encoder.0.self", 0, 1, 0, 4)
     for head in range(4):
         logits = seen(("pixels[0]=scale:2", f"encoder.0.self.weights[{head}]=set:0"), model)["logits"]
         assert found[head] == pytest.approx(logits[1] - np.logaddexp(*logits), abs=1e-5)
 
 
 def test_the_wiring_can_be_exchanged() -> None:
-    model = variant(toys.seer(), masks="causal", position="none")
+    model = variant(toys.seer(), masks="causal", positional_encoding="none")
     attention = seen((), model).attention()
     assert not attention[..., *np.triu_indices(7, 1)].any()
     assert attention[0, 0, 6].any()
