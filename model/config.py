@@ -25,10 +25,19 @@ EMBEDDING_PROJECTIONS = ("none", "tokens", "all")
 HEAD_TRANSFORMS = ("none", "dense", "dense-norm")
 # The largest of each size: no model comes near, and no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
-    "vocabulary_size": 2**31, "context_length": 2**31, "d_model": 2**20, "layers": 2**10, "encoder_layers": 2**10, "heads": 2**20,
-    "encoder_heads": 2**20, "key_value_heads": 2**20, "head_dim": 2**20, "value_head_dim": 2**20, "d_ff": 2**20,
+    "vocabulary_size": 2**31,
+    "context_length": 2**31,
+    "d_model": 2**20,
+    "layers": 2**10,
+    "encoder_layers": 2**10,
+    "heads": 2**20,
+    "encoder_heads": 2**20,
+    "key_value_heads": 2**20,
+    "head_dim": 2**20,
+    "value_head_dim": 2**20,
+    "d_ff": 2**20,
     "encoder_d_ff": 2**20,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from app.packing import pack
 from app.services.attention_payload import quantized_weights, tokens_payload, variant_notes
 from app.services.traces import open_checkpoint, position_logits, trace
 from app.state.request import integer_or_zero, parse_question
 from app.state.state import Question
+from app.ui.wire_format import pack
 from model.analysis.run_comparison import TokenPairs, align, head_distance, jensen_shannon_distance
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import HeadlightError, TextError

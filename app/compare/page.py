@@ -8,18 +8,28 @@ from typing import Any
 
 import streamlit as st
 
-from app.components.workbench import mounted, reported
 from app.services import labels
 from app.services.examples import Example, opening_examples
 from app.services.traces import available_models, own_models
 from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
+from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.config import Config
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
-COMPONENT = "compare"
+COMPONENT = Component(
+    "compare",
+    module="app/compare/frontend/main.js",
+    html="app/compare/frontend/compare.html",
+    styles=(
+        "model/rendering/static/base.css",
+        "app/ui/frontend/shared.css",
+        "app/compare/frontend/compare.css",
+        "app/ui/frontend/presenter.css",
+    ),
+)
 QUESTION_FIELDS = ("model", "masks", "position", "kernel", "scale", "device")
 STATE_FIELDS = ("masked", "edits", "attention", "layer", "head", "query")
 
@@ -42,7 +52,7 @@ def show(state: State, entry: CatalogEntry) -> None:
     data = _component_data(state, entry, question, default_side_b if side_b is None else side_b) | {
         "presenter": state.presenter
     }
-    mounted(COMPONENT, data, partial(_on_component_change, default_side_b, example))
+    COMPONENT.mount(data, partial(_on_component_change, default_side_b, example))
     if len(state.side_b) > MAX_ADDRESS_LENGTH:
         st.info(
             "The second text is too long for an address: a copied link does not carry it.", icon=":material/link_off:"
@@ -133,7 +143,7 @@ def _with_lists(values: dict[str, Any]) -> dict[str, Any]:
 
 def _on_component_change(default_side_b: dict[str, Any], example: Example) -> None:
     """Take over what the component reported; a difference that nobody touched stays unsaid."""
-    report = reported(COMPONENT)
+    report = COMPONENT.reported()
     side_b = {name: tuple(item) if isinstance(item, list) else item for name, item in report.pop("other").items()}
     apply_report(
         report | {"beside": encode_side_b(side_b) if side_b != default_side_b else ""}, example.text, example.source

@@ -9,12 +9,12 @@ import numpy as np
 
 from app.explore.head_view import head_qk_projection
 from app.explore.long_text import head_view
-from app.packing import pack
 from app.services.attention_payload import has_weights as traced_whole
 from app.services.attention_payload import metrics_payload, quantized_layer_weights
 from app.services.head_selection import selected_attention
 from app.services.traces import trace
 from app.state.request import integer_or_zero, parse_question, parse_state
+from app.ui.wire_format import pack
 from model.errors import EditError
 
 

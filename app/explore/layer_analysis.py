@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from app.packing import pack
 from app.services.traces import model_variant, open_checkpoint, position_logits, trace
 from app.state.request import integer_or_zero, parse_question
 from app.state.state import Question
+from app.ui.wire_format import pack
 from model.analysis import head_ablation, information_flow, logit_attribution, logit_lens
 from model.config import Config
 from model.errors import TextError

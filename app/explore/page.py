@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.components import instrument
 from app.explore.head_view import SHOWN
 from app.explore.long_text import head_view
 from app.explore.quantities import QUANTITIES
@@ -21,14 +20,16 @@ from app.services.examples import opening_examples
 from app.services.head_selection import find_default_head, selected_attention, selected_heads
 from app.services.images import shipped_image_names
 from app.services.traces import trace
-from app.state.session import is_component_run, on_component_change, report_serial, with_default_head
+from app.state.session import EXPLORE_COMPONENT, is_component_run, on_component_change, report_serial, with_default_head
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
+from app.ui.component import Component, read
 from model.analysis.head_metrics import head_metrics_for
 from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.sites import HOOK_POINTS
+from model.rendering.html import PANELS_PLACEHOLDER, tab_panel
 from model.tracing.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
@@ -39,20 +40,45 @@ SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the instr
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
+FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
+# Each tab with its HTML; the table of the same names in tabs.js draws them.
+TAB_FILES = {
+    "heads": f"{DRAWING}/heads/heads_tab.html",
+    "steps": f"{FRONTEND}/walkthrough/walkthrough_tab.html",
+    "layers": f"{FRONTEND}/layers/layers_tab.html",
+}
+INSTRUMENT = Component(
+    EXPLORE_COMPONENT,
+    module=f"{FRONTEND}/main.js",
+    html=f"{FRONTEND}/explore.html",
+    styles=(
+        *(f"{DRAWING}/{name}.css" for name in ("base", "heads/heads_tab")),
+        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits", "export/export_menu")),
+        "app/ui/frontend/presenter.css",
+    ),
+    parts=(
+        ("<!-- what can be taken away -->", read(f"{FRONTEND}/export/export_menu.html")),
+        (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(file)) for name, file in TAB_FILES.items())),
+    ),
+)
+
 
 def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
     example = opening_examples(entry, state.device)[0]
     question = state.question(example.text, example.source)
     state = with_default_head(state, lambda: find_default_head(question, state))
-    instrument(_component_data(state, entry, question), partial(on_component_change, example.text, example.source))
+    INSTRUMENT.mount(
+        _component_data(state, entry, question), partial(on_component_change, example.text, example.source)
+    )
     if state.embed:
         return
     if not is_component_run():
         sleep(PAINT_SECONDS)
     if state.too_long:
         st.info(
-            f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: a copied link carries "
+            f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: "
+            f"a copied link carries "
             "everything but the text, and reloading loses it. Save state, in the menu Take away, keeps all in a file.",
             icon=":material/link_off:",
         )

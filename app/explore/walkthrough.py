@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import model.nn.attention
-from app.packing import pack
 from app.services.traces import model_variant, trace
 from app.state.request import integer_or_zero, parse_question
+from app.ui.wire_format import pack
 from model.analysis.attention_walkthrough import (
     StepValue,
     WalkthroughStep,
@@ -126,21 +126,34 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
     return {
         "read": (*_method_code(residual.norm, "forward"), *_statement_code('tap("input"')),
-        "project": (*_statement_code('tap("q"', 'tap("k"', 'tap("v"'), _function_code(split_heads), *_query_norm_code(attention_module)),
+        "project": (
+            *_statement_code('tap("q"', 'tap("k"', 'tap("v"'),
+            _function_code(split_heads),
+            *_query_norm_code(attention_module),
+        ),
         "rotate": (*_statement_code('tap("rotated_q"', 'tap("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
         "feature": _method_code(attention_module.attention_function, "feature"),
         "multiply": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
         "sum": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
-        "scale": (*_statement_code("self.scale =", 'tap("scale"', "kernel.score("), *_method_code(attention_module.attention_function, "score")),
-        "bias": (*_statement_code("scheme.relate(", "scheme.bias(", 'tap("bias"'), *_bias_methods(scheme),
-                 *_method_code(attention_module.attention_function, "place")),
+        "scale": (
+            *_statement_code("self.scale =", 'tap("scale"', "kernel.score("),
+            *_method_code(attention_module.attention_function, "score"),
+        ),
+        "bias": (
+            *_statement_code("scheme.relate(", "scheme.bias(", 'tap("bias"'),
+            *_bias_methods(scheme),
+            *_method_code(attention_module.attention_function, "place"),
+        ),
         "cap": (*_statement_code('tap("scores"'), _function_code(soft_cap)),
-        "mask": (*_statement_code('tap("mask"', 'tap("masked"'), *_method_code(attention_module.attention_function, "mask"),
-                 *(_function_code(MASKS[mask]) for mask in sorted(masks))),
+        "mask": (
+            *_statement_code('tap("mask"', 'tap("masked"'),
+            *_method_code(attention_module.attention_function, "mask"),
+            *(_function_code(MASKS[mask]) for mask in sorted(masks)),
+        ),
         "weigh": (*_statement_code('tap("weights"'), *_method_code(attention_module.attention_function, "weigh")),
         "mix": _statement_code("kept @", 'tap("mixed"'),
         "write": (*_statement_code('tap("output"'), _function_code(merge_heads), *_method_code(residual, "forward")),
-    }  # fmt: skip
+    }
 
 
 def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:

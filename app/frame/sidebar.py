@@ -6,15 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from app.components.workbench import mounted, reported
 from app.services.labels import VARIANT_FIELDS
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
+from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.config import Config
 
 DEFAULT_WINDOW = 4  # tokens, of a window that somebody has just chosen
 DEFAULT_MASK_MATRIX = "100/110/111"
+
+VARIANT = Component(
+    "wiring",
+    module="app/frame/frontend/model_variant.js",
+    html="app/frame/frontend/model_variant.html",
+    styles=(
+        "model/rendering/static/base.css",
+        "app/ui/frontend/shared.css",
+        "app/frame/frontend/model_variant.css",
+        "app/ui/frontend/presenter.css",
+    ),
+)
 
 
 def model_selector(state: State, entries: Sequence[CatalogEntry], titles: Mapping[str, str]) -> None:
@@ -44,9 +56,9 @@ def variant_controls(state: State, trained: Config) -> None:
         "width": DEFAULT_WINDOW,
         "matrix": DEFAULT_MASK_MATRIX,
         "serial": report_serial(),
-        "turn": reported("wiring").get("turn", 0),
+        "turn": VARIANT.reported().get("turn", 0),
     }
-    mounted("wiring", data, _on_variant_change)
+    VARIANT.mount(data, _on_variant_change)
 
 
 def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -58,7 +70,7 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _on_variant_change() -> None:
-    report = reported("wiring")
+    report = VARIANT.reported()
     change_state(**{field: str(report[field]) for field in (*VARIANT_FIELDS, "scale")})
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from app.packing import pack
 from app.services.attention_payload import variant_notes
 from app.services.prefix_cache import prefix_cache
 from app.services.traces import model_variant, open_checkpoint
 from app.state.request import parse_question
 from app.state.state import Question
 from app.state.url import GeneratedTokens
+from app.ui.wire_format import pack
 from model.attention_groups import attention_groups
 from model.errors import TextError
 from model.generation.fill_mask import fill_mask, remaining_masks

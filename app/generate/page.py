@@ -8,18 +8,28 @@ from typing import Any
 
 import streamlit as st
 
-from app.components.workbench import mounted, reported
 from app.services.examples import prompt_examples
 from app.services.head_selection import find_default_head
 from app.services.traces import available_models
 from app.state.session import apply_report, change_state, report_serial, with_default_head
 from app.state.state import Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.generation.sampling import SamplingConfig
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
-COMPONENT = "generate"
+COMPONENT = Component(
+    "generate",
+    module="app/generate/frontend/main.js",
+    html="app/generate/frontend/generate.html",
+    styles=(
+        "model/rendering/static/base.css",
+        "app/ui/frontend/shared.css",
+        "app/generate/frontend/generate.css",
+        "app/ui/frontend/presenter.css",
+    ),
+)
 MODES = {"language-model": "continue", "masked-language-model": "fill"}
 QUESTION_FIELDS = ("model", "masks", "position", "kernel", "scale", "device")
 STATE_FIELDS = ("masked", "edits", "attention", "layer", "head")
@@ -40,7 +50,7 @@ def show(state: State, entry: CatalogEntry) -> None:
     question = state.question(example.text, example.source)
     focused_state = with_default_head(state, lambda: find_default_head(question, state))
     data = _component_data(focused_state, entry, question, mode) | {"presenter": state.presenter}
-    mounted(COMPONENT, data, partial(_on_component_change, question, example.text, example.source))
+    COMPONENT.mount(data, partial(_on_component_change, question, example.text, example.source))
 
 
 def _component_data(state: State, entry: CatalogEntry, question: Question, mode: str) -> dict[str, Any]:
@@ -69,7 +79,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
 
 def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
     """Take over what the component reported."""
-    report = reported(COMPONENT)
+    report = COMPONENT.reported()
     sampling_data, generated = report.pop("rule"), tuple((position, token) for position, token in report.pop("written"))
     sampling = SamplingConfig(
         float(sampling_data["temperature"]),
@@ -90,7 +100,8 @@ def _on_component_change(shown_question: Question, opening_text: str, opening_so
 def _offer_other_models(entry: CatalogEntry) -> None:
     """What a person can do with a model that writes nothing."""
     st.info(
-        f"This model {WHY_NO_GENERATION[entry.config.output_head]}. The page Explore shows its attention and its answers."
+        f"This model {WHY_NO_GENERATION[entry.config.output_head]}. The page Explore shows its "
+        f"attention and its answers."
     )
     generators = [other for other in available_models() if other.config.output_head in MODES]
     if generators:

@@ -34,12 +34,13 @@ from app.explore.layer_analysis import (
 )
 from app.explore.walkthrough import handle_step_code, handle_walkthrough
 from app.generate.api import handle_generate
-from app.packing import pack
 from app.services.attention_payload import build_payload
 from app.services.images import IMAGE_ROUTES
 from app.services.model_listing import read_folders_once
 from app.services.traces import trace_value
 from app.state.request import integer_or_zero, parse_question
+from app.ui import modules
+from app.ui.wire_format import pack
 from model.errors import EditError, HeadlightError, TextError
 from model.registry import Registry
 
@@ -102,7 +103,7 @@ def routes() -> list[Route]:
 
         return Route(f"/api/{name}", ask, methods=["POST"])
 
-    return [*(route(name) for name in HANDLERS), *IMAGE_ROUTES]
+    return [*(route(name) for name in HANDLERS), *IMAGE_ROUTES, modules.route()]
 
 
 def handle_trace(body: dict[str, Any]) -> bytes:

@@ -17,8 +17,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.access.visitor import UNKNOWN_VISITOR, current_visitor
-from app.packing import pack
 from app.state.state import OWN_IMAGE_PREFIX
+from app.ui.wire_format import pack
 from model.config_groups import ImageConfig
 from model.errors import HeadlightError, ImageError
 from model.paths import assets_dir

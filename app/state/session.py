@@ -10,10 +10,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import settled
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State
+from app.ui.component import reported
 
 OPEN_EXPLORE = "_leaving"
+
+EXPLORE_COMPONENT = "instrument"  # the key of the component on Explore
 
 
 def select_model(name: str) -> None:
@@ -80,20 +82,20 @@ def is_component_run() -> bool:
 def on_component_change(opening_text: str, opening_source: str) -> None:
     """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
     st.session_state[COMPONENT_RUN_KEY] = True
-    apply_report(settled(), opening_text, opening_source)
+    apply_report(reported(EXPLORE_COMPONENT), opening_text, opening_source)
 
 
-def apply_report(reported: dict[str, Any], opening_text: str, opening_source: str) -> None:
-    """Take over what a component reported; an opening sentence or head that nobody touched stays unsaid."""
-    reported = {name: tuple(value) if isinstance(value, list) else value for name, value in reported.items()}
-    st.session_state[SERIAL_KEY] = int(reported.pop("serial", 0))
+def apply_report(report: dict[str, Any], opening_text: str, opening_source: str) -> None:
+    """Take over what a component report; an opening sentence or head that nobody touched stays unsaid."""
+    report = {name: tuple(value) if isinstance(value, list) else value for name, value in report.items()}
+    st.session_state[SERIAL_KEY] = int(report.pop("serial", 0))
     state: State = st.session_state[STATE_KEY]
     for name, opening in (("text", opening_text), ("source", opening_source)):
-        if getattr(state, name) is None and reported.get(name) == opening:
-            reported.pop(name)
+        if getattr(state, name) is None and report.get(name) == opening:
+            report.pop(name)
     default_head = st.session_state.get(DEFAULT_HEAD_KEY, {})
     if max(state.layer, state.head) < 0 and all(
-        reported.get(name) == default_head.get(name) for name in ("layer", "head")
+        report.get(name) == default_head.get(name) for name in ("layer", "head")
     ):
-        reported |= {"layer": -1, "head": -1}
-    change_state(**reported)
+        report |= {"layer": -1, "head": -1}
+    change_state(**report)

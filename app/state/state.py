@@ -65,7 +65,14 @@ class Question:
     @property
     def as_trained(self) -> Question:
         """The same input to the model as it was trained: no edit, no part exchanged."""
-        return replace(self, masks=UNCHANGED, positional_encoding=UNCHANGED, attention_function=UNCHANGED, scale=UNCHANGED, edits=())
+        return replace(
+            self,
+            masks=UNCHANGED,
+            positional_encoding=UNCHANGED,
+            attention_function=UNCHANGED,
+            scale=UNCHANGED,
+            edits=(),
+        )
 
 
 @dataclass(frozen=True)

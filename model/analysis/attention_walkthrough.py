@@ -140,8 +140,14 @@ class _Walkthrough:
         if self.kind == "cross":
             formula += ",   x_{j} = what the encoder made of source token j"
         values = (StepValue("h_{i}", residual, "width"), StepValue("x_{i}", x[self.query], "width"))
-        return WalkthroughStep("read", "Read", formula, (*values, StepValue("x_{j}", other[self.key], "width")), ("input",),
-                    self._edited("input"))  # fmt: skip
+        return WalkthroughStep(
+            "read",
+            "Read",
+            formula,
+            (*values, StepValue("x_{j}", other[self.key], "width")),
+            ("input",),
+            self._edited("input"),
+        )
 
     def _projection_step(self) -> WalkthroughStep:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
@@ -161,8 +167,9 @@ class _Walkthrough:
             StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "channel"),
             StepValue("v_{j}", self._value("v")[self.key_value_head, self.key], "value_channel"),
         )
-        return WalkthroughStep("project", "Query, key, value", ",   ".join(formulas), values, ("q", "k", "v"),
-                    self._edited("q", "k", "v"))  # fmt: skip
+        return WalkthroughStep(
+            "project", "Query, key, value", ",   ".join(formulas), values, ("q", "k", "v"), self._edited("q", "k", "v")
+        )
 
     def _rotated(self) -> tuple[Tensor, Tensor]:
         q = torch.tensor(self._value("rotated_q")[self.head, self.query])
@@ -188,8 +195,12 @@ class _Walkthrough:
         product, attention = q * k, self.attention
         factors = (StepValue(first, _to_numpy(q), "channel"), StepValue(second, _to_numpy(k), "channel"))
         row = StepValue("p_{c}", _to_numpy(product), "channel")
-        yield WalkthroughStep("multiply", "Channel by channel", f"p_{{c}} = {first.replace('i', 'ic')} · "
-                   f"{second.replace('j', 'jc')}", (*factors, row))  # fmt: skip
+        yield WalkthroughStep(
+            "multiply",
+            "Channel by channel",
+            f"p_{{c}} = {first.replace('i', 'ic')} · {second.replace('j', 'jc')}",
+            (*factors, row),
+        )
         total = product.sum()
         dot = StepValue(f"{first} · {second}", _to_numpy(total))
         yield WalkthroughStep("sum", "Summed", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
@@ -197,9 +208,14 @@ class _Walkthrough:
         scaled = total * scale
         is_last = not (attention.score_soft_cap or self._has_bias())
         score = StepValue("s_{ij}", _to_numpy(scaled))
-        yield WalkthroughStep("scale", "Scaled", f"s_{{ij}} = {dot.symbol} {_scaling(attention, scale)}", (dot, score),
-                   ("scale", "scores") if is_last else ("scale",),
-                   self._edited("scale") or (is_last and self._edited("scores")))  # fmt: skip
+        yield WalkthroughStep(
+            "scale",
+            "Scaled",
+            f"s_{{ij}} = {dot.symbol} {_scaling(attention, scale)}",
+            (dot, score),
+            ("scale", "scores") if is_last else ("scale",),
+            self._edited("scale") or (is_last and self._edited("scores")),
+        )
         if self._has_bias():
             bias = torch.tensor(self._at_key("bias"))
             biased = self.kernel.add_bias(scaled.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())

@@ -34,12 +34,12 @@ def attention_gradient(
 
     with torch.enable_grad():
         source = _token_tensor(model, trace.source.ids) if trace.source else None
-        pixel_values = (
+        pixels = (
             None
             if (pixel_array := pixel_values(trace.text)) is None
             else torch.tensor(pixel_array, device=model.device)[None]
         )
-        logits = model(_token_tensor(model, input_ids(trace.text)), pixels=pixel_values, source=source, tap=hook)
+        logits = model(_token_tensor(model, input_ids(trace.text)), pixels=pixels, source=source, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path!r}.")
         log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)

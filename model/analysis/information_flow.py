@@ -21,7 +21,15 @@ from model.nn.transformer import Transformer
 from model.tracing.recompute import RecomputedAttention, recompute_attention
 from model.tracing.trace import Trace
 
-KEEP = ("*.residual", "*.residual_after_self", "*.residual_after_cross", "*.self.input", "*.cross.input", "*.output", "encoder.final_residual")
+KEEP = (
+    "*.residual",
+    "*.residual_after_self",
+    "*.residual_after_cross",
+    "*.self.input",
+    "*.cross.input",
+    "*.output",
+    "encoder.final_residual",
+)
 DEFAULT_THRESHOLD = 0.04
 NEGLIGIBLE_SHARE = 0.001
 

@@ -62,7 +62,8 @@ def load(
     )
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
-            f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only {config.vocabulary_size}."
+            f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
+            f"{config.vocabulary_size}."
         )
     notes = (
         _load_native_weights(source, model, torch_device, torch_dtype)

@@ -38,9 +38,13 @@ SHARED_CPU_HINT = (
     "instead of spinning while they wait for each other, which is up to ten times as fast."
 )
 FLAG_CHOICES: dict[str, Iterable[str]] = {
-    "positional_encoding": POSITIONAL_ENCODINGS, "attention_function": ATTENTION_FUNCTIONS, "norm": NORMS, "norm_placement": NORM_PLACEMENTS, "feed_forward": FEED_FORWARDS,
+    "positional_encoding": POSITIONAL_ENCODINGS,
+    "attention_function": ATTENTION_FUNCTIONS,
+    "norm": NORMS,
+    "norm_placement": NORM_PLACEMENTS,
+    "feed_forward": FEED_FORWARDS,
     "qk_norm": QK_NORMS,
-}  # fmt: skip
+}
 ENCODER_DECODER_FIELDS = (
     "encoder_layers",
     "encoder_heads",
@@ -110,7 +114,9 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
         recipe,
         objective=options.objective or recipe.objective,
         tokenizer=override(recipe.tokenizer, given_for(TokenizerOptions), "flags"),
-        model=override_model(recipe.model, {name: value for name, value in given_for(Config).items() if name not in DERIVED_FIELDS}),
+        model=override_model(
+            recipe.model, {name: value for name, value in given_for(Config).items() if name not in DERIVED_FIELDS}
+        ),
         training=override(recipe.training, given_for(TrainingOptions), "flags"),
     ).check()
 

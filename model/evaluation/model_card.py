@@ -78,13 +78,22 @@ def _format_value(metric: str, value: float) -> str:
 
 def _continuations(loaded: Checkpoint) -> list[str]:
     """Five texts that the model goes on with, each from its own seed."""
-    settings = f"Unedited; temperature {TEMPERATURE}, the likeliest {TOP_P:.0%}, at most {MAX_NEW_TOKENS} tokens, seeds 0 to 4."
+    settings = (
+        f"Unedited; temperature {TEMPERATURE}, the likeliest {TOP_P:.0%}, at most "
+        f"{MAX_NEW_TOKENS} tokens, seeds 0 to 4."
+    )
     lines = []
     for seed, prompt in enumerate(PROMPTS):
         steps = generate(
-            loaded.model, loaded.tokenizer, prompt,
-            steps=MAX_NEW_TOKENS, temperature=TEMPERATURE, top_p=TOP_P, seed=seed, keep=("logits",),
-        )  # fmt: skip
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            steps=MAX_NEW_TOKENS,
+            temperature=TEMPERATURE,
+            top_p=TOP_P,
+            seed=seed,
+            keep=("logits",),
+        )
         more = loaded.tokenizer.decode(
             step.chosen_token for step in steps if step.chosen_token < loaded.tokenizer.vocabulary_size
         )

@@ -164,7 +164,9 @@ class TextGenerator:
             return self.text
         pieces = _display_text(self.model, self.tokenizer, generated)
         described = self.tokenizer.from_ids((*self.text.ids, *generated), self.text.text + pieces)
-        return replace(described, token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :])
+        return replace(
+            described, token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :]
+        )
 
     @torch.inference_mode()
     def step(self, generated: Sequence[int] = (), prefix: Prefix | None = None) -> tuple[GenerationStep, Prefix]:

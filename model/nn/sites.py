@@ -33,7 +33,9 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "position_ids": HookPoint(("pos",), "Where each token stands", r"i"),
         "position_embedding": HookPoint(_RESIDUAL_AXES, "Added positions", r"P[\mathrm{position}]"),
         "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x"),
-        "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"),
+        "residual_after_self": HookPoint(
+            _RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"
+        ),
         "residual_after_cross": HookPoint(
             _RESIDUAL_AXES, "Residual stream after cross-attention", r"x + \mathrm{Attention}(x, m)"
         ),
@@ -53,7 +55,9 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             _QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"
         ),
         "weights": HookPoint(_QUERY_KEY_AXES, "Attention weights", r"a_{ij} = \mathrm{softmax}_j(s_{ij})"),
-        "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"),
+        "weighted_values": HookPoint(
+            ("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"
+        ),
         "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)"),
         "output": HookPoint(_RESIDUAL_AXES, "Written to the residual stream", r"z\,W_O"),
     },

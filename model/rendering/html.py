@@ -1,6 +1,6 @@
 """A trace as one piece of HTML: all heads, the chosen one large, lines and text, to click through without a server.
 
-The pictures are drawn by the same plain scripts as the page's; what they need of a trace travels with them, so that a
+The same JavaScript modules draw it as on the page, bundled into one script; the numbers travel with it, so that a
 notebook or a saved file shows it without a network.
 """
 
@@ -29,28 +29,9 @@ from model.text.tokenizer import Encoded
 from model.tracing.trace import Trace
 from model.vision.patches import EncodedImage, input_ids
 
-STATIC = Path(__file__).parent.parent / "canvas"
-# Plain scripts that share one scope, with their styles: what draws heads, on the page and here. The page adds more.
-HEAD_SCRIPTS = (
-    *(
-        "parts",
-        "packed",
-        "palette",
-        "bars",
-        "selection",
-        "tokens",
-        "marks",
-        "grid",
-        "thumbs",
-        "habits",
-        "view",
-        "reading",
-        "map",
-        "zoom",
-    ),
-    *("lines", "text", "taking", "table", "points", "picture", "options", "head", "predictions", "heads"),
-)
-STYLESHEETS = ("instrument", "heads")
+STATIC = Path(__file__).parent / "static"
+SCRIPT = "standalone.bundle.js"  # made of standalone.js and what it imports; see tests/javascript
+STYLESHEETS = ("base.css", "heads/heads_tab.css", "standalone.css")
 PANELS_PLACEHOLDER = "<!-- one panel for each room -->"  # where instrument.html has them
 MAX_POOLED_CELLS = 1 << 22  # of all heads together; a longer text is shown by the largest weight of each block of cells
 MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight comes along with all its digits
@@ -91,13 +72,15 @@ class HtmlView:
         """For a notebook: several on one page keep apart, each in a shadow root of its own."""
         name = f"headlight-{token_hex(8)}"
         encoded_numbers = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
-        start_call = f"openAlone(document.getElementById({json.dumps(name)}), STYLE, BODY, META, NUMBERS);"
+        start_call = (
+            f"headlight.openStandalone(document.getElementById({json.dumps(name)}), STYLE, BODY, META, NUMBERS);"
+        )
         lines = (
             f"const STYLE = {javascript_literal(_style())};",
             f"const BODY = {javascript_literal(_body())};",
             f"const META = {javascript_literal(self.meta)};",
             f'const NUMBERS = "{encoded_numbers}";',
-            _scripts(),
+            _script(),
             start_call,
         )
         script = "\n".join(lines)
@@ -256,18 +239,20 @@ def javascript_literal(value: Any) -> str:
 
 
 @lru_cache(maxsize=1)
-def _scripts() -> str:
-    return "\n".join(read_static(f"{name}.js") for name in (*HEAD_SCRIPTS, "alone"))
+def _script() -> str:
+    return read_static(SCRIPT)
 
 
 @lru_cache(maxsize=1)
 def _style() -> str:
-    return "\n".join(read_static(f"{name}.css") for name in (*STYLESHEETS, "alone"))
+    return "\n".join(map(read_static, STYLESHEETS))
 
 
 @lru_cache(maxsize=1)
 def _body() -> str:
-    return read_static("alone.html").replace(PANELS_PLACEHOLDER, tab_panel("heads", read_static("heads.html")))
+    return read_static("standalone.html").replace(
+        PANELS_PLACEHOLDER, tab_panel("heads", read_static("heads/heads_tab.html"))
+    )
 
 
 def tab_panel(tab: str, html: str) -> str:

@@ -37,7 +37,8 @@ class NormalizationLimit:
         for step, factor, added in self.steps:
             if len(text) * factor + added > MAX_CHARACTERS:
                 raise TextError(
-                    f"This model's tokenizer may make of this text one of more than {MAX_CHARACTERS:,} characters. Shorten it."
+                    f"This model's tokenizer may make of this text one of more than "
+                    f"{MAX_CHARACTERS:,} characters. Shorten it."
                 )
             text = step.normalize_str(text)
 

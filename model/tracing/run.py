@@ -198,7 +198,8 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) 
     encoded = tokenizer.encode(source or "")
     if len(encoded.ids) > model.config.context_length:
         raise TextError(
-            f"The source has {len(encoded.ids)} tokens; this model reads at most {model.config.context_length}. Shorten it."
+            f"The source has {len(encoded.ids)} tokens; this model reads at most "
+            f"{model.config.context_length}. Shorten it."
         )
     return encoded
 

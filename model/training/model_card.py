@@ -20,7 +20,8 @@ def draft_model_card(
         "",
         f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, width {config.d_model}, "
         f"{config.vocabulary_size} tokens, context {config.context_length}.",
-        f"Seen in training: {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, {progress.seconds / 60:.0f} minutes.",
+        f"Seen in training: {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
+        f"{progress.seconds / 60:.0f} minutes.",
         "",
         "Texts, and how often an epoch passes over each:",
         "",

@@ -146,7 +146,11 @@ class MaskedLanguageModeling:
     A row holds several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, and none sees another.
     """
 
-    config_values: ClassVar[dict[str, Any]] = {"architecture": "encoder", "output_head": "masked-language-model", "masks": ()}
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "masked-language-model",
+        "masks": (),
+    }
     tokenizer_kind: ClassVar[str] = "wordpiece"
     special_tokens: ClassVar[tuple[str, ...]] = MASKED_SPECIAL_TOKENS
     separates_documents: ClassVar[bool] = False

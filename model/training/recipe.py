@@ -19,7 +19,14 @@ from model.text.tokenizer_training import TOKENIZER_TRAINERS
 from model.training.objectives import OBJECTIVES
 from model.training.optimizers import OPTIMIZERS, SCHEDULES
 
-DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels", "pooling")  # by objective and tokenizer
+DERIVED_FIELDS = (
+    "architecture",
+    "vocabulary_size",
+    "masks",
+    "output_head",
+    "labels",
+    "pooling",
+)  # by objective and tokenizer
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
 Section = TypeVar("Section")
 

@@ -173,8 +173,14 @@ class Trainer:
         for name, numbers in self._metrics_table(scores).items():
             metrics = ", ".join(f"{what} {number:.3f}" for what, number in numbers.items())
             self.run_folder.log(f"  {name:24} {metrics}")
-        self.run_folder.write_metrics({"step": self.progress.step, "seconds": self.progress.seconds, "tokens": self.progress.tokens,
-                            "held_out": self._metrics_table(scores)})  # fmt: skip
+        self.run_folder.write_metrics(
+            {
+                "step": self.progress.step,
+                "seconds": self.progress.seconds,
+                "tokens": self.progress.tokens,
+                "held_out": self._metrics_table(scores),
+            }
+        )
         return scores
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:

@@ -22,7 +22,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from app.packing import unpack
+from app.ui.wire_format import unpack
 from tests.bench.measure import Times
 from tests.browser.server import Server, serve
 

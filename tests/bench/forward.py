@@ -17,9 +17,16 @@ from model.tracing.run import RecordingHook
 from tests.bench.measure import Ratio, compare
 
 SHAPE = Config(
-    vocabulary_size=8_192, context_length=128, d_model=768, layers=12, heads=12, positional_encoding="learned", norm="layernorm",
-    feed_forward="gelu", bias=True,
-)  # fmt: skip
+    vocabulary_size=8_192,
+    context_length=128,
+    d_model=768,
+    layers=12,
+    heads=12,
+    positional_encoding="learned",
+    norm="layernorm",
+    feed_forward="gelu",
+    bias=True,
+)
 ALL, HEADS = None, ("*.weights", "*.mask", "logits")
 
 

@@ -13,11 +13,11 @@ from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import parse_figure, render_pdf
 from app.explore.quantities import QUANTITIES
-from app.packing import pack
 from app.services.attention_payload import build_payload
 from app.services.traces import trace
 from app.state.request import parse_question, parse_state
 from app.state.state import State
+from app.ui.wire_format import pack
 from model.errors import TextError
 from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, metrics_json, patches_json
 

@@ -151,7 +151,8 @@ def _numbered_labels(names: Sequence[str]) -> tuple[str, ...]:
 def _require_size(size: int, max_values: int) -> None:
     if size > max_values:
         raise EditError(
-            f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ {FILE_FORMATS['npz'].max_values:,}. "
+            f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ "
+            f"{FILE_FORMATS['npz'].max_values:,}. "
             "An index behind the path, as in decoder.1.self.weights[3], asks for less."
         )
 

@@ -90,7 +90,10 @@ _LEARNED_POSITIONS: WeightRules = {
     "encoder.embedding_norm": "encoder.layernorm_embedding",
     "decoder.embedding_norm": "decoder.layernorm_embedding",
 }
-_HEAD: WeightRules = {"output_head.projection": "lm_head", "output_head.projection.bias": rule("final_logits_bias", flatten)}
+_HEAD: WeightRules = {
+    "output_head.projection": "lm_head",
+    "output_head.projection.bias": rule("final_logits_bias", flatten),
+}
 _ATTRIBUTE_MAP = {
     "num_attention_heads": "encoder_attention_heads",
     "hidden_size": "d_model",

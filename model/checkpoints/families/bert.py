@@ -178,7 +178,9 @@ BERT = Family(
 
 ROBERTA = Family(
     roberta,
-    OUTSIDE_BLOCKS | _STACK | {"encoder.positional_encoding.table": rule("embeddings.position_embeddings", last_positions)},
+    OUTSIDE_BLOCKS
+    | _STACK
+    | {"encoder.positional_encoding.table": rule("embeddings.position_embeddings", last_positions)},
     {
         "ForMaskedLM": masked_language_head(
             "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None

@@ -103,7 +103,8 @@ DEBERTA = Family(
             deberta_masked_config, _DEBERTA_PREDICTIONS, ignored_tensors=("cls.predictions.bias",)
         ),
         "ForSequenceClassification": HeadMapping(
-            deberta_sequence_config, {"output_head.transform.dense": "pooler.dense", "output_head.projection": "classifier"}
+            deberta_sequence_config,
+            {"output_head.transform.dense": "pooler.dense", "output_head.projection": "classifier"},
         ),
         "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
     },

@@ -124,7 +124,11 @@ _BLOCK: WeightRules = {
     "feed_forward.up": rule("mlp.c_fc", transpose),
     "feed_forward.down": rule("mlp.c_proj", transpose),
 }
-_OUTSIDE_BLOCKS: WeightRules = {"embedding": "wte", "decoder.positional_encoding.table": "wpe", "decoder.final_norm": "ln_f"}
+_OUTSIDE_BLOCKS: WeightRules = {
+    "embedding": "wte",
+    "decoder.positional_encoding.table": "wpe",
+    "decoder.final_norm": "ln_f",
+}
 GPT2 = Family(
     gpt2,
     _OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOCK),

@@ -72,18 +72,31 @@ def shared_config(
 _MISTRAL = {"max_position_embeddings": 131_072, "intermediate_size": 14_336}
 _QWEN = {"vocab_size": 151_936, "max_position_embeddings": 32_768, "intermediate_size": 22_016}
 _SMOLLM = {
-    "vocab_size": 128_256, "max_position_embeddings": 32_768, "hidden_size": 2048, "num_hidden_layers": 36,
-    "num_attention_heads": 16, "num_key_value_heads": 4, "rope_theta": 2_000_000.0,
-}  # fmt: skip
+    "vocab_size": 128_256,
+    "max_position_embeddings": 32_768,
+    "hidden_size": 2048,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "rope_theta": 2_000_000.0,
+}
 _OLMO = {"vocab_size": 50_304, "rms_norm_eps": 1e-5}
 _PHI = {
-    "vocab_size": 32_064, "max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192,
+    "vocab_size": 32_064,
+    "max_position_embeddings": 4096,
+    "hidden_size": 3072,
+    "intermediate_size": 8192,
     "rms_norm_eps": 1e-5,
-}  # fmt: skip
+}
 _EURO = {
-    "vocab_size": 128_256, "max_position_embeddings": 8192, "hidden_size": 768, "num_hidden_layers": 12,
-    "num_attention_heads": 12, "intermediate_size": 3072, "rms_norm_eps": 1e-5,
-}  # fmt: skip
+    "vocab_size": 128_256,
+    "max_position_embeddings": 8192,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "rms_norm_eps": 1e-5,
+}
 
 
 def llama(fields: ConfigReader) -> ConfigValues:
@@ -115,8 +128,12 @@ def eurobert_sequence_config(fields: ConfigReader) -> ConfigValues:
     answer = OutputHeadConfig(transform="dense", activation="gelu")
     biases = (*llama(fields)["biases"], "transform")
     return {
-        "output_head": "sequence-classifier", "labels": read_labels(fields), "pooling": pooling, "output_head_config": answer, "biases": biases,
-    }  # fmt: skip
+        "output_head": "sequence-classifier",
+        "labels": read_labels(fields),
+        "pooling": pooling,
+        "output_head_config": answer,
+        "biases": biases,
+    }
 
 
 def mistral(fields: ConfigReader) -> ConfigValues:

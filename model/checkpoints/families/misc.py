@@ -166,9 +166,12 @@ OPT = Family(
     base_model_prefix="model.",
 )
 BLOOM = Family(
-    bloom, _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOOM_BLOCK), _CLASS_HEADS, base_model_prefix="transformer.",
+    bloom,
+    _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOOM_BLOCK),
+    _CLASS_HEADS,
+    base_model_prefix="transformer.",
     required_values={"slow_but_exact": False, "pretraining_tp": 1},
-)  # fmt: skip
+)
 FALCON = Family(
     falcon,
     _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _FALCON_BLOCK),

@@ -122,14 +122,24 @@ MODERNBERT = Family(
     _MODERNBERT_OUTSIDE_BLOCKS | block_rules("encoder", "layers.{i}.", _MODERNBERT_BLOCK),
     {
         "ForMaskedLM": HeadMapping(
-            modernbert_masked_config, {"output_head.transform": "head.dense", "output_head.norm": "head.norm", "output_head.projection": "decoder"}
+            modernbert_masked_config,
+            {
+                "output_head.transform": "head.dense",
+                "output_head.norm": "head.norm",
+                "output_head.projection": "decoder",
+            },
         ),
         "ForSequenceClassification": HeadMapping(modernbert_sequence_config, _MODERNBERT_CLASSIFIER),
         "ForTokenClassification": HeadMapping(modernbert_token_config, _MODERNBERT_CLASSIFIER),
     },
     base_model_prefix="model.",
     ignored_fields=(
-        "cls_token_id", "sep_token_id", "deterministic_flash_attn", "initializer_cutoff_factor", "mlp_dropout",
-        "sparse_pred_ignore_index", "sparse_prediction",
+        "cls_token_id",
+        "sep_token_id",
+        "deterministic_flash_attn",
+        "initializer_cutoff_factor",
+        "mlp_dropout",
+        "sparse_pred_ignore_index",
+        "sparse_prediction",
     ),
-)  # fmt: skip
+)

@@ -102,7 +102,8 @@ def _frequency_factors(group: ConfigReader, name: str, rotary_dim: int) -> tuple
     divisors = tuple(float(each) for each in group.list_of(name, (int, float)))
     if len(divisors) != (rotary_dim + 1) // 2 or not all(divisors):
         raise CheckpointError(
-            f"{group.name}: its {name} has {len(divisors)} numbers for {(rotary_dim + 1) // 2} turning pairs of channels."
+            f"{group.name}: its {name} has {len(divisors)} numbers for {(rotary_dim + 1) // 2} "
+            f"turning pairs of channels."
         )
     return divisors
 

@@ -90,8 +90,14 @@ def _feedforward(prefix: str) -> WeightRules:
     }
 
 
-_SELF: WeightRules = {**_attention("self", "layer.0.SelfAttention"), "self_attention_residual.norm": "layer.0.layer_norm"}
-_CROSS: WeightRules = {**_attention("cross", "layer.1.EncDecAttention"), "cross_attention_residual.norm": "layer.1.layer_norm"}
+_SELF: WeightRules = {
+    **_attention("self", "layer.0.SelfAttention"),
+    "self_attention_residual.norm": "layer.0.layer_norm",
+}
+_CROSS: WeightRules = {
+    **_attention("cross", "layer.1.EncDecAttention"),
+    "cross_attention_residual.norm": "layer.1.layer_norm",
+}
 _OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "shared|encoder.embed_tokens",
     "encoder.positional_encoding.bias_table": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",

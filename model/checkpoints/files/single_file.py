@@ -65,11 +65,18 @@ def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
         raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
     tied = bool(header[36]) if has_magic else vocabulary > 0
     values = {
-        "model_type": "llama2.c", "architectures": ["LlamaForCausalLM"], "hidden_size": hidden_size,
-        "intermediate_size": intermediate_size, "num_hidden_layers": layers, "num_attention_heads": heads,
-        "num_key_value_heads": key_value_heads, "vocab_size": abs(vocabulary), "max_position_embeddings": context,
-        "tie_word_embeddings": tied, "rms_norm_eps": 1e-5,
-    }  # fmt: skip
+        "model_type": "llama2.c",
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": hidden_size,
+        "intermediate_size": intermediate_size,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": key_value_heads,
+        "vocab_size": abs(vocabulary),
+        "max_position_embeddings": context,
+        "tie_word_embeddings": tied,
+        "rms_norm_eps": 1e-5,
+    }
     return values, LazyTensors(_tensor_readers(path, name, values, has_magic))
 
 
@@ -84,8 +91,12 @@ def _layout(values: dict[str, Any], has_magic: bool) -> list[tuple[str, tuple[in
     key_value_size = values["num_key_value_heads"] * head_dim
     embedding = ("tok_embeddings", (vocabulary, hidden_size))
     norms = [("layers.attention_norm", (hidden_size,)), ("layers.ffn_norm", (hidden_size,)), ("norm", (hidden_size,))]
-    attention = [("layers.wq", (hidden_size, hidden_size)), ("layers.wk", (key_value_size, hidden_size)), ("layers.wv", (key_value_size, hidden_size)),
-                 ("layers.wo", (hidden_size, hidden_size))]  # fmt: skip
+    attention = [
+        ("layers.wq", (hidden_size, hidden_size)),
+        ("layers.wk", (key_value_size, hidden_size)),
+        ("layers.wv", (key_value_size, hidden_size)),
+        ("layers.wo", (hidden_size, hidden_size)),
+    ]
     feedforward = [
         ("layers.w1", (intermediate_size, hidden_size)),
         ("layers.w2", (hidden_size, intermediate_size)),

@@ -168,7 +168,8 @@ def _zip_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: UploadL
         raise CheckpointError(f"{item.quoted_path} is packed in an unusual way. Pack the files as a plain .zip.")
     if entry.file_size > RATIO_EXEMPT_BYTES and entry.file_size > limits.max_compression_ratio * entry.compress_size:
         raise CheckpointError(
-            f"{item.quoted_path} would grow from {entry.compress_size:,} to {entry.file_size:,} bytes, as no weights do."
+            f"{item.quoted_path} would grow from {entry.compress_size:,} to {entry.file_size:,} "
+            f"bytes, as no weights do."
         )
     return item
 

@@ -77,7 +77,8 @@ def _find_reader(folder: Path, name: str) -> BackendReader | None:
         if all((folder / file).is_file() for file in files):
             return reader
     raise CheckpointError(
-        f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no {VOCAB_TXT}, no .model file."
+        f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no "
+        f"{VOCAB_TXT}, no .model file."
     )
 
 

@@ -73,36 +73,67 @@ _DEBERTA_TOKENS = special_tokens(
 PRESETS: Mapping[str, TokenizerPreset] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
-    "OPTTokenizer": TokenizerPreset(special_tokens(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"), adds_bos=True, adds_eos=False),
+    "OPTTokenizer": TokenizerPreset(
+        special_tokens(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"), adds_bos=True, adds_eos=False
+    ),
     "GPTNeoXTokenizer": replace(_GPT2, nfc=True),
     "BloomTokenizer": replace(_GPT2, special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
     "Qwen2Tokenizer": TokenizerPreset(
         special_tokens(eos="<|endoftext|>", unk="<|endoftext|>", pad="<|endoftext|>"),
-        adds_bos=False, adds_eos=False, split_pattern=QWEN2_PATTERN, nfc=True,
+        adds_bos=False,
+        adds_eos=False,
+        split_pattern=QWEN2_PATTERN,
+        nfc=True,
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
-    "T5Tokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True),
+    "T5Tokenizer": TokenizerPreset(
+        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True
+    ),
     "LlamaTokenizer": _LLAMA,
-    "GemmaTokenizer": replace(_LLAMA, special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")),
+    "GemmaTokenizer": replace(
+        _LLAMA, special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")
+    ),
     "AlbertTokenizer": TokenizerPreset(_ALBERT_TOKENS, ("cls",), ("sep",), sentencepiece_style="albert"),
-    "DebertaV2Tokenizer": TokenizerPreset(_DEBERTA_TOKENS, ("cls",), ("sep",), appended_tokens=("[MASK]",), sentencepiece_style="deberta"),
+    "DebertaV2Tokenizer": TokenizerPreset(
+        _DEBERTA_TOKENS, ("cls",), ("sep",), appended_tokens=("[MASK]",), sentencepiece_style="deberta"
+    ),
     "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
     "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
-}  # fmt: skip
+}
 # Each family's usual class. What other tokenizers a family's folders hold is told by their tokenizer_config.json.
 DEFAULT_CLASSES: Mapping[str, str] = {
-    "nanogpt": "nanogpt", "llama2.c": "LlamaTokenizer", "gpt2": "GPT2Tokenizer", "gpt_neo": "GPT2Tokenizer",
-    "gptj": "GPT2Tokenizer", "phi": "GPT2Tokenizer", "falcon": "GPT2Tokenizer", "gpt_neox": "GPTNeoXTokenizer",
-    "bloom": "BloomTokenizer", "opt": "OPTTokenizer", "qwen2": "Qwen2Tokenizer", "qwen3": "Qwen2Tokenizer",
-    "roberta": "RobertaTokenizer", "bart": "RobertaTokenizer", "bert": "BertTokenizer", "distilbert": "BertTokenizer",
-    "electra": "BertTokenizer", "albert": "AlbertTokenizer", "deberta-v2": "DebertaV2Tokenizer", "t5": "T5Tokenizer",
-    "llama": "LlamaTokenizer", "mistral": "LlamaTokenizer", "phi3": "LlamaTokenizer", "gemma": "GemmaTokenizer",
-    "gemma2": "GemmaTokenizer", "gemma3_text": "GemmaTokenizer", "marian": "MarianTokenizer",
-}  # fmt: skip
+    "nanogpt": "nanogpt",
+    "llama2.c": "LlamaTokenizer",
+    "gpt2": "GPT2Tokenizer",
+    "gpt_neo": "GPT2Tokenizer",
+    "gptj": "GPT2Tokenizer",
+    "phi": "GPT2Tokenizer",
+    "falcon": "GPT2Tokenizer",
+    "gpt_neox": "GPTNeoXTokenizer",
+    "bloom": "BloomTokenizer",
+    "opt": "OPTTokenizer",
+    "qwen2": "Qwen2Tokenizer",
+    "qwen3": "Qwen2Tokenizer",
+    "roberta": "RobertaTokenizer",
+    "bart": "RobertaTokenizer",
+    "bert": "BertTokenizer",
+    "distilbert": "BertTokenizer",
+    "electra": "BertTokenizer",
+    "albert": "AlbertTokenizer",
+    "deberta-v2": "DebertaV2Tokenizer",
+    "t5": "T5Tokenizer",
+    "llama": "LlamaTokenizer",
+    "mistral": "LlamaTokenizer",
+    "phi3": "LlamaTokenizer",
+    "gemma": "GemmaTokenizer",
+    "gemma2": "GemmaTokenizer",
+    "gemma3_text": "GemmaTokenizer",
+    "marian": "MarianTokenizer",
+}
 
 
 def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:

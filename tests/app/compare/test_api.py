@@ -9,9 +9,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.packing import unpack
 from app.server.routes import routes
 from app.services.traces import open_checkpoint
+from app.ui.wire_format import unpack
 from model import run, variant
 from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance
 from model.rendering.quantize import quantize_weights

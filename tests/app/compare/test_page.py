@@ -81,7 +81,7 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         **{"query": -1, "model": "next", "masks": "", "position": "", "kernel": "", "scale": "", "device": "auto"},
         **{"other": {"position": "none"}, "serial": 4},
     }
-    monkeypatch.setattr("app.compare.page.reported", lambda name: dict(reported))
+    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
     at = scripted(page)
 
     def address() -> dict[str, str]:

@@ -60,7 +60,9 @@ def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
 
 
 def test_what_is_put_aside_is_in_the_address_and_not_in_the_question() -> None:
-    state = State(model="next", edits=("decoder.position_ids[2]=set:4",), disabled_edits=("decoder.1.self.weights[3]=set:0",))
+    state = State(
+        model="next", edits=("decoder.position_ids[2]=set:4",), disabled_edits=("decoder.1.self.weights[3]=set:0",)
+    )
     assert State.from_query(state.to_query()) == state
     assert state.question(TEXT).edits == state.edits
     body = {"model": "next", "text": TEXT, "edits": list(state.edits), "paused": list(state.disabled_edits)}

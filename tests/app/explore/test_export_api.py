@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.explore.head_view import exact_head_view
-from app.packing import unpack
 from app.server.routes import routes
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
+from app.ui.wire_format import unpack
 from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"

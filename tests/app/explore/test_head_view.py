@@ -9,11 +9,11 @@ import pytest
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
 from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, exact_head_view
 from app.explore.quantities import QUANTITIES
-from app.packing import unpack
 from app.services.attention_payload import build_payload
 from app.services.head_selection import find_default_head
 from app.services.traces import trace, trace_value
 from app.state.state import QUANTITY_NAMES, Question, State
+from app.ui.wire_format import unpack
 from model.analysis.head_metrics import head_metrics
 from model.errors import EditError
 

@@ -9,10 +9,10 @@ from app.explore import long_text
 from app.explore.api import handle_thumbnails
 from app.explore.head_view import FORBIDDEN, exact_head_view
 from app.explore.long_text import LONG_TEXT_QUANTITIES, head_view
-from app.packing import unpack
 from app.services import traces
 from app.services.attention_payload import build_payload, predictions
 from app.state.state import Question, State
+from app.ui.wire_format import unpack
 from model.errors import EditError
 from model.nn.sites import QUERY_KEY_HOOK_POINTS
 

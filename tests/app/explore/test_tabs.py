@@ -10,10 +10,10 @@ import pytest
 
 from app.explore.layer_analysis import MAX_LENS_TOKENS
 from app.explore.walkthrough import step_code
-from app.packing import unpack
 from app.server.routes import HANDLERS
 from app.services.traces import model_variant, position_logits, trace
 from app.state.state import Question
+from app.ui.wire_format import unpack
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS

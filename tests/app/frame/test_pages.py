@@ -93,7 +93,7 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
         st.button("report", on_click=_on_variant_change)
 
     choice = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
-    monkeypatch.setattr("app.frame.sidebar.reported", lambda name: dict(choice))
+    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(choice))
     at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"masks": "custom:10/11", "position": "alibi", "scale": "off"}
@@ -118,7 +118,7 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
         )
 
     reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
-    monkeypatch.setattr("app.state.session.settled", lambda: dict(reported))
+    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     at.button[0].click().run()
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
@@ -140,7 +140,7 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
         st.json([shown.layer, shown.head])
 
     reported = {"text": "the dog", "layer": 1, "head": 0}
-    monkeypatch.setattr("app.state.session.settled", lambda: dict(reported))
+    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"text": "the dog"}

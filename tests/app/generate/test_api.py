@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.packing import unpack
 from app.server.routes import routes
 from app.services.prefix_cache import PrefixCache
 from app.services.traces import open_checkpoint
 from app.state.state import Question
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from app.ui.wire_format import unpack
 from model import SamplingConfig, TextGenerator, fill_mask, generate, run
 from tests.app.conftest import CONTEXT
 

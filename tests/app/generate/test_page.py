@@ -1,17 +1,10 @@
-"""The Generate page as Streamlit runs it, and the scripts that make its component."""
-
-import re
-from collections import Counter
+"""The Generate page as Streamlit runs it."""
 
 import pytest
 
-from app import components
-from app.components import workbench
 from app.state.state import Question
 from app.state.url import encode_generated
 from tests.app.pages import alone, scripted, told
-
-FUNCTION = re.compile(r"^(?:export default )?(?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
 
 
 @pytest.mark.parametrize(("model", "kind"), [("next", "continue"), ("masked", "fill"), ("both", "continue")])
@@ -60,21 +53,9 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
         **{"rule": rule, "written": [[2, 7]], "serial": 4},
     }
-    monkeypatch.setattr("app.generate.page.reported", lambda name: dict(reported))
+    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
     at = scripted(page)
     at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
     mark = encode_generated(Question("next", "the opening"), ((2, 7),))
     assert address == {"layer": "1", "head": "0", "draw": "t1,k3,s12", "written": mark}
-
-
-@pytest.mark.parametrize("name", [*workbench.SCRIPTS, "instrument"])
-def test_scripts_that_share_a_scope_share_no_name(name: str) -> None:
-    """Two of one name would leave the component blank, and nothing but the browser would say so."""
-    if name == "instrument":
-        whole = "\n".join(components._read(f"{script}.js") for script in components.SCRIPTS)
-    else:
-        whole = "\n".join(workbench._read(f"{script}.js") for script in workbench.SCRIPTS[name])
-    defined = Counter(FUNCTION.findall(whole))
-    assert len(defined) > 10
-    assert [one for one, count in defined.items() if count > 1] == []

@@ -15,8 +15,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from app.packing import pack, unpack
 from app.server import routes as subject
+from app.ui.wire_format import pack, unpack
 from model.checkpoints import load, save
 from tests.app.conftest import CONTEXT
 

@@ -21,11 +21,11 @@ from starlette.testclient import TestClient
 
 from app.explore.export.code import python_code, shell_code
 from app.explore.head_view import exact_head_view as made_view
-from app.packing import unpack
 from app.server.middleware import VisitorMiddleware
 from app.server.routes import routes
 from app.services.images import MAX_FILE_BYTES, shipped_image_names
 from app.state.state import OWN_IMAGE_PREFIX, Question, State
+from app.ui.wire_format import unpack
 from model.checkpoints import save
 from model.config import Config
 from model.config_groups import ImageConfig
@@ -47,9 +47,19 @@ def save_seers(folder: Path) -> Path:
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(
-            architecture="encoder", vocabulary_size=1, context_length=17, image=READS, d_model=16, layers=2, heads=4, masks=(),
-            positional_encoding="learned", output_head=top, labels=labels, tied_embeddings=False,
-        )  # fmt: skip
+            architecture="encoder",
+            vocabulary_size=1,
+            context_length=17,
+            image=READS,
+            d_model=16,
+            layers=2,
+            heads=4,
+            masks=(),
+            positional_encoding="learned",
+            output_head=top,
+            labels=labels,
+            tied_embeddings=False,
+        )
         model = Transformer(config)
         with torch.no_grad():
             for parameter in model.parameters():

@@ -20,12 +20,12 @@ from starlette.testclient import TestClient
 
 from app.access.uploads import UploadStore, VisitorCheckpoint, upload_store
 from app.access.visitor import visitor_id
-from app.packing import unpack
 from app.server import routes
 from app.server.middleware import VisitorMiddleware
 from app.services import model_listing, traces
 from app.services.model_pool import ModelPool
 from app.state.state import Question
+from app.ui.wire_format import unpack
 from model.checkpoints import load, save
 from model.checkpoints.files.upload_archive import UploadLimits
 from model.errors import CheckpointError

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import components
+from app.explore import page as explore
 from app.state.state import (
     ANALYSES,
     DEVICES,
@@ -79,7 +79,7 @@ def test_a_link_restores_the_state(state: State) -> None:
 
 
 def test_the_address_knows_every_room_of_the_instrument() -> None:
-    assert TABS == components.ROOMS
+    assert tuple(explore.TAB_FILES) == TABS
 
 
 def test_defaults_leave_the_address() -> None:

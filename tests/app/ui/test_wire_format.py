@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.packing import pack, unpack
+from app.ui.wire_format import pack, unpack
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.binary(max_size=50))

@@ -83,7 +83,9 @@ def test_a_learned_table_is_never_taken_for_t5_biases(context: int, width: int) 
     model = toys.model(positional_encoding="learned", context_length=context, d_model=width)
     rewired = variant(model, positional_encoding="relative")
     assert rewired.new_parameters == ("decoder.positional_encoding.bias_table.weight",)
-    assert variant(rewired, positional_encoding="learned").new_parameters == ("decoder.positional_encoding.table.weight",)
+    assert variant(rewired, positional_encoding="learned").new_parameters == (
+        "decoder.positional_encoding.table.weight",
+    )
 
 
 def test_there_and_back_is_the_model_again() -> None:

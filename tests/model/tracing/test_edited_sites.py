@@ -93,7 +93,11 @@ def test_between_two_places_where_the_scheme_has_such(position: str, share: floa
 @pytest.mark.parametrize(
     ("position", "edit", "told"),
     [
-        ("learned", "decoder.position_ids[5]=set:2.5", "Token 5 cannot stand at position 2.5: .* whole positions from 0 to 23"),
+        (
+            "learned",
+            "decoder.position_ids[5]=set:2.5",
+            "Token 5 cannot stand at position 2.5: .* whole positions from 0 to 23",
+        ),
         ("learned", "decoder.position_ids[5]=set:24", "from 0 to 23"),
         ("learned", "decoder.position_ids[1]=add:-2", "Token 1 cannot stand at position -1"),
         ("relative", "decoder.position_ids[5]=set:2.5", "'relative' there are whole positions from -16,777,216"),

@@ -1,0 +1,180 @@
+// How the models of the two sides are changed: A as the sidebar says, B by a list for each part; and things worth comparing.
+
+import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
+import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend/mask_spec.js";
+
+/** @import { Catalog, Difference, Options, Preset, Question, VariantField } from "./types.d.ts" */
+/** @typedef {(patch: Difference) => void} Differ B differs from A in something else; undefined: not any more */
+
+/** @type {[VariantField, string][]} */
+const PARTS = [["masks", "Mask"], ["position", "Positions"], ["kernel", "Kernel"], ["scale", "Scores"]];
+const NEW_MASK = { width: 4, matrix: "100/110/111" };
+const WIDEST = 64; // tokens
+const SAME = "as A";
+
+/**
+ * @param {Catalog} catalog
+ * @param {string} model
+ */
+export function trainedParts({ models }, model) {
+  return models.find(({ name }) => name === model)?.trained ?? {};
+}
+
+/**
+ * What A's model is, in words.
+ * @param {HTMLElement} element
+ * @param {Catalog} catalog
+ * @param {Question} a
+ */
+export function describeA(element, catalog, a) {
+  const trained = trainedParts(catalog, a.model);
+  const words = [a.model, ...PARTS.map(([part]) => titleOf(catalog, part, a[part] || trained[part] || ""))];
+  if (a.edits.length) words.push(`${a.edits.length} change${a.edits.length > 1 ? "s" : ""}`);
+  updateChildren(element, createElement("span", "", words.join(" · ")), createElement("span", "quiet", " – as in the sidebar"));
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {Catalog} catalog
+ * @param {Question} b
+ * @param {Difference} difference
+ * @param {Differ} differ
+ */
+export function drawControlsB(element, catalog, b, difference, differ) {
+  const parts = PARTS.map(([part, title]) => partControl(catalog, part, title, b, difference[part], differ));
+  updateChildren(element, modelControl(catalog, b, difference, differ), ...parts, editsControl(b, difference, differ));
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {Preset[]} presets
+ * @param {(preset: Preset) => void} choose
+ */
+export function drawPresets(element, presets, choose) {
+  const buttons = presets.map((preset) => {
+    const button = createElement("button", "example", preset.title);
+    button.type = "button";
+    button.onclick = () => choose(preset);
+    return button;
+  });
+  updateChildren(element, ...buttons);
+}
+
+/**
+ * @param {Catalog} catalog
+ * @param {VariantField} part
+ * @param {string} value
+ */
+function titleOf({ options }, part, value) {
+  const { kind, argument } = part === "masks" ? parseMask(value) : { kind: value, argument: "" };
+  const title = options[part].find(([name]) => name === kind)?.[1] || value;
+  return argument && hasWindow(kind) ? `${title} of ${argument}` : title;
+}
+
+/**
+ * @param {Catalog} catalog
+ * @param {Question} b
+ * @param {Difference} difference
+ * @param {Differ} differ
+ */
+function modelControl({ models }, b, difference, differ) {
+  /** @type {Options} */
+  const options = [[SAME, SAME], ...models.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]))];
+  const chosen = difference.model === undefined ? SAME : b.model;
+  return labelled("Model", createSelect("model", options, chosen, (model) => differ({ model: model === SAME ? undefined : model })));
+}
+
+/**
+ * @param {Catalog} catalog
+ * @param {VariantField} part
+ * @param {string} title
+ * @param {Question} b
+ * @param {string | undefined} given what B has instead of A's part
+ * @param {Differ} differ
+ */
+function partControl(catalog, part, title, b, given, differ) {
+  const trained = trainedParts(catalog, b.model)[part] ?? "";
+  /** @type {Options} */
+  const options = [
+    [SAME, SAME],
+    ["", `${titleOf(catalog, part, trained)} · as trained`],
+    ...catalog.options[part].filter(([value]) => value !== trained),
+  ];
+  const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
+  const pick = (/** @type {string} */ value) => {
+    const full = part === "masks" ? defaultMask(value, NEW_MASK) : value;
+    differ({ [part]: value === SAME ? undefined : full });
+  };
+  const label = labelled(title, createSelect(part, options, given === undefined ? SAME : kind, pick));
+  if (part === "masks" && hasWindow(kind)) label.append(widthField(kind, argument, differ));
+  if (part === "masks" && kind === "custom") label.append(matrixField(argument, differ));
+  return label;
+}
+
+/**
+ * @param {string} kind
+ * @param {string} argument
+ * @param {Differ} differ
+ */
+function widthField(kind, argument, differ) {
+  const field = createElement("input");
+  Object.assign(field, { type: "number", min: 1, max: WIDEST, value: argument, ariaLabel: "Window width in tokens" });
+  field.onchange = () => {
+    const width = Math.round(Number(field.value)) || 1;
+    differ({ masks: `${kind}:${Math.min(Math.max(width, 1), WIDEST)}` });
+  };
+  return field;
+}
+
+/**
+ * @param {string} argument
+ * @param {Differ} differ
+ */
+function matrixField(argument, differ) {
+  const field = createElement("input");
+  Object.assign(field, { type: "text", value: argument, ariaLabel: "Matrix: a row per query, 1 = may attend", spellcheck: false });
+  field.title = "A row for each query, 1 where it may attend, rows parted by /";
+  field.onchange = () => differ({ masks: customMask(field.value) });
+  return field;
+}
+
+/**
+ * @param {Question} b
+ * @param {Difference} difference
+ * @param {Differ} differ
+ */
+function editsControl(b, difference, differ) {
+  /** @type {Options} */
+  const options = [[SAME, SAME], ["none", "none"]];
+  if (difference.edits?.length) options.push(["own", `${b.edits.length} of its own`]);
+  const chosen = difference.edits === undefined ? SAME : difference.edits.length ? "own" : "none";
+  const pick = (/** @type {string} */ value) => {
+    if (value !== "own") differ({ edits: value === "none" ? [] : undefined });
+  };
+  return labelled("Changes", createSelect("edits", options, chosen, pick));
+}
+
+/**
+ * @param {string} title
+ * @param {...HTMLElement} inner
+ */
+function labelled(title, ...inner) {
+  const label = createElement("label");
+  label.append(createElement("span", "", title), ...inner);
+  return label;
+}
+
+/**
+ * @param {string} name
+ * @param {Options} options
+ * @param {string} chosen
+ * @param {(value: string) => void} pick
+ */
+function createSelect(name, options, chosen, pick) {
+  const select = createElement("select");
+  select.dataset.testid = `b-${name}`;
+  select.append(...options.map(([value, title]) => new Option(title, value, value === chosen, value === chosen)));
+  select.classList.toggle("differs", chosen !== SAME);
+  select.onchange = () => pick(select.value);
+  return select;
+}

@@ -1,0 +1,32 @@
+// B - A, weight by weight, for corresponding queries and keys.
+
+/** @import { AttentionPair, Comparison } from "./comparison.js" */
+/** @import { HeadIndex, PositionPair } from "./types.d.ts" */
+
+/**
+ * `codes`, [query key]: 0 where attending is forbidden on both sides, else 1 to 255 for -`extent` to +`extent`.
+ * @typedef {{ queries: PositionPair[], keys: PositionPair[], extent: number, codes: Uint8Array }} WeightDifference
+ */
+
+/**
+ * A weight that is forbidden on one side alone counts as zero there.
+ * @param {Comparison} comparison
+ * @param {AttentionPair} attention
+ * @param {HeadIndex[]} heads of each side
+ * @returns {WeightDifference}
+ */
+export function weightDifference(comparison, { grids }, heads) {
+  const queries = comparison.pairs(grids[0].queries);
+  const keys = comparison.pairs(grids[0].keys);
+  const [weightA, weightB] = grids.map((grid, side) => comparison.weights(side, grid, heads[side]));
+  const numbers = new Float32Array(queries.length * keys.length);
+  queries.forEach((query, row) => {
+    keys.forEach((key, column) => {
+      const [a, b] = [weightA(query[0], key[0]), weightB(query[1], key[1])];
+      numbers[row * keys.length + column] = Number.isNaN(a) && Number.isNaN(b) ? Number.NaN : (b || 0) - (a || 0);
+    });
+  });
+  const extent = numbers.reduce((most, number) => (Math.abs(number) > most ? Math.abs(number) : most), 1e-6);
+  const codes = Uint8Array.from(numbers, (number) => (Number.isNaN(number) ? 0 : 1 + Math.round(127 * (number / extent + 1))));
+  return { queries, keys, extent, codes };
+}

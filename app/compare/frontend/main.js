@@ -1,0 +1,337 @@
+// The Compare page: A is what the sidebar says, B the same but for what one changes here.
+
+import { paintScale, SIGNED_COLOURS } from "../../../model/rendering/static/ui/colours.js";
+import { createElement, drawChoices } from "../../../model/rendering/static/ui/dom.js";
+import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { ablationEdit, mostDistantHead } from "./comparison.js";
+import { describeA, drawControlsB, drawPresets, trainedParts } from "./controls.js";
+import { findElements } from "./elements.js";
+import { HeadTables } from "./head_tables.js";
+import { Heatmaps } from "./heatmaps.js";
+import { drawPredictions } from "./predictions.js";
+import { patchDifference } from "./questions.js";
+import { drawReadout } from "./readout.js";
+import { CompareServer } from "./server.js";
+import { CompareState } from "./state.js";
+import { TokenStrips } from "./token_strips.js";
+
+/** @import { AttentionPair, Comparison } from "./comparison.js" */
+/** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
+/** @import { AttentionGrid, Cell, Choice, CompareData, Difference, HeadIndex } from "./types.d.ts" */
+
+const EXACT_AFTER = 120; // milliseconds that a head is looked at before its exact weights are fetched
+/** @type {[string, string][]} */
+const ALIGNMENTS = [["tokens", "Match tokens"], ["position", "Match positions"]];
+
+class ComparePage {
+  #elements;
+  #catalog;
+  #state;
+  #server;
+  #reporter;
+  #headTables;
+  #heatmaps;
+  #strips;
+  #resized;
+  #asked = false;
+  /** @type {Comparison | null} */
+  #comparison = null;
+  /** What the maps show. @type {Shown | null} */
+  #shown = null;
+  /** @type {Cell | null} */
+  #hovered = null;
+  #problem = "";
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #exactTimer;
+
+  /**
+   * @param {HTMLElement} place
+   * @param {CompareData} data
+   */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#catalog = data;
+    this.#state = new CompareState(data.choice, data.other, data.settings);
+    this.#server = new CompareServer(data.api);
+    this.#reporter = new Reporter(() => this.#state.report);
+    const point = (/** @type {Cell | null} */ cell) => this.#point(cell);
+    const choose = (/** @type {Cell} */ cell) => this.#chooseQuery(cell);
+    this.#headTables = new HeadTables(this.#elements, {
+      chooseHead: (side, head) => this.#change(this.#state.chooseHead(side, head)),
+      chooseAttention: (attention) => this.#change(this.#state.change({ attention })),
+    });
+    this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
+    this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
+    this.#listen();
+    this.#resized = new ResizeObserver(() => this.#paintPositions());
+    this.#resized.observe(this.#elements.root);
+    paintScale(this.#elements.distanceScale);
+    paintScale(this.#elements.differenceScale, SIGNED_COLOURS);
+  }
+
+  /**
+   * @param {CompareData} data
+   * @param {(name: string, value: unknown) => void} tell
+   */
+  update(data, tell) {
+    this.#reporter.connect(tell);
+    this.#elements.root.classList.toggle("presenter", data.presenter === "1");
+    this.#catalog = data;
+    drawPresets(this.#elements.presets, data.presets, ({ text, other }) => {
+      const choice = text === null ? { query: -1 } : { text, masked: [], query: -1 };
+      this.#change(this.#state.followLargest().change(choice, { ...other }));
+    });
+    if (this.#adopt(data)) {
+      this.#drawQuestions();
+      this.#ask();
+    } else if (this.#problem) this.#showProblem(this.#problem);
+    else if (this.#comparison) this.#showComparison(this.#comparison); // the theme may have changed
+  }
+
+  unmount() {
+    this.#server.abort();
+    this.#reporter.cancel();
+    clearTimeout(this.#exactTimer);
+    this.#resized.disconnect();
+  }
+
+  /**
+   * Takes over what the address says. Whether the models are asked something else by it.
+   * @param {CompareData} data
+   */
+  #adopt({ choice, other, settings, serial }) {
+    if (!this.#reporter.accepts([choice, other, settings], serial)) return false;
+    const before = this.#state;
+    this.#state = new CompareState(choice, other, settings);
+    return !this.#asked || !this.#state.asksSame(before);
+  }
+
+  /**
+   * The one way in which something changes: remember it, ask again where a model is concerned, repaint, report.
+   * @param {CompareState} state
+   */
+  #change(state) {
+    const same = state.asksSame(this.#state);
+    this.#state = state;
+    this.#hovered = null;
+    this.#drawQuestions();
+    if (!same) this.#ask();
+    else if (this.#comparison && !this.#problem) this.#drawHeads(this.#comparison);
+    this.#reporter.changed();
+  }
+
+  /** @param {Difference} patch */
+  #differ(patch) {
+    this.#change(this.#state.change({}, patchDifference(this.#state.difference, patch)));
+  }
+
+  #listen() {
+    const { texts, sources, sameText, swap, linked } = this.#elements;
+    for (const box of [...texts, ...sources]) box.readOnly = false; // what is typed before somebody listens would be lost
+    texts[0].oninput = () => this.#change(this.#state.change({ text: texts[0].value, masked: [], query: -1 }));
+    texts[1].oninput = () => this.#type({ text: texts[1].value });
+    sources[0].oninput = () => this.#change(this.#state.change({ source: sources[0].value }));
+    sources[1].oninput = () => this.#type({ source: sources[1].value });
+    sameText.onclick = () => this.#differ({ text: undefined, source: undefined, masked: undefined });
+    swap.onclick = () => this.#change(this.#state.swapped());
+    linked.onchange = () => this.#change(this.#state.link(linked.checked));
+  }
+
+  /** @param {Difference} typed into B's boxes */
+  #type(typed) {
+    this.#change(this.#state.change({}, { ...this.#state.difference, ...typed }));
+  }
+
+  async #ask() {
+    const { root } = this.#elements;
+    this.#asked = true;
+    root.classList.add("waiting");
+    root.dataset.state = "asking";
+    const result = await this.#server.compare(this.#state.request);
+    if (!this.#server.waiting) root.classList.remove("waiting");
+    if (!result) return;
+    if ("problem" in result) this.#showProblem(result.problem);
+    else this.#showComparison(result.comparison);
+  }
+
+  /** The boxes say what is read; B's follows A's until somebody writes in it. */
+  #drawQuestions() {
+    const { texts, sources, sameText, variantA, variantB } = this.#elements;
+    const [a, b] = this.#state.questions;
+    const { difference } = this.#state;
+    [a, b].forEach(({ text, source, model }, side) => {
+      setText(texts[side], text);
+      setText(sources[side], source);
+      /** @type {HTMLElement} */ (sources[side].parentElement).hidden = !trainedParts(this.#catalog, model).sourced;
+    });
+    const own = "text" in difference || "source" in difference;
+    sameText.hidden = !own;
+    texts[1].parentElement?.classList.toggle("same", !own);
+    fitHeights([...texts, ...sources]);
+    describeA(variantA, this.#catalog, a);
+    drawControlsB(variantB, this.#catalog, b, difference, (patch) => this.#differ(patch));
+  }
+
+  /** @param {string} sentence */
+  #showProblem(sentence) {
+    const { problem, answer, status } = this.#elements;
+    this.#problem = sentence;
+    problem.textContent = sentence;
+    problem.hidden = false;
+    answer.classList.add("stale");
+    status.textContent = "";
+    this.#showState();
+  }
+
+  /** @param {Comparison} comparison */
+  #showComparison(comparison) {
+    const { problem, answer, status, notes, predictions } = this.#elements;
+    this.#comparison = comparison;
+    this.#problem = "";
+    problem.hidden = true;
+    answer.classList.remove("stale");
+    answer.hidden = false;
+    status.textContent = `${Math.round(comparison.milliseconds)} ms`;
+    notes.replaceChildren(...[0, 1].flatMap((side) => comparison.notes(side).map((note) => createElement("p", "", `${"AB"[side]} – ${note}`))));
+    this.#followLargest(comparison);
+    this.#strips.draw(comparison, this.#state.choice.query);
+    this.#drawHeads(comparison);
+    drawPredictions(predictions, comparison.predictions);
+    this.#showState();
+  }
+
+  /**
+   * While nobody has chosen a head it is the one that differs most.
+   * @param {Comparison} comparison
+   */
+  #followLargest(comparison) {
+    const attention = comparison.attention(this.#state.choice.attention);
+    if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
+  }
+
+  /** Says, for whoever watches from outside, which question the picture on the screen answers. */
+  #showState() {
+    const { dataset } = this.#elements.root;
+    dataset.state = this.#server.waiting ? "asking" : "ready";
+    dataset.texts = JSON.stringify(this.#comparison?.questions.map(({ text }) => text) ?? []);
+  }
+
+  /** @param {Comparison} comparison */
+  #drawHeads(comparison) {
+    this.#headTables.draw(comparison, this.#state);
+    const attention = comparison.attention(this.#state.choice.attention);
+    this.#shown = attention && { comparison, attention, heads: attention.grids.map((grid, side) => this.#state.headOf(side, grid)) };
+    this.#elements.maps.hidden = !this.#shown;
+    clearTimeout(this.#exactTimer);
+    if (!this.#shown) return;
+    this.#drawHeadTitles(this.#shown);
+    drawChoices(this.#elements.alignment, "align", ALIGNMENTS, this.#state.alignment, (align) => {
+      this.#differ({ align: align === "tokens" ? undefined : align });
+    });
+    this.#drawMaps(this.#shown);
+    this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
+  }
+
+  /** @param {Shown} shown */
+  #drawMaps({ comparison, attention, heads }) {
+    this.#heatmaps.show(comparison, attention, heads);
+    this.#paintPositions();
+  }
+
+  /** @param {Shown} shown */
+  #drawHeadTitles({ attention, heads }) {
+    const { headTitle, linked, mapTitles } = this.#elements;
+    const [one, other] = heads;
+    const same = one.layer === other.layer && one.head === other.head;
+    headTitle.textContent = same ? `Layer ${one.layer} · Head ${one.head}` : "Two heads";
+    linked.checked = this.#state.linked;
+    heads.forEach((head, side) => {
+      mapTitles[side].textContent = `${"AB"[side]}${same ? "" : ` · layer ${head.layer}, head ${head.head}`}`;
+      this.#drawSwitch(side, attention.grids[side], head);
+    });
+  }
+
+  /**
+   * Turns the chosen head of one side off or on. What is off in A is off in B too, unless B has changes of its own.
+   * @param {number} side
+   * @param {AttentionGrid} grid
+   * @param {HeadIndex} head
+   */
+  #drawSwitch(side, grid, head) {
+    const button = this.#elements.switches[side];
+    const edit = ablationEdit(grid, head);
+    const { edits } = this.#state.questions[side];
+    const off = edits.includes(edit);
+    button.setAttribute("aria-checked", String(!off));
+    button.setAttribute("aria-label", `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`);
+    /** @type {Element} */ (button.lastElementChild).textContent = off ? "off" : "on";
+    button.onclick = () => {
+      const changed = off ? edits.filter((other) => other !== edit) : [...edits, edit];
+      if (side) this.#change(this.#state.change({}, { ...this.#state.difference, edits: changed }));
+      else this.#change(this.#state.change({ edits: changed }));
+    };
+  }
+
+  /** @param {Shown} shown */
+  async #fetchExact({ comparison, attention, heads }) {
+    const fetched = attention.grids.map((grid, side) =>
+      comparison.fetchExact(side, grid, heads[side], () => this.#server.fetchWeights(comparison.questions[side], grid, heads[side])),
+    );
+    const arrived = (await Promise.all(fetched)).some(Boolean);
+    if (arrived && this.#shown?.comparison === comparison) this.#drawMaps(this.#shown);
+  }
+
+  /** Marks the cell under the pointer, or the chosen query, on all that is drawn. */
+  #paintPositions() {
+    if (!this.#shown) return;
+    const { comparison, attention, heads } = this.#shown;
+    const positions = this.#positions(this.#shown);
+    this.#heatmaps.paint(positions);
+    this.#strips.shade(comparison, attention, heads, positions);
+    drawReadout(this.#elements.readout, comparison, attention, heads, positions);
+  }
+
+  /** @param {Shown} shown */
+  #positions({ comparison, attention }) {
+    if (this.#hovered) return comparison.onBothSides(attention, this.#hovered.side, this.#hovered);
+    const queries = comparison.queryPositions(this.#state.choice.query);
+    return attention.grids.map((grid, side) => ({ query: grid.queries === "text" ? queries[side] : null, key: null }));
+  }
+
+  /** @param {Cell | null} cell */
+  #point(cell) {
+    if (JSON.stringify(this.#hovered) === JSON.stringify(cell)) return;
+    this.#hovered = cell;
+    this.#paintPositions();
+  }
+
+  /**
+   * Chooses the token that predictions and frames speak of; on side B its partner in A.
+   * @param {Cell} cell
+   */
+  #chooseQuery({ side, query }) {
+    const comparison = this.#comparison;
+    if (!comparison) return;
+    const grid = this.#shown?.attention.grids[side];
+    const position = side === 0 ? query : comparison.partner(1, "text", query);
+    if (grid?.queries === "source" || position === null) return;
+    /** @type {Partial<Choice>} */
+    const choice = { query: position === comparison.lastPosition ? -1 : position };
+    this.#change(this.#state.change(choice));
+  }
+
+  /** @param {number} step */
+  #stepQuery(step) {
+    const comparison = this.#comparison;
+    if (!comparison) return;
+    const [position] = comparison.queryPositions(this.#state.choice.query);
+    this.#chooseQuery({ side: 0, query: Math.min(Math.max(position + step, 0), comparison.lastPosition), key: null });
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {CompareData} */ data) => new ComparePage(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.unmount(),
+});

@@ -1,0 +1,78 @@
+// What both sides predict, over everything that either can predict, with the difference.
+
+import { createElement, formatPercent, inlineText, quotedToken, updateChildren, visibleText } from "../../../model/rendering/static/ui/dom.js";
+
+/** @import { Prediction, PredictionCandidate } from "./types.d.ts" */
+
+/**
+ * @param {HTMLElement} panel
+ * @param {Prediction[]} predictions
+ */
+export function drawPredictions(panel, predictions) {
+  if (!predictions.length) {
+    return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", "One of the two ends without a head."));
+  }
+  const key = createElement("p", "quiet key");
+  const words = createElement("span", "", " · shares of everything that either can say");
+  key.append(createElement("i", "swatch before"), "A", createElement("i", "swatch after"), "B", words);
+  updateChildren(panel, ...predictions.map(createPrediction), key);
+}
+
+/** @param {Prediction} prediction */
+function createPrediction({ titles, places, pieces, apart, candidates }) {
+  const section = createElement("section", "prediction");
+  const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
+  const where = createElement("p", "quiet");
+  titles.forEach((name, side) => {
+    const preposition = name === "Next token" ? "after" : "at";
+    where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition} `, ...quotedToken({ piece: pieces[side] }), ` (position ${places[side]})`);
+  });
+  where.append(` · Jensen–Shannon distance ${apart.toFixed(3)}`);
+  const list = createElement("ol", "bars changed pairs");
+  list.dataset.testid = `prediction-${places[0]}`;
+  const largest = Math.max(...candidates.flatMap(({ before, after }) => [before || 0, after || 0]), 1e-9);
+  list.append(...candidates.map((candidate) => createCandidate(candidate, largest)));
+  section.append(title, where, list);
+  return section;
+}
+
+/**
+ * @param {PredictionCandidate} candidate
+ * @param {number} largest share of all, as long as the track
+ */
+function createCandidate({ piece, before, after }, largest) {
+  const row = createElement("li", "candidate");
+  const track = createElement("span", "track");
+  track.append(createBar("ghost", before, largest), createBar("bar", after, largest));
+  const number = (/** @type {number | null} */ share) => createElement("span", "number", share === null ? "cannot" : formatPercent(share));
+  row.append(createElement("bdi", "token", visibleText(piece)), track, number(before), number(after), createChange(before, after));
+  const words = [before, after].map((share, side) => `${"AB"[side]} ${share === null ? "cannot say it" : formatPercent(share)}`);
+  row.setAttribute("aria-label", `${inlineText(piece)}: ${words.join(", ")}`);
+  row.title = `${visibleText(piece)}  ${words.join(", ")}`;
+  return row;
+}
+
+/**
+ * @param {string} className
+ * @param {number | null} share
+ * @param {number} largest
+ */
+function createBar(className, share, largest) {
+  const bar = createElement("i", className);
+  bar.style.width = `${((share || 0) / largest) * 100}%`;
+  if (share === null) bar.style.display = "none";
+  return bar;
+}
+
+/**
+ * The change from A to B in percentage points, with a sign that does not depend on colour.
+ * @param {number | null} before
+ * @param {number | null} after
+ */
+function createChange(before, after) {
+  if (before === null || after === null) return createElement("span", "difference", "");
+  const points = (after - before) * 100;
+  const small = Math.abs(points) < 0.05;
+  const sign = small ? "±" : points > 0 ? "▲" : "▼";
+  return createElement("span", `difference ${small ? "" : points > 0 ? "up" : "down"}`, `${sign} ${Math.abs(points).toFixed(1)}`);
+}

@@ -1,0 +1,48 @@
+// The marked cell of both sides in words, or what the marked query attends to most.
+
+import { createElement, formatPercent, quotedToken } from "../../../model/rendering/static/ui/dom.js";
+
+/** @import { AttentionPair, Comparison } from "./comparison.js" */
+/** @import { HeadIndex, QueryKey } from "./types.d.ts" */
+
+const LISTED = 3;
+const LEAST = 0.005; // a weight that is worth a word
+
+/**
+ * @param {HTMLElement} element
+ * @param {Comparison} comparison
+ * @param {AttentionPair} attention
+ * @param {HeadIndex[]} heads of each side
+ * @param {QueryKey[]} positions on each side
+ */
+export function drawReadout(element, comparison, attention, heads, positions) {
+  const [a, b] = positions.map((position, side) => describeSide(comparison, attention, side, heads[side], position));
+  element.replaceChildren(...a, createElement("br"), ...b);
+}
+
+/**
+ * @param {Comparison} comparison
+ * @param {AttentionPair} attention
+ * @param {number} side
+ * @param {HeadIndex} head
+ * @param {QueryKey} position
+ */
+function describeSide(comparison, { grids }, side, head, { query, key }) {
+  const grid = grids[side];
+  const [queries, keys] = [comparison.tokens(side, grid.queries), comparison.tokens(side, grid.keys)];
+  const letter = "AB"[side];
+  if (query === null || !queries[query]) return [`${letter} has no such token`];
+  const weight = comparison.weights(side, grid, head);
+  if (key !== null && keys[key]) {
+    const number = weight(query, key);
+    const words = Number.isNaN(number) ? " may not attend (mask)" : ` ${number.toFixed(4)}`;
+    return [`${letter}: `, ...quotedToken(queries[query]), " → ", ...quotedToken(keys[key]), words];
+  }
+  const largest = keys
+    .map((token, place) => ({ token, share: weight(query, place) }))
+    .filter(({ share }) => share > LEAST)
+    .sort((one, other) => other.share - one.share)
+    .slice(0, LISTED);
+  const list = largest.flatMap(({ token, share }, index) => [index ? ", " : " looks at ", ...quotedToken(token), ` ${formatPercent(share)}`]);
+  return [`${letter}: `, ...quotedToken(queries[query]), ...(list.length ? list : [" looks at nothing"])];
+}

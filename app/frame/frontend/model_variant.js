@@ -1,0 +1,133 @@
+// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. Whoever draws
+// heads on this page hears of a change at once and tells Streamlit; where nobody does, it is told from here.
+
+import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
+import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
+import { defineComponent } from "../../ui/frontend/bridge.js";
+import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend/mask_spec.js";
+
+/** @import { VariantChoice, VariantData, VariantPart } from "./types.d.ts" */
+
+const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
+/** @type {VariantChoice} */
+const AS_TRAINED = { masks: "", position: "", kernel: "", scale: "" };
+
+class ModelVariant {
+  #root;
+  #data;
+  #choice;
+  #turn;
+  /** What was reported last, as somebody else counts it. */
+  #awaited = 0;
+  #until = 0;
+  #drawn = "";
+  /** @type {(name: string, value: unknown) => void} */
+  #tell = () => {};
+
+  /**
+   * @param {HTMLElement} place
+   * @param {VariantData} data
+   */
+  constructor(place, data) {
+    this.#root = find(place, ".wiring");
+    this.#data = data;
+    this.#choice = { ...data.choice };
+    this.#turn = data.turn;
+  }
+
+  /**
+   * @param {VariantData} data
+   * @param {(name: string, value: unknown) => void} tell
+   */
+  update(data, tell) {
+    this.#tell = tell;
+    this.#data = data;
+    const behind = Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
+    if (!behind) this.#choice = { ...data.choice };
+    this.#draw();
+  }
+
+  /** @param {Partial<VariantChoice>} patch */
+  #change(patch) {
+    this.#choice = { ...this.#choice, ...patch };
+    this.#draw();
+    this.#until = Date.now() + PATIENCE;
+    /** @type {{ patch: Partial<VariantChoice>, serial?: number }} */
+    const detail = { patch };
+    const heard = !document.dispatchEvent(new CustomEvent("headlight-wiring", { detail, cancelable: true }));
+    if (heard) this.#awaited = detail.serial ?? 0;
+    else this.#tell("settled", { ...this.#choice, turn: ++this.#turn });
+  }
+
+  #draw() {
+    const { kind, argument } = parseMask(this.#choice.masks);
+    const shown = { ...this.#choice, masks: kind };
+    const drawn = JSON.stringify([this.#data.parts, shown]);
+    // A list that somebody has open stays open.
+    if (this.#drawn !== drawn) updateChildren(find(this.#root, ".parts"), ...this.#data.parts.map((part) => this.#createSelect(part, shown[part.field])));
+    this.#drawn = drawn;
+    this.#drawWindow(kind, argument);
+    this.#drawMatrix(kind, argument);
+    this.#drawScale();
+    const reset = findByTestId(this.#root, "as-trained");
+    reset.hidden = !Object.values(this.#choice).some(Boolean);
+    reset.onclick = () => this.#change(AS_TRAINED);
+  }
+
+  /**
+   * @param {VariantPart} part
+   * @param {string} chosen
+   */
+  #createSelect({ field, title, options }, chosen) {
+    const label = createElement("label", "part");
+    const select = createElement("select");
+    select.dataset.testid = `wiring-${field}`;
+    const known = options.some(([value]) => value === chosen);
+    select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
+    select.onchange = () => this.#change({ [field]: field === "masks" ? defaultMask(select.value, this.#data) : select.value });
+    label.append(createElement("span", "name", title), select);
+    return label;
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} argument
+   */
+  #drawWindow(kind, argument) {
+    const part = find(this.#root, '[data-part="width"]');
+    const slider = find(part, "input", HTMLInputElement);
+    part.hidden = !hasWindow(kind);
+    if (part.hidden) return;
+    slider.value = argument;
+    find(part, "output").textContent = slider.value;
+    slider.oninput = () => this.#change({ masks: `${kind}:${slider.value}` });
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} argument
+   */
+  #drawMatrix(kind, argument) {
+    const part = find(this.#root, '[data-part="matrix"]');
+    const box = find(part, "textarea", HTMLTextAreaElement);
+    part.hidden = kind !== "custom";
+    if (part.hidden) return;
+    const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
+    if (root.activeElement !== box) box.value = argument.replaceAll("/", "\n");
+    box.oninput = () => this.#change({ masks: customMask(box.value) });
+  }
+
+  #drawScale() {
+    const { scaled } = this.#data;
+    const { scale } = this.#choice;
+    const button = findByTestId(this.#root, "wiring-scale");
+    const on = scale ? scale === "on" : scaled;
+    button.setAttribute("aria-checked", String(on));
+    button.onclick = () => this.#change({ scale: !on === scaled ? "" : on ? "off" : "on" });
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {VariantData} */ data) => new ModelVariant(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+});

@@ -1,0 +1,306 @@
+// The Generate page: a prompt, sampling settings, and a text that grows token by token.
+
+import { paintScale } from "../../../model/rendering/static/ui/colours.js";
+import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
+import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { failureText } from "../../ui/frontend/server.js";
+import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { attentionRow, gridOf } from "./attention_rows.js";
+import { drawNext } from "./candidates.js";
+import { findElements } from "./elements.js";
+import { Generator } from "./generator.js";
+import { drawKvCache } from "./kv_cache.js";
+import { drawSampling, listenToSampling } from "./sampling_controls.js";
+import { GenerateServer } from "./server.js";
+import { StepAttention } from "./step_attention.js";
+import { describeRate, drawStepTimes } from "./step_times.js";
+import { TextView } from "./text.js";
+
+/** @import { Choice, Example, GenerateData, GenerateState, SamplingConfig, WrittenToken } from "./types.d.ts" */
+
+/** What the model is asked about. @type {("text" | "source" | "masked" | "edits")[]} */
+const ASKED = ["text", "source", "masked", "edits"];
+
+class GeneratePage {
+  #elements;
+  /** @type {GenerateState} */
+  #state;
+  #generator;
+  #reporter;
+  #text;
+  #attention;
+  #resized;
+  #started = false;
+  #hasCache = false;
+  /** The token under the pointer. @type {number | null} */
+  #hovered = null;
+
+  /**
+   * @param {HTMLElement} place
+   * @param {GenerateData} data
+   */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#state = { kind: data.kind, settings: data.settings, choice: { blend: "head", ...data.choice }, sampling: data.rule, cached: true };
+    this.#reporter = new Reporter(() => this.#report());
+    this.#generator = new Generator(new GenerateServer(data.api), () => this.#state, {
+      changed: () => this.#draw(),
+      answered: () => this.#showAnswer(),
+      failed: (error) => this.#showProblem(failureText(error)),
+      moved: () => this.#reporter.serial++,
+      settled: () => this.#reporter.schedule(),
+      waiting: (waiting) => this.#elements.root.classList.toggle("waiting", waiting),
+    });
+    const point = (/** @type {number | null} */ position) => this.#point(position);
+    const view = (/** @type {number | null} */ step) => this.#view(step);
+    this.#text = new TextView(this.#elements, this.#generator, { point, view, toggleMask: (position) => this.#toggleMask(position) });
+    this.#attention = new StepAttention(this.#elements, this.#generator, { point, view, change: (patch) => this.#change(patch) });
+    this.#listen();
+    this.#resized = new ResizeObserver(() => this.#draw());
+    this.#resized.observe(this.#elements.root);
+    paintScale(this.#elements.scale);
+  }
+
+  /**
+   * @param {GenerateData} data
+   * @param {(name: string, value: unknown) => void} tell
+   */
+  update(data, tell) {
+    const { root, sourceBox, caption } = this.#elements;
+    this.#reporter.connect(tell);
+    root.classList.toggle("presenter", data.presenter === "1");
+    sourceBox.hidden = !data.sourced;
+    const prompt = data.sourced ? "Target: how the translation begins (may be empty)" : "Prompt";
+    caption.textContent = data.kind === "fill" ? "Text with masks" : prompt;
+    const sameModel = JSON.stringify(this.#state.settings) === JSON.stringify(data.settings);
+    this.#state = { ...this.#state, kind: data.kind, settings: data.settings };
+    const written = this.#adopt(data);
+    this.#drawExamples(data.examples);
+    if (written || !sameModel) this.#generator.start(written ?? this.#generator.written);
+    else this.#draw(); // the theme may have changed
+  }
+
+  unmount() {
+    this.#generator.dispose();
+    this.#reporter.cancel();
+    this.#resized.disconnect();
+  }
+
+  /**
+   * Takes over what the address says. What was written by it, or null where nothing else is asked.
+   * @param {GenerateData} data
+   * @returns {WrittenToken[] | null}
+   */
+  #adopt({ choice, rule, written, serial }) {
+    const { text, source } = this.#elements;
+    if (!this.#reporter.accepts([choice, rule, written], serial)) return null;
+    const before = this.#state.choice;
+    const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
+    const rewritten = JSON.stringify(written) !== JSON.stringify(this.#writtenIds());
+    this.#started = true;
+    this.#state = { ...this.#state, choice: { ...before, ...choice }, sampling: rule };
+    setText(text, choice.text);
+    setText(source, choice.source);
+    fitHeights([text, source]);
+    return asked || rewritten ? written.map(([place, id]) => ({ place, id, piece: "…" })) : null;
+  }
+
+  /**
+   * A choice changes: what concerns the model begins anew, all else is drawn.
+   * @param {Partial<Choice>} patch
+   */
+  #change(patch) {
+    this.#state = { ...this.#state, choice: { ...this.#state.choice, ...patch } };
+    if (ASKED.some((name) => name in patch)) {
+      this.#generator.forgetBranches();
+      this.#generator.start();
+    } else this.#draw();
+    this.#reporter.changed();
+  }
+
+  /** @param {Partial<SamplingConfig>} patch */
+  #changeSampling(patch) {
+    this.#state = { ...this.#state, sampling: { ...this.#state.sampling, ...patch } };
+    drawSampling(this.#elements, this.#state.sampling);
+    this.#reporter.changed();
+    this.#generator.resample();
+  }
+
+  #report() {
+    if (this.#generator.playing) return null;
+    const { blend: _blend, ...choice } = this.#state.choice;
+    const { sampling: rule } = this.#state;
+    const written = this.#writtenIds();
+    return { agreed: [choice, rule, written], value: { ...choice, rule, written } };
+  }
+
+  #writtenIds() {
+    return this.#generator.written.map(({ place, id }) => [place, id]);
+  }
+
+  #listen() {
+    const { text, source, step, play, back, restart, newest, speed, cached } = this.#elements;
+    const generator = this.#generator;
+    text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
+    text.oninput = () => this.#type({ text: text.value, masked: [] });
+    source.oninput = () => this.#type({ source: source.value });
+    step.onclick = () => {
+      generator.stop();
+      generator.takeSampled();
+    };
+    play.onclick = () => (generator.playing ? generator.stop() : generator.play());
+    back.onclick = () => generator.backTo(generator.written.length - 1);
+    restart.onclick = () => generator.backTo(0);
+    newest.onclick = () => this.#view(null);
+    speed.onchange = () => {
+      generator.speed = Number(speed.value);
+    };
+    cached.onclick = () => {
+      this.#state = { ...this.#state, cached: !this.#state.cached };
+      this.#draw();
+    };
+    listenToSampling(this.#elements, () => this.#state.sampling, (patch) => this.#changeSampling(patch));
+  }
+
+  /** @param {Partial<Choice>} typed */
+  #type(typed) {
+    fitHeights([this.#elements.text, this.#elements.source]);
+    this.#change(typed);
+  }
+
+  /** @param {number} position */
+  #toggleMask(position) {
+    const { masked } = this.#state.choice;
+    const others = masked.filter((other) => other !== position);
+    this.#change({ masked: others.length < masked.length ? others : [...others, position].sort((a, b) => a - b) });
+  }
+
+  /**
+   * Looks at a step that is past, or (null) at the next one.
+   * @param {number | null} step
+   */
+  async #view(step) {
+    const shown = await this.#generator.view(step);
+    if (shown && step !== null) this.#text.focus(step);
+  }
+
+  /** @param {number | null} position of the token that the pointer is over */
+  #point(position) {
+    if (this.#hovered === position) return;
+    this.#hovered = position;
+    this.#attention.paint(this.#state, position);
+    this.#shadeText();
+  }
+
+  /** @param {Example[]} examples */
+  #drawExamples(examples) {
+    const { text, source } = this.#elements;
+    const buttons = examples.map((example) => {
+      const button = createElement("button", "example", example.text || example.source);
+      button.type = "button";
+      button.onclick = () => {
+        text.value = example.text;
+        source.value = example.source;
+        this.#type({ ...example, masked: [] });
+      };
+      return button;
+    });
+    updateChildren(this.#elements.examples, ...buttons);
+  }
+
+  /** @param {string} sentence */
+  #showProblem(sentence) {
+    const { problem, answer, status } = this.#elements;
+    problem.textContent = sentence;
+    problem.hidden = false;
+    answer.classList.add("stale");
+    status.textContent = "";
+    this.#showState();
+  }
+
+  #showAnswer() {
+    const { problem, answer } = this.#elements;
+    problem.hidden = true;
+    answer.classList.remove("stale");
+    answer.hidden = false;
+    this.#draw();
+  }
+
+  #draw() {
+    const generator = this.#generator;
+    if (!generator.hasPrompt) return;
+    this.#clampHead();
+    this.#drawTransport();
+    const { newest } = generator;
+    this.#elements.notes.replaceChildren(...(newest?.notes ?? []).map((note) => createElement("p", "", note)));
+    this.#elements.hint.textContent = this.#hint();
+    drawSampling(this.#elements, this.#state.sampling);
+    this.#text.draw(this.#state.kind);
+    drawNext(this.#elements, generator, this.#state.kind);
+    this.#attention.draw(this.#state, this.#hovered);
+    this.#shadeText();
+    this.#drawCosts();
+    this.#showState();
+  }
+
+  /** Another model may have fewer layers and heads. */
+  #clampHead() {
+    const { record } = this.#generator;
+    if (!record || record.done || !record.grids.length) return;
+    const { choice } = this.#state;
+    const grid = gridOf(record, choice.attention);
+    const [layer, head] = [Math.min(choice.layer, grid.layers - 1), Math.min(choice.head, grid.heads - 1)];
+    this.#state = { ...this.#state, choice: { ...choice, layer, head } };
+  }
+
+  #drawTransport() {
+    const { step, play, back, restart, status, rate } = this.#elements;
+    const { newest, playing, written, endReason } = this.#generator;
+    step.disabled = Boolean(endReason) || !newest;
+    play.disabled = Boolean(endReason) && !playing;
+    play.textContent = playing ? "Pause" : "Play";
+    play.setAttribute("aria-pressed", String(playing));
+    back.disabled = restart.disabled = !written.length;
+    if (newest && !newest.done) status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
+    rate.textContent = describeRate(this.#generator);
+  }
+
+  #hint() {
+    if (this.#generator.viewed !== null) return "Click a candidate to take it instead: the text goes on from here, and the old one stays on offer.";
+    if (this.#generator.written.length) return "Click a word that was written to go back there and choose another.";
+    return this.#state.kind === "fill" ? "The mask whose first candidate is surest is filled first." : "Underlined words are written by the model.";
+  }
+
+  /** Shades every word by what the step at hand attended to. */
+  #shadeText() {
+    const { record } = this.#generator;
+    if (!record || record.done || !record.grids.length) return this.#text.shade([], "text");
+    const grid = gridOf(record, this.#state.choice.attention);
+    this.#text.shade(attentionRow(record, grid, this.#state.choice), grid.keys);
+  }
+
+  #drawCosts() {
+    const { newest, promptLength } = this.#generator;
+    const isStep = newest !== null && !newest.done;
+    this.#hasCache ||= isStep;
+    this.#elements.cache.hidden = !newest || !this.#hasCache;
+    if (!isStep) return;
+    drawKvCache(this.#elements, newest, this.#state.cached, promptLength);
+    drawStepTimes(this.#elements, this.#generator);
+  }
+
+  /** Says, for whoever watches from outside, how much stands on the page and whether its answer is there. */
+  #showState() {
+    const { dataset } = this.#elements.root;
+    dataset.prompt = this.#state.choice.text;
+    dataset.written = String(this.#generator.written.length);
+    dataset.known = String(this.#generator.newest !== null);
+    dataset.playing = String(this.#generator.playing);
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {GenerateData} */ data) => new GeneratePage(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.unmount(),
+});

@@ -1,0 +1,133 @@
+// The bridge to Streamlit: how a component is mounted, takes over what Streamlit says, and reports what was chosen.
+
+const SETTLE = 250; // milliseconds without a change before the rest of the page follows
+const PATIENCE = 750; // milliseconds that a report waits for an answer; who leaves the page by then leaves the change behind
+const SOON = 50; // milliseconds in which an answer that came late is on the screen
+
+/**
+ * What Streamlit calls at each run, at each change of data and of the theme.
+ * @template Data
+ * @typedef {object} Run
+ * @property {HTMLElement} parentElement
+ * @property {Data} data
+ * @property {(name: string, value: unknown) => void} setStateValue
+ */
+
+/**
+ * A component for Streamlit, one `page` for each place where it is mounted.
+ * @template Data, Page
+ * @param {object} component
+ * @param {(place: HTMLElement, data: Data) => Page} component.mount makes the page, once
+ * @param {(page: Page, data: Data, tell: (name: string, value: unknown) => void) => void} component.update
+ * @param {(page: Page) => void} [component.unmount]
+ * @returns {(run: Run<Data>) => () => void}
+ */
+export function defineComponent({ mount, update, unmount }) {
+  /** @type {WeakMap<HTMLElement, Page>} */
+  const pages = new WeakMap();
+  return ({ parentElement, data, setStateValue }) => {
+    const page = pages.get(parentElement) ?? mount(parentElement, data);
+    pages.set(parentElement, page);
+    update(page, data, setStateValue);
+    return () => {
+      unmount?.(page);
+      pages.delete(parentElement);
+    };
+  };
+}
+
+/**
+ * What a page has to report: `agreed` is the part that Streamlit hands back as data, `value` all that it is told.
+ * @typedef {{ agreed: unknown, value: Record<string, unknown> }} Report
+ */
+
+/** Keeps a page and Streamlit in step: each change has a number, and only what is news to a side is taken over. */
+export class Reporter {
+  serial = 0;
+  #accepted = false;
+  #agreed = "";
+  #waits = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** @type {(name: string, value: unknown) => void} */
+  #tell = () => {};
+  #collect;
+  #isBusy;
+
+  /**
+   * @param {() => Report | null} collect what to report now; null for nothing
+   * @param {() => boolean} [isBusy] whether an answer is on its way, after which a report comes cheaper
+   */
+  constructor(collect, isBusy = () => false) {
+    this.#collect = collect;
+    this.#isBusy = isBusy;
+  }
+
+  /** @param {(name: string, value: unknown) => void} tell Streamlit's own function, a new one at each run */
+  connect(tell) {
+    this.#tell = tell;
+  }
+
+  /**
+   * Whether what Streamlit says is to be taken over: not what is known here, and nothing while the person has gone on
+   * since Streamlit last heard from here.
+   * @param {unknown} agreed
+   * @param {number} serial of the last report that Streamlit has heard
+   */
+  accepts(agreed, serial) {
+    const text = JSON.stringify(agreed);
+    if ((this.#accepted && serial !== this.serial) || text === this.#agreed) return false;
+    if (!this.#accepted) this.serial = serial;
+    this.#accepted = true;
+    this.#agreed = text;
+    return true;
+  }
+
+  /** Something was chosen: it is reported once nothing has changed for a moment. */
+  changed() {
+    this.serial++;
+    this.schedule();
+  }
+
+  /** Reports after a moment. */
+  schedule(wait = SETTLE) {
+    this.cancel();
+    this.#timer = setTimeout(() => this.#sendWhenIdle(), wait);
+  }
+
+  /** An answer has come: a report that waited for it follows once the answer is on the screen. */
+  idle() {
+    if (this.#waits) this.schedule(SOON);
+  }
+
+  cancel() {
+    this.#waits = false;
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * Reports something of another origin, such as a file; whatever is handed back is taken over.
+   * @param {Record<string, unknown>} value
+   */
+  submit(value) {
+    this.cancel();
+    this.#agreed = "";
+    this.serial++;
+    this.#tell("settled", { ...value, serial: this.serial });
+  }
+
+  /** Where an answer is on its way only after it: a run of the script and its charts would make that one slower. */
+  #sendWhenIdle() {
+    if (!this.#isBusy()) return this.#send();
+    this.#waits = true;
+    this.#timer = setTimeout(() => this.#send(), PATIENCE);
+  }
+
+  #send() {
+    this.cancel();
+    const report = this.#collect();
+    if (!report) return;
+    this.#agreed = JSON.stringify(report.agreed);
+    this.#tell("settled", { ...report.value, serial: this.serial });
+  }
+}

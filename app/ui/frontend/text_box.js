@@ -1,0 +1,23 @@
+// The boxes that people type a text in.
+
+const TALLEST = 120; // pixels
+
+/**
+ * As high as its text, within bounds.
+ * @param {Iterable<HTMLTextAreaElement>} boxes
+ */
+export function fitHeights(boxes) {
+  for (const box of boxes) {
+    box.style.height = "auto";
+    if (box.scrollHeight) box.style.height = `${Math.min(box.scrollHeight, TALLEST)}px`;
+  }
+}
+
+/**
+ * Writes a text only where it is another one: the caret stays.
+ * @param {HTMLTextAreaElement} box
+ * @param {string} text
+ */
+export function setText(box, text) {
+  if (box.value !== text) box.value = text;
+}

@@ -1,0 +1,11 @@
+// Attention weights as one byte each: 0 is a cell where attending is forbidden, 1 to 255 the square root of the weight.
+
+/** @param {number} weight from 0 to 1; NaN where attending is forbidden */
+export function encodeWeight(weight) {
+  return Number.isNaN(weight) ? 0 : 1 + Math.round(254 * Math.sqrt(Math.min(Math.max(weight, 0), 1)));
+}
+
+/** @param {number} code */
+export function decodeWeight(code) {
+  return code === 0 ? Number.NaN : ((code - 1) / 254) ** 2;
+}

@@ -1,0 +1,73 @@
+// What the model says next, as bars: the whole vocabulary's probabilities, before and after every change.
+
+import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../ui/dom.js";
+
+export function drawPredictions(self) {
+  const panel = self.parts.predictions;
+  const { predictions, changed, silent } = self.answer;
+  if (silent) return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", silent));
+  updateChildren(panel, ...predictions.map((prediction) => drawPrediction(self, prediction, changed, predictions.length)));
+  if (changed) panel.append(barsLegend());
+}
+
+function drawPrediction(self, prediction, changed, count) {
+  const block = createElement("section", "prediction");
+  const title = createElement("h3", "", prediction.title);
+  const where = createElement("p", "quiet", prediction.before);
+  where.append(createElement("bdi", "token", inlineText(prediction.piece)), createElement("span", "", ` (position ${prediction.position})`));
+  const list = createElement("ol", changed ? "bars changed" : "bars");
+  list.dataset.testid = `prediction-${prediction.position}`;
+  const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
+  const largest = Math.max(...shown.flatMap((item) => [item.after, changed ? item.before : 0]), 1e-9);
+  list.append(...shown.map((item) => drawCandidate(self, item, largest, changed)));
+  block.append(title, where, list);
+  return block;
+}
+
+function drawCandidate(self, item, largest, changed) {
+  const row = createElement("li", "candidate");
+  const name = createElement("button", "ask-about");
+  name.type = "button";
+  name.append(createElement("bdi", "token", visibleText(item.piece)));
+  name.dataset.target = item.id;
+  name.setAttribute("aria-pressed", String(self.choice.target === item.id));
+  name.title = `Ask about ${visibleText(item.piece)} wherever one token is asked about: gradients, contributions`;
+  name.onclick = () => self.change({ target: self.choice.target === item.id ? -1 : item.id });
+  const track = createElement("span", "track");
+  const bar = createElement("i", "bar");
+  bar.style.width = `${(item.after / largest) * 100}%`;
+  track.append(bar);
+  const numbers = createElement("span", "number", formatPercent(item.after));
+  row.append(name, track, numbers);
+  if (changed) {
+    const ghost = createElement("i", "ghost");
+    ghost.style.width = `${(item.before / largest) * 100}%`;
+    track.prepend(ghost);
+    row.append(changeLabel(item.after - item.before));
+  }
+  const was = changed ? `, before ${formatPercent(item.before)}` : "";
+  row.setAttribute("aria-label", `${item.piece}: ${formatPercent(item.after)}${was}`);
+  row.title = `${visibleText(item.piece)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
+  return row;
+}
+
+/** The change in percentage points, with a sign that does not depend on colour. */
+function changeLabel(change) {
+  const points = change * 100;
+  const small = Math.abs(points) < 0.05;
+  const sign = small ? "±" : points > 0 ? "▲" : "▼";
+  return createElement("span", `difference ${small ? "" : points > 0 ? "up" : "down"}`, `${sign} ${Math.abs(points).toFixed(1)}`);
+}
+
+function barsLegend() {
+  const key = createElement("p", "quiet key");
+  key.append(createElement("i", "swatch before"), "as trained", createElement("i", "swatch after"), "with your changes", createElement("span", "points", "▲▼ in percentage points"));
+  return key;
+}
+
+/** Marks the candidate that is asked about, where one was chosen. */
+export function markTarget(self) {
+  for (const name of self.parts.predictions.querySelectorAll("[data-target]")) {
+    name.setAttribute("aria-pressed", String(Number(name.dataset.target) === self.choice.target));
+  }
+}

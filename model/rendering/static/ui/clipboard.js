@@ -1,0 +1,36 @@
+// Taking things away from the page: to the clipboard, or as a file.
+
+import { createElement } from "./dom.js";
+
+/** Copies text, and says so on the button for a moment. */
+export async function copyText(button, text) {
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    copyBySelection(button, text); // pages that came over plain http have no clipboard
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = before), 1200);
+}
+
+function copyBySelection(button, text) {
+  const box = createElement("textarea", "unseen");
+  box.value = text;
+  button.after(box);
+  box.select();
+  document.execCommand("copy");
+  box.remove();
+}
+
+export function saveFile(name, kind, text) {
+  saveBlob(name, new Blob([text], { type: `${kind};charset=utf-8` }));
+}
+
+export function saveBlob(name, blob) {
+  const link = createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,109 @@
+// A component and Streamlit in step: what is taken over, and what is reported when.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defineComponent, Reporter } from "../../app/ui/frontend/bridge.js";
+
+/** @typedef {Record<string, unknown>} Value */
+
+/**
+ * A reporter of a choice, with what it told; timers are the test's.
+ * @param {import("node:test").TestContext} context
+ * @param {() => boolean} [isBusy]
+ */
+function reporting(context, isBusy) {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const page = { choice: "a" };
+  /** @type {Value[]} */
+  const told = [];
+  const reporter = new Reporter(() => ({ agreed: [page.choice], value: { choice: page.choice } }), isBusy);
+  reporter.connect((name, value) => told.push({ name, .../** @type {Value} */ (value) }));
+  return { page, told, reporter, tick: (/** @type {number} */ milliseconds) => context.mock.timers.tick(milliseconds) };
+}
+
+test("several changes in a moment are one report, with the number of the last", (context) => {
+  const { page, told, reporter, tick } = reporting(context);
+  reporter.accepts(["a"], 4);
+  reporter.changed();
+  tick(200);
+  page.choice = "b";
+  reporter.changed();
+  tick(200);
+  assert.deepEqual(told, []);
+  tick(60);
+  assert.deepEqual(told, [{ name: "settled", choice: "b", serial: 6 }]);
+});
+
+test("what Streamlit hands back as it was told is no news", (context) => {
+  const { page, reporter, tick } = reporting(context);
+  assert.equal(reporter.accepts(["a"], 0), true);
+  assert.equal(reporter.accepts(["a"], 0), false);
+  page.choice = "b";
+  reporter.changed();
+  tick(300);
+  assert.equal(reporter.accepts(["b"], 1), false);
+  assert.equal(reporter.accepts(["c"], 1), true);
+});
+
+test("while the person has gone on, older news is not taken over", (context) => {
+  const { page, reporter } = reporting(context);
+  reporter.accepts(["a"], 7);
+  page.choice = "b";
+  reporter.changed();
+  assert.equal(reporter.accepts(["c"], 7), false);
+});
+
+test("a report waits for an answer that is on its way, but not for ever", (context) => {
+  let busy = true;
+  const { told, reporter, tick } = reporting(context, () => busy);
+  reporter.changed();
+  tick(300);
+  assert.equal(told.length, 0);
+  busy = false;
+  reporter.idle();
+  tick(60);
+  assert.equal(told.length, 1);
+  busy = true;
+  reporter.changed();
+  tick(250);
+  tick(740);
+  assert.equal(told.length, 1);
+  tick(20);
+  assert.equal(told.length, 2);
+});
+
+test("nothing is reported after the end, or where there is nothing to say", (context) => {
+  const { told, reporter, tick } = reporting(context);
+  reporter.changed();
+  reporter.cancel();
+  tick(1_000);
+  const silent = new Reporter(() => null);
+  silent.connect(() => told.push({}));
+  silent.changed();
+  tick(1_000);
+  assert.deepEqual(told, []);
+});
+
+test("each place has a page of its own, made once", () => {
+  const setStateValue = () => {};
+  /** @type {HTMLElement[]} */
+  const places = [{}, {}].map((place) => /** @type {HTMLElement} */ (place));
+  /** @type {string[][]} */
+  const texts = [];
+  const run = defineComponent({
+    mount: (_place, /** @type {{ text: string }} */ data) => {
+      const page = [`mount ${data.text}`];
+      texts.push(page);
+      return page;
+    },
+    update: (page, data) => void page.push(data.text),
+    unmount: (page) => void page.push("end"),
+  });
+  const leave = run({ parentElement: places[0], data: { text: "a" }, setStateValue });
+  run({ parentElement: places[0], data: { text: "b" }, setStateValue });
+  run({ parentElement: places[1], data: { text: "c" }, setStateValue });
+  assert.deepEqual(texts, [["mount a", "a", "b"], ["mount c", "c"]]);
+  leave();
+  run({ parentElement: places[0], data: { text: "d" }, setStateValue });
+  assert.deepEqual(texts, [["mount a", "a", "b", "end"], ["mount c", "c"], ["mount d", "d"]]);
+});

@@ -1,0 +1,44 @@
+// Colour scales and the pixels of byte codes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CIVIDIS, colour, PURPLE_ORANGE, SIGNED_COLOURS, WEIGHT_COLOURS, WEIGHT_OF_CODE } from "../../model/rendering/static/ui/colours.js";
+
+/** @param {number} pixel red in the lowest byte */
+const channels = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255, pixel >>> 24];
+
+test("a scale begins and ends with its own colours, and stays there beyond", () => {
+  assert.deepEqual(colour(0), CIVIDIS[0]);
+  assert.deepEqual(colour(1), CIVIDIS.at(-1));
+  assert.deepEqual(colour(-3), colour(0));
+  assert.deepEqual(colour(7), colour(1));
+});
+
+test("between two colours it is their mean", () => {
+  assert.deepEqual(colour(0.5, [[0, 0, 0], [100, 50, 11]]), [50, 25, 6]);
+});
+
+test("a forbidden cell is transparent, all others are opaque", () => {
+  for (const table of [WEIGHT_COLOURS, SIGNED_COLOURS]) {
+    assert.equal(table.length, 256);
+    assert.equal(table[0], 0);
+    assert.ok(table.slice(1).every((pixel) => pixel >>> 24 === 255));
+  }
+});
+
+test("the smallest weight has the first colour, the largest the last", () => {
+  assert.deepEqual(channels(WEIGHT_COLOURS[1]), [...CIVIDIS[0], 255]);
+  assert.deepEqual(channels(WEIGHT_COLOURS[255]), [...colour(1), 255]);
+});
+
+test("no difference is white, and both signs are as far from it", () => {
+  assert.deepEqual(channels(SIGNED_COLOURS[128]), [255, 255, 255, 255]);
+  assert.deepEqual(channels(SIGNED_COLOURS[1]), [...PURPLE_ORANGE[0], 255]);
+});
+
+test("codes are square roots of weights", () => {
+  assert.ok(Number.isNaN(WEIGHT_OF_CODE[0]));
+  assert.equal(WEIGHT_OF_CODE[1], 0);
+  assert.equal(WEIGHT_OF_CODE[255], 1);
+  assert.equal(WEIGHT_OF_CODE[128], 0.25);
+});

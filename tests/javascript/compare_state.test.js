@@ -1,0 +1,77 @@
+// The two questions of the Compare page, and what is chosen for them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { patchDifference, questionA, questionB, swapDifference } from "../../app/compare/frontend/questions.js";
+import { CompareState } from "../../app/compare/frontend/state.js";
+
+/** @import { AttentionGrid, Choice, Settings } from "../../app/compare/frontend/types.d.ts" */
+
+/** @type {Settings} */
+const SETTINGS = { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" };
+/** @type {Choice} */
+const CHOICE = { masked: [2], edits: ["embedding=scale:0"], attention: "", layer: 1, head: 2, query: -1, text: "We eat", source: "" };
+const A = questionA(CHOICE, SETTINGS);
+/** @type {AttentionGrid} */
+const GRID = {
+  name: "decoder.self", title: "Decoder", stack: "decoder", kind: "self", layers: 2, heads: 3, queries: "text", keys: "text", rows: 2, columns: 2, cells: [2, 2], offset: 0,
+};
+
+test("B asks what A asks but for the difference", () => {
+  assert.deepEqual(questionB(A, {}), A);
+  assert.deepEqual(questionB(A, { position: "none", layer: 4, align: "position" }), { ...A, position: "none" });
+});
+
+test("masked positions belong to a text, edits to a model", () => {
+  assert.deepEqual(questionB(A, { text: "We drink" }), { ...A, text: "We drink", masked: [] });
+  assert.deepEqual(questionB(A, { model: "other" }), { ...A, model: "other", masked: [], edits: [] });
+  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked: [0] }), { ...A, model: "other", edits: ["logits=set:0"], masked: [0] });
+});
+
+test("what is undefined differs no more, and another model drops edits of the old one", () => {
+  assert.deepEqual(patchDifference({ text: "b", align: "position" }, { text: undefined }), { align: "position" });
+  assert.deepEqual(patchDifference({ edits: ["x"], masked: [1], kernel: "hard" }, { model: "other" }), { kernel: "hard", model: "other" });
+});
+
+test("swapped twice, both sides are as they were", () => {
+  const state = new CompareState(CHOICE, { text: "We drink", position: "alibi", align: "position" }, SETTINGS);
+  const swapped = state.swapped();
+  assert.deepEqual(swapped.questions, [...state.questions].reverse());
+  assert.equal(swapped.alignment, "position");
+  assert.deepEqual(swapped.swapped().questions, state.questions);
+  assert.deepEqual(swapDifference(A, A, {}), {});
+});
+
+test("a state does not change; a change is another state", () => {
+  const state = new CompareState(CHOICE, {}, SETTINGS);
+  const changed = state.change({ text: "They eat" });
+  assert.equal(state.choice.text, "We eat");
+  assert.equal(changed.choice.text, "They eat");
+  assert.equal(changed.asksSame(state), false);
+  assert.equal(state.change({ layer: 0 }).asksSame(state), true);
+});
+
+test("a head is chosen for both sides while they are linked", () => {
+  const linked = new CompareState(CHOICE, {}, SETTINGS).chooseHead(1, { layer: 0, head: 1 });
+  assert.deepEqual([0, 1].map((side) => linked.headOf(side, GRID)), [{ layer: 0, head: 1 }, { layer: 0, head: 1 }]);
+  const apart = linked.link(false).chooseHead(1, { layer: 1, head: 0 });
+  assert.equal(apart.linked, false);
+  assert.deepEqual([0, 1].map((side) => apart.headOf(side, GRID)), [{ layer: 0, head: 1 }, { layer: 1, head: 0 }]);
+  assert.equal(apart.link(true).linked, true);
+});
+
+test("a head that the model does not have is its last one", () => {
+  const state = new CompareState({ ...CHOICE, layer: 11, head: 11 }, {}, SETTINGS);
+  assert.deepEqual(state.headOf(0, GRID), { layer: 1, head: 2 });
+});
+
+test("until somebody chooses a head, the report says that nobody has", () => {
+  const choice = { ...CHOICE, layer: -1, head: -1 };
+  const state = new CompareState(choice, { chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
+  assert.equal(state.followsLargest, true);
+  assert.deepEqual(state.report.agreed, [choice, {}, SETTINGS]);
+  const chosen = state.chooseHead(null, { layer: 1, head: 0 });
+  assert.equal(chosen.followsLargest, false);
+  assert.deepEqual(chosen.report.value, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, other: { chosen: "1" } });
+  assert.equal(chosen.change({}, {}).followLargest().followsLargest, true);
+});

@@ -1,0 +1,128 @@
+// The answer to a comparison: correspondence, weights and distances.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ablationEdit, Comparison, mostDistantHead, rankedHeads } from "../../app/compare/frontend/comparison.js";
+import { weightDifference } from "../../app/compare/frontend/difference.js";
+
+/** @import { AttentionGrid, CompareAnswer, Question } from "../../app/compare/frontend/types.d.ts" */
+
+/** @param {string} piece */
+const token = (piece) => ({ piece, special: false, masked: false });
+
+/**
+ * @param {number} rows
+ * @param {number} offset
+ * @returns {AttentionGrid}
+ */
+function grid(rows, offset) {
+  return {
+    name: "decoder.self", title: "Decoder", stack: "decoder", kind: "self", layers: 1, heads: 2, queries: "text", keys: "text", rows, columns: rows, cells: [rows, rows], offset,
+  };
+}
+
+const FORBIDDEN = 0;
+const ONE = 255;
+const ZERO = 1;
+const QUARTER = 128;
+const HEADS = [{ layer: 0, head: 1 }, { layer: 0, head: 1 }];
+
+/** A reads two tokens, B three, the last two of which are A's. */
+function comparison() {
+  /** @type {CompareAnswer} */
+  const answer = {
+    sides: [
+      { tokens: ["We", " eat"].map(token), sourceTokens: null, grids: [grid(2, 0)], context: 8, notes: [] },
+      { tokens: ["If", " we", " eat"].map(token), sourceTokens: null, grids: [grid(3, 8)], context: 8, notes: ["Other positions."] },
+    ],
+    pairs: { text: [[0, 1], [1, 2]] },
+    attentions: [{ name: "decoder.self", other: "decoder.self", title: "Decoder", distance: [[0.1, 0.4]] }],
+    predictions: [],
+    milliseconds: 3,
+  };
+  const bytes = new Uint8Array(8 + 18).fill(9);
+  bytes.set([ONE, FORBIDDEN, QUARTER, QUARTER], 4);
+  bytes.set([ONE, FORBIDDEN, FORBIDDEN, ZERO, ONE, FORBIDDEN, ZERO, QUARTER, ONE], 8 + 9);
+  const question = /** @type {Question} */ ({});
+  return new Comparison(answer, bytes, [question, question]);
+}
+
+/** @param {Comparison} answer */
+function shown(answer) {
+  const attention = answer.attention("");
+  assert.ok(attention);
+  return attention;
+}
+
+test("positions have partners on the other side, or none", () => {
+  const answer = comparison();
+  assert.equal(answer.partner(0, "text", 0), 1);
+  assert.equal(answer.partner(1, "text", 2), 1);
+  assert.equal(answer.partner(1, "text", 0), null);
+  assert.equal(answer.partner(0, "source", 0), null);
+  assert.equal(answer.partner(0, "text", null), null);
+});
+
+test("predictions speak of the chosen token, else of the last", () => {
+  const answer = comparison();
+  assert.deepEqual(answer.queryPositions(0), [0, 1]);
+  assert.deepEqual(answer.queryPositions(-1), [1, 2]);
+  assert.deepEqual(answer.queryPositions(17), [1, 2]);
+});
+
+test("weights are those of the head's bytes, NaN where attending is forbidden", () => {
+  const answer = comparison();
+  const weight = answer.weights(0, shown(answer).grids[0], HEADS[0]);
+  assert.deepEqual([weight(0, 0), weight(0, 1), weight(1, 0)], [1, Number.NaN, 0.25]);
+});
+
+test("attentions are found by name, else it is the first", () => {
+  const answer = comparison();
+  assert.equal(answer.attention("decoder.self")?.title, "Decoder");
+  assert.equal(answer.attention("unknown")?.name, "decoder.self");
+});
+
+test("once fetched, weights are exact", async () => {
+  const answer = comparison();
+  const [one] = shown(answer).grids;
+  const fetched = () => Promise.resolve(Float32Array.of(0.9, 0.1, 0.3, 0.7));
+  assert.equal(await answer.fetchExact(0, one, HEADS[0], fetched), true);
+  assert.equal(await answer.fetchExact(0, one, HEADS[0], fetched), false);
+  const weight = answer.weights(0, one, HEADS[0]);
+  assert.equal(weight(1, 1), Math.fround(0.7));
+  assert.ok(Number.isNaN(weight(0, 1)));
+});
+
+test("weights that could not be fetched are fetched again", async () => {
+  const answer = comparison();
+  const [one] = shown(answer).grids;
+  assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.reject(new Error("lost"))), false);
+  assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.resolve(new Float32Array(4))), true);
+});
+
+test("a cell of one side is found on the other", () => {
+  const answer = comparison();
+  const attention = shown(answer);
+  assert.deepEqual(answer.onBothSides(attention, 0, { query: 1, key: 0 }), [{ query: 1, key: 0 }, { query: 2, key: 1 }]);
+  assert.deepEqual(answer.onBothSides(attention, 1, { query: 0, key: null }), [{ query: null, key: null }, { query: 0, key: null }]);
+});
+
+test("the difference is B minus A where tokens correspond", () => {
+  const answer = comparison();
+  const { queries, codes, extent } = weightDifference(answer, shown(answer), HEADS);
+  assert.deepEqual(queries, [[0, 1], [1, 2]]);
+  assert.equal(extent, 0.75);
+  assert.deepEqual([...codes], [128, 0, 128, 255]);
+});
+
+test("heads are ranked by their distance; what cannot be compared is left out", () => {
+  const distance = [[0.2, null], [0.9, 0.00001]];
+  assert.deepEqual(rankedHeads(distance, 1e-4).map(({ layer, head }) => [layer, head]), [[1, 0], [0, 0]]);
+  const attention = { name: "", other: "", title: "", distance };
+  assert.equal(mostDistantHead(attention).layer, 1);
+  assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
+});
+
+test("a head is switched off by an edit of its weights", () => {
+  assert.equal(ablationEdit(grid(2, 0), { layer: 3, head: 1 }), "decoder.3.self.weights[1]=set:0");
+});

@@ -1,0 +1,160 @@
+// Writing token by token, with a server that answers at once.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Generator } from "../../app/generate/frontend/generator.js";
+import { Refused } from "../../app/generate/frontend/server.js";
+
+/** @import { GenerateState, StepRecord, WrittenToken } from "../../app/generate/frontend/types.d.ts" */
+
+const PROMPT = [{ piece: "Once", special: false, gap: false }];
+const END = 9;
+
+/**
+ * A server whose model writes 1, 2, 3 and so on; `asked` holds what it was asked.
+ * @param {(written: readonly WrittenToken[]) => void} [before] may throw
+ */
+function counting(before = () => {}) {
+  /** @type {number[][]} */
+  const asked = [];
+  /** @param {GenerateState} state @param {readonly WrittenToken[]} written @param {{ tokens?: boolean }} [options] */
+  async function fetchStep({ sampling }, written, options) {
+    asked.push(written.map(({ id }) => id));
+    before(written);
+    const next = (written.at(-1)?.id ?? 0) + 1;
+    const text = [...PROMPT, ...written.map(({ id }) => ({ piece: ` ${id}`, special: false, gap: false }))];
+    const candidates = [next, 50].map((id) => ({ id, piece: ` ${id}`, before: 0.5, after: 0.5 }));
+    return /** @type {StepRecord} */ ({
+      place: 1 + written.length, chosen: next, candidates, end: END, context: 40, length: 1 + written.length,
+      sampling, numbers: new Float32Array(), tokens: options?.tokens ? { text, source: null } : null,
+    });
+  }
+  return { asked, server: { fetchStep, abort: () => {} } };
+}
+
+/** @param {ReturnType<typeof counting>["server"]} server */
+function generating(server) {
+  /** @type {GenerateState} */
+  const state = {
+    kind: "continue", cached: true, sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
+    settings: { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" },
+    choice: { masked: [], edits: [], attention: "", layer: 0, head: 0, text: "Once", source: "", blend: "head" },
+  };
+  /** @type {string[]} */
+  const events = [];
+  const note = (/** @type {string} */ name) => () => void events.push(name);
+  const generator = new Generator(server, () => state, {
+    changed: note("changed"), answered: note("answered"), moved: note("moved"), settled: note("settled"),
+    failed: (error) => void events.push(`failed: ${/** @type {Error} */ (error).message}`),
+    waiting: (waiting) => void events.push(waiting ? "waiting" : "ready"),
+  });
+  generator.speed = 0;
+  return { generator, events, state };
+}
+
+/** @param {Generator} generator */
+const ids = (generator) => generator.written.map(({ id }) => id);
+const steps = (/** @type {number[]} */ written) => written.map((id, step) => ({ place: 1 + step, id, piece: "…" }));
+
+test("each step takes what was sampled, and is reported once it is there", async () => {
+  const { generator, events } = generating(counting().server);
+  await generator.start();
+  assert.deepEqual(events, ["waiting", "answered", "ready"]);
+  await generator.takeSampled();
+  await generator.takeSampled();
+  assert.deepEqual(ids(generator), [1, 2]);
+  assert.deepEqual(generator.tokens.map(({ piece }) => piece), ["Once", " 1", " 2"]);
+  assert.deepEqual(events.slice(3), ["moved", "changed", "answered", "settled", "moved", "changed", "answered", "settled"]);
+});
+
+test("going back asks nothing", async () => {
+  const { asked, server } = counting();
+  const { generator } = generating(server);
+  await generator.start();
+  await generator.takeSampled();
+  await generator.takeSampled();
+  const before = asked.length;
+  generator.backTo(1);
+  assert.deepEqual(ids(generator), [1]);
+  assert.equal(asked.length, before);
+  assert.equal(generator.branches.length, 1);
+});
+
+test("a token from an address gets its text, and earlier steps their answers", async () => {
+  const { generator } = generating(counting().server);
+  await generator.start(steps([1, 2, 3]));
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(generator.written.map(({ piece }) => piece), [" 1", " 2", " 3"]);
+  assert.ok([0, 1, 2, 3].every((step) => generator.recordAt(step)));
+});
+
+test("tokens that do not fit any more are left out", async () => {
+  const { server } = counting((written) => {
+    if (written.length) throw new Refused("no such place");
+  });
+  const { generator, events } = generating(server);
+  await generator.start(steps([7]));
+  assert.deepEqual(ids(generator), []);
+  assert.ok(events.includes("answered"));
+});
+
+test("a question that is refused leaves the answers as they were", async () => {
+  let broken = false;
+  const { server } = counting(() => {
+    if (broken) throw new Refused("The text is empty.");
+  });
+  const { generator, events } = generating(server);
+  await generator.start();
+  broken = true;
+  await generator.start();
+  assert.ok(events.includes("failed: The text is empty."));
+  assert.ok(generator.newest);
+});
+
+test("playing goes on to the end of the text", async () => {
+  const { generator } = generating(counting().server);
+  await generator.start();
+  await generator.play();
+  assert.equal(generator.written.at(-1)?.id, END);
+  assert.equal(generator.endReason, "The model has ended the text.");
+  assert.equal(generator.playing, false);
+  assert.equal(await generator.takeSampled(), false);
+});
+
+test("a failure ends playing", async () => {
+  const { server } = counting((written) => {
+    if (written.length === 3) throw new Error("lost");
+  });
+  const { generator, events } = generating(server);
+  await generator.start();
+  await generator.play();
+  assert.equal(generator.playing, false);
+  assert.deepEqual(ids(generator), [1, 2, 3]);
+  assert.ok(events.includes("failed: lost"));
+});
+
+test("a step that is past can be looked at, and another token taken there", async () => {
+  const { generator } = generating(counting().server);
+  await generator.start(steps([1, 2, 3]));
+  assert.equal(await generator.view(1), true);
+  assert.equal(generator.step, 1);
+  await generator.take(1, { place: 2, id: 50, piece: " 50" });
+  assert.deepEqual(ids(generator), [1, 50]);
+  assert.equal(generator.viewed, null);
+});
+
+test("an answer sampled by other settings is asked again", async () => {
+  const { generator, state } = generating(counting().server);
+  await generator.start();
+  state.sampling = { ...state.sampling, temperature: 0 };
+  const record = generator.newest;
+  assert.ok(record && generator.isOutdated(record));
+  await generator.resample();
+  assert.ok(generator.newest && !generator.isOutdated(generator.newest));
+});
+
+test("only the newest question is answered", async () => {
+  const { generator, events } = generating(counting().server);
+  await Promise.all([generator.start(), generator.start()]);
+  assert.deepEqual(events, ["waiting", "waiting", "answered", "ready"]);
+});
