@@ -104,7 +104,7 @@ class Config:
         if self.image != ImageConfig():
             self.image.check()
             if self.has_cross_attention:
-                raise ConfigError("A picture is read by one stack; an encoder-decoder reads two texts.")
+                raise ConfigError("An image is read by one stack; an encoder-decoder reads two texts.")
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:
@@ -121,25 +121,25 @@ class Config:
             raise ConfigError(f"heads is {self.heads}; a model needs at least one.")
         if self.head_dim == 0 and self.d_model % self.heads:
             raise ConfigError(
-                f"width {self.d_model} does not divide into {self.heads} heads; "
-                "give head_width, or a width that is a multiple of heads."
+                f"d_model {self.d_model} does not divide into {self.heads} heads; "
+                "give head_dim, or a d_model that is a multiple of heads."
             )
         fill("key_value_heads", self.heads)
-        fill("head_width", self.d_model // self.heads)
-        fill("value_width", self.head_dim)
-        fill("inner", 4 * self.d_model)
+        fill("head_dim", self.d_model // self.heads)
+        fill("value_head_dim", self.head_dim)
+        fill("d_ff", 4 * self.d_model)
         if self.architecture == "encoder-decoder":
             fill("encoder_layers", self.layers)
 
     def _check(self) -> None:
         require_one_of("architecture", self.architecture, ARCHITECTURES)
         require_one_of("pooling", self.pooling, POOLINGS)
-        require_one_of("embed.project", self.embedding.projection, EMBEDDING_PROJECTIONS)
-        require_one_of("answer.transform", self.output_head_config.transform or "none", HEAD_TRANSFORMS)
+        require_one_of("embedding.projection", self.embedding.projection, EMBEDDING_PROJECTIONS)
+        require_one_of("output_head_config.transform", self.output_head_config.transform or "none", HEAD_TRANSFORMS)
         for module in self.biases:
             require_one_of("biases", module, BIASES)
         for name in _MAX_SIZES:
-            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_inner"):
+            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff"):
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if self.heads % self.key_value_heads:
             raise ConfigError(
@@ -148,23 +148,23 @@ class Config:
             )
         rotary_dim = self.rope.rotary_dim
         if rotary_dim + rotary_dim % 2 > self.head_dim:
-            raise ConfigError(f"{rotary_dim} channels are to turn in pairs, but a head has {self.head_dim}.")
+            raise ConfigError(f"rope.rotary_dim is {rotary_dim}, but a head has only {self.head_dim} channels.")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         if not 0.0 <= self.norm_epsilon < inf:
             raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
         if not 0.0 < self.rope.theta < inf:
-            raise ConfigError(f"rotation.base is {self.rope.theta}; it must be a number above 0.")
+            raise ConfigError(f"rope.theta is {self.rope.theta}; it must be a number above 0.")
         if not 0 <= self.start_token_id < self.vocabulary_size:
             raise ConfigError(
-                f"start_token is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
+                f"start_token_id is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
             )
 
     def _check_layers(self) -> None:
         for field in fields(self.per_layer):
             entries = getattr(self.per_layer, field.name)
             if entries and len(entries) != self.layers:
-                raise ConfigError(f"by_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
+                raise ConfigError(f"per_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -218,9 +218,6 @@ class Config:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Config:
         """From plain JSON values. Raises ConfigError for unknown, missing or retyped fields."""
-        values = dict(values)
-        if "rope_base" in values:  # as version 0.1 wrote it
-            values["rotation"] = {"base": values.pop("rope_base")}
         config: Config = _convert("config", cls, values)
         return config
 

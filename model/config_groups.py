@@ -164,18 +164,16 @@ class ImageConfig:
     def check(self) -> None:
         """Raise ConfigError unless a model can read such pictures."""
         image_sides, processor = ("height", "width", "patch_height", "patch_width"), self.processor
-        processor_sides = ("height", "width", "shortest", "crop_height", "crop_width")
+        processor_sides = ("height", "width", "shortest_edge", "crop_height", "crop_width")
         sides = {name: (getattr(self, name), 1) for name in image_sides}
-        sides |= {f"prepare.{name}": (getattr(processor, name), 0) for name in processor_sides}
+        sides |= {f"processor.{name}": (getattr(processor, name), 0) for name in processor_sides}
         for name, (side, minimum) in sides.items():
             if not minimum <= side <= MAX_IMAGE_SIDE:
-                raise ConfigError(f"picture.{name} is {side}; a side has {minimum} to {MAX_IMAGE_SIDE:,} pixels.")
+                raise ConfigError(f"image.{name} is {side}; a side has {minimum} to {MAX_IMAGE_SIDE:,} pixels.")
         if bool(processor.crop_height) != bool(processor.crop_width):
-            raise ConfigError("picture.prepare cuts out a height without a width, or a width without a height.")
+            raise ConfigError("image.processor cuts out a height without a width, or a width without a height.")
         if self.channels not in CHANNEL_COUNTS:
-            raise ConfigError(
-                f"picture.channels is {self.channels}; pictures have {', '.join(map(str, CHANNEL_COUNTS))}."
-            )
+            raise ConfigError(f"image.channels is {self.channels}; images have {', '.join(map(str, CHANNEL_COUNTS))}.")
         if not 0 < self.patch_rows * self.patch_columns <= MAX_PATCHES:
             raise ConfigError(
                 f"{self.height} x {self.width} pixels are {self.patch_rows} x {self.patch_columns} patches of "
@@ -183,15 +181,15 @@ class ImageConfig:
             )
         if processor.resample not in RESAMPLING_FILTERS:
             raise ConfigError(
-                f"picture.prepare.resample is {processor.resample!r}; possible are {', '.join(RESAMPLING_FILTERS)}."
+                f"image.processor.resample is {processor.resample!r}; possible are {', '.join(RESAMPLING_FILTERS)}."
             )
         self._check_normalization()
 
     def _check_normalization(self) -> None:
         processor = self.processor
-        for name, numbers in (("mean", processor.mean), ("deviation", processor.std)):
+        for name, numbers in (("mean", processor.mean), ("std", processor.std)):
             if len(numbers) not in (1, self.channels):
-                raise ConfigError(f"picture.prepare.{name} has {len(numbers)} numbers for {self.channels} colours.")
+                raise ConfigError(f"image.processor.{name} has {len(numbers)} numbers for {self.channels} colours.")
         numbers, divisors = (processor.rescale_factor, *processor.mean), processor.std
         if not all(abs(number) <= 1e6 for number in numbers) or not all(1e-6 <= abs(d) <= 1e6 for d in divisors):
             raise ConfigError(

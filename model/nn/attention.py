@@ -217,7 +217,8 @@ class Attention(nn.Module):
         bias = hook("bias", bias[:, head_slice].to(q.dtype))
         scores = self.attention_function.score(q[:, head_slice], repeated_k[:, head_slice], scale[:, head_slice], bias)
         masked = hook(
-            "masked", self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed)
+            "masked_scores",
+            self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
         )
         weights = hook("weights", self.attention_function.normalize(masked, allowed))
         dropped = functional.dropout(weights, self.dropout, self.training)

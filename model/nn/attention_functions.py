@@ -159,5 +159,5 @@ class LinearAttention:
 
 
 ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
-    "kernel", {"softmax": SoftmaxAttention(), "hardmax": HardmaxAttention(), "linear": LinearAttention()}
+    "attention function", {"softmax": SoftmaxAttention(), "hardmax": HardmaxAttention(), "linear": LinearAttention()}
 )

@@ -118,6 +118,6 @@ class Block(nn.Module):
             x = hook("residual_after_cross", x)
         feed_forward_input = block_input if self.parallel_residual else x
         x = self.feed_forward_residual(
-            feed_forward_input, lambda h: self.feed_forward(h, with_prefix(hook, "feed_forward")), onto=x
+            feed_forward_input, lambda h: self.feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
         )
         return x

@@ -50,11 +50,11 @@ def hook_scope(hook: Hook, name: str) -> HookScope:
     """What a tap wants of a value: everything, unless it says otherwise."""
     if hook is no_hook:
         return HookScope.NONE
-    method: Callable[[str], HookScope] | None = getattr(hook, "interest", None)
+    method: Callable[[str], HookScope] | None = getattr(hook, "scope", None)
     return method(name) if method else HookScope.ALL
 
 
 def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
     """The tap for values of which it sees the rows from `start` on, of `total`; it must want no more than rows."""
-    method: Callable[[int, int], Hook] | None = getattr(hook, "rows", None)
+    method: Callable[[int, int], Hook] | None = getattr(hook, "for_rows", None)
     return method(start, total) if method else hook

@@ -109,7 +109,7 @@ _POOLING: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
 
 def _label_projection(config: Config) -> nn.Linear:
     if not config.labels:
-        raise ConfigError(f"The top {config.output_head!r} chooses among labels; name them in labels.")
+        raise ConfigError(f"The output head {config.output_head!r} needs labels.")
     return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
 
 
@@ -152,7 +152,7 @@ class TokenClassifier(nn.Module):
 
 
 OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
-    "top",
+    "output head",
     {
         "none": NoHead,
         "language-model": LanguageModelHead,

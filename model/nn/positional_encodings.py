@@ -288,7 +288,7 @@ def _split_heads(x: Float[Tensor, "row width"], heads: int) -> Float[Tensor, "he
 
 
 POSITIONAL_ENCODINGS: Registry[type[PositionalEncoding]] = Registry(
-    "position scheme",
+    "positional encoding",
     {
         "none": PositionalEncoding,
         "sinusoidal": Sinusoidal,

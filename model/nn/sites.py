@@ -24,7 +24,7 @@ _RESIDUAL_AXES = ("pos", "d_model")
 _QUERY_KEY_AXES = ("head", "query", "key")
 
 HOOK_POINTS: Registry[HookPoint] = Registry(
-    "site",
+    "hook point",
     {
         "pixels": HookPoint(
             ("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"

@@ -68,7 +68,7 @@ class Stack(nn.Module):
 
         Raises EditError where an edit puts a token where it cannot stand.
         """
-        if hook_scope(hook, "at") is HookScope.NONE:
+        if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices
         ids = hook("position_ids", indices[None].float())[0]
         fractional = ids != ids.round()

@@ -211,7 +211,9 @@ def meta_model(config: Config) -> Transformer:
 def require_output_head(model: Transformer, *output_heads: str) -> None:
     """Raise ConfigError unless the model has one of `tops`."""
     if model.config.output_head not in output_heads:
-        raise ConfigError(f"This model's top is {model.config.output_head!r}; this needs {' or '.join(output_heads)}.")
+        raise ConfigError(
+            f"This model's output head is {model.config.output_head!r}; this needs {' or '.join(output_heads)}."
+        )
 
 
 def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEncoding]:

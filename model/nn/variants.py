@@ -39,8 +39,8 @@ def variant(
     }
     if "masks" in changes:
         changes["per_layer"] = replace(current.per_layer, masks=())
-    if "position" in changes:
-        changes["per_layer"] = replace(changes.get("by_layer", current.per_layer), positions=(), rotations=())
+    if "positional_encoding" in changes:
+        changes["per_layer"] = replace(changes.get("per_layer", current.per_layer), positional_encodings=(), ropes=())
     config = current.replace(**changes)
     if config == model.config:
         return model
