@@ -32,7 +32,7 @@ from model.tracing.trace import Trace
 class StepValue:
     """A row of numbers, or one number: its sign in the formulas, and what it counts along.
 
-    `axis` is "width", "channel", "value_channel" or "key", or empty for one number.
+    `axis` is "d_model", "head_dim", "value_head_dim" or "key", or empty for one number.
     """
 
     symbol: str
@@ -58,7 +58,7 @@ class WalkthroughStep:
 def paths_to_keep(path: str) -> tuple[str, ...]:
     """What a trace must hold for the steps of one attention, such as `decoder.3.self`; pairs are made again."""
     layer = path.rpartition(".")[0]
-    residual_paths = (f"{layer}.{site}" for site in ("residual", "after_self", "after_cross"))
+    residual_paths = (f"{layer}.{site}" for site in ("residual", "residual_after_self", "residual_after_cross"))
     return (
         *(f"{path}.{site}" for site in HOOK_POINTS if site not in QUERY_KEY_HOOK_POINTS),
         *residual_paths,
@@ -110,8 +110,8 @@ class _Walkthrough:
             yield self._rotation_step()
         if self.kernel.formulas.feature_map:
             q, k = self.kernel.feature_map(q), self.kernel.feature_map(k)
-            values = (StepValue("φ(q_{i})", _to_numpy(q), "channel"), StepValue("φ(k_{j})", _to_numpy(k), "channel"))
-            yield WalkthroughStep("feature", "Made positive", self.kernel.formulas.feature_map, values)
+            values = (StepValue("φ(q_{i})", _to_numpy(q), "head_dim"), StepValue("φ(k_{j})", _to_numpy(k), "head_dim"))
+            yield WalkthroughStep("feature-map", "Feature map", self.kernel.formulas.feature_map, values)
         yield from self._score_steps(q, k)
         yield self._mask_step()
         yield self._weights_step()
@@ -132,19 +132,21 @@ class _Walkthrough:
         return getattr(type(self.scheme), method) is not getattr(PositionalEncoding, method)
 
     def _input_step(self) -> WalkthroughStep:
-        residual = self.trace[f"{self.layer}.{'residual' if self.kind == 'self' else 'after_self'}"][self.query]
+        residual = self.trace[f"{self.layer}.{'residual' if self.kind == 'self' else 'residual_after_self'}"][
+            self.query
+        ]
         x = self._value("input")
         other = x if self.kind == "self" else self.trace["encoder.final_residual"]
         is_unnormed = np.array_equal(residual, x[self.query])
         formula = "x_{i} = h_{i}" if is_unnormed else "x_{i} = Norm(h_{i})"
         if self.kind == "cross":
-            formula += ",   x_{j} = what the encoder made of source token j"
-        values = (StepValue("h_{i}", residual, "width"), StepValue("x_{i}", x[self.query], "width"))
+            formula += ",   x_{j} = encoder output of source token j"
+        values = (StepValue("h_{i}", residual, "d_model"), StepValue("x_{i}", x[self.query], "d_model"))
         return WalkthroughStep(
-            "read",
-            "Read",
+            "input",
+            "Input",
             formula,
-            (*values, StepValue("x_{j}", other[self.key], "width")),
+            (*values, StepValue("x_{j}", other[self.key], "d_model")),
             ("input",),
             self._edited("input"),
         )
@@ -163,9 +165,9 @@ class _Walkthrough:
             formula("v_{j}", "x_{j}", attention.value, False),
         )
         values = (
-            StepValue("q_{i}", self._value("q")[self.head, self.query], "channel"),
-            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "channel"),
-            StepValue("v_{j}", self._value("v")[self.key_value_head, self.key], "value_channel"),
+            StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
+            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
+            StepValue("v_{j}", self._value("v")[self.key_value_head, self.key], "value_head_dim"),
         )
         return WalkthroughStep(
             "project", "Query, key, value", ",   ".join(formulas), values, ("q", "k", "v"), self._edited("q", "k", "v")
@@ -178,14 +180,14 @@ class _Walkthrough:
     def _rotation_step(self) -> WalkthroughStep:
         q, k = self._rotated()
         values = (
-            StepValue("q_{i}", self._value("q")[self.head, self.query], "channel"),
-            StepValue("q'_{i}", _to_numpy(q), "channel"),
-            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "channel"),
-            StepValue("k'_{j}", _to_numpy(k), "channel"),
+            StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
+            StepValue("q'_{i}", _to_numpy(q), "head_dim"),
+            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
+            StepValue("k'_{j}", _to_numpy(k), "head_dim"),
         )
         formula = f"q'_{{i}} = R_{{{self.query}}} q_{{i}},   k'_{{j}} = R_{{{self.key}}} k_{{j}}"
         sites = ("rotated_q", "rotated_k")
-        return WalkthroughStep("rotate", "Turned by position", formula, values, sites, self._edited(*sites))
+        return WalkthroughStep("rotate", "Rotary embedding", formula, values, sites, self._edited(*sites))
 
     def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:
         prime = "'" if self._overrides("rotate") else ""
@@ -193,17 +195,17 @@ class _Walkthrough:
         if self.kernel.formulas.feature_map:
             first, second = f"φ({first})", f"φ({second})"
         product, attention = q * k, self.attention
-        factors = (StepValue(first, _to_numpy(q), "channel"), StepValue(second, _to_numpy(k), "channel"))
-        row = StepValue("p_{c}", _to_numpy(product), "channel")
+        factors = (StepValue(first, _to_numpy(q), "head_dim"), StepValue(second, _to_numpy(k), "head_dim"))
+        row = StepValue("p_{c}", _to_numpy(product), "head_dim")
         yield WalkthroughStep(
             "multiply",
-            "Channel by channel",
+            "Elementwise product",
             f"p_{{c}} = {first.replace('i', 'ic')} · {second.replace('j', 'jc')}",
             (*factors, row),
         )
         total = product.sum()
         dot = StepValue(f"{first} · {second}", _to_numpy(total))
-        yield WalkthroughStep("sum", "Summed", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
+        yield WalkthroughStep("sum", "Dot product", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
         scale = float(self._value("scale")[self.head])
         scaled = total * scale
         is_last = not (attention.score_soft_cap or self._has_bias())
@@ -227,14 +229,14 @@ class _Walkthrough:
         if attention.score_soft_cap:
             formula = f"s_{{ij}} ← {attention.score_soft_cap:g} · tanh(s_{{ij}} / {attention.score_soft_cap:g})"
             capped = StepValue("s_{ij}", _to_numpy(soft_cap(scaled, attention.score_soft_cap)))
-            yield WalkthroughStep("cap", "Capped", formula, (score, capped), ("scores",), self._edited("scores"))
+            yield WalkthroughStep("soft-cap", "Soft cap", formula, (score, capped), ("scores",), self._edited("scores"))
 
     def _has_bias(self) -> bool:
-        return self._overrides("bias") or self._overrides("relate") or self._edited("bias")
+        return self._overrides("bias") or self._overrides("content_bias") or self._edited("bias")
 
     def _mask_step(self) -> WalkthroughStep:
         allowed = self.rows["mask"] > 0
-        masked = self.rows["masked"]
+        masked = self.rows["masked_scores"]
         shown = np.where(masked <= np.finfo(np.float32).min, -np.inf, masked)
         values = (
             StepValue("s_{ij}", self.rows["scores"], "key"),
@@ -242,37 +244,44 @@ class _Walkthrough:
             StepValue("s_{ij}", shown.astype(np.float32), "key"),
         )
         formula = f"s_{{ij}} ← {self.kernel.formulas.mask}"
-        return WalkthroughStep("mask", "Masked", formula, values, ("mask", "masked"), self._edited("mask", "masked"))
+        return WalkthroughStep(
+            "mask", "Masked", formula, values, ("mask", "masked_scores"), self._edited("mask", "masked_scores")
+        )
 
     def _weights_step(self) -> WalkthroughStep:
         scores = self._mask_step().values[-1]
         formula = f"a_{{ij}} = {self.kernel.formulas.normalize}"
         values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
-        return WalkthroughStep("weigh", "Weights", formula, values, ("weights",), self._edited("weights"))
+        return WalkthroughStep("weights", "Weights", formula, values, ("weights",), self._edited("weights"))
 
     def _weighted_sum_step(self) -> WalkthroughStep:
         weight, v = self._at_key("weights"), self._value("v")[self.key_value_head, self.key]
         values = (
             StepValue("a_{ij}", weight),
-            StepValue("v_{j}", v, "value_channel"),
-            StepValue("a_{ij} v_{j}", weight * v, "value_channel"),
-            StepValue("z_{i}", self._value("mixed")[self.head, self.query], "value_channel"),
+            StepValue("v_{j}", v, "value_head_dim"),
+            StepValue("a_{ij} v_{j}", weight * v, "value_head_dim"),
+            StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
         )
         return WalkthroughStep(
-            "mix", "Weighted values", "z_{i} = Σ_{j} a_{ij} v_{j}", values, ("mixed",), self._edited("mixed")
+            "weighted-sum",
+            "Weighted values",
+            "z_{i} = Σ_{j} a_{ij} v_{j}",
+            values,
+            ("weighted_values",),
+            self._edited("weighted_values"),
         )
 
     def _output_step(self) -> WalkthroughStep:
-        weighted_values = torch.tensor(self._value("mixed")[:, self.query])
+        weighted_values = torch.tensor(self._value("weighted_values")[:, self.query])
         head_outputs = per_head_output(self.attention, weighted_values)
         bias = " + b_{O}" if self.attention.output.bias is not None else ""
-        formula = f"o_{{i}} = z_{{i}} W_{{O}},   together = Σ_{{heads}} o_{{i}}{bias}"
+        formula = f"o_{{i}} = z_{{i}} W_{{O}},   output = Σ_{{heads}} o_{{i}}{bias}"
         values = (
-            StepValue("z_{i}", self._value("mixed")[self.head, self.query], "value_channel"),
-            StepValue("o_{i}", _to_numpy(head_outputs[self.head]), "width"),
-            StepValue("together", self._value("output")[self.query], "width"),
+            StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
+            StepValue("o_{i}", _to_numpy(head_outputs[self.head]), "d_model"),
+            StepValue("output", self._value("output")[self.query], "d_model"),
         )
-        return WalkthroughStep("write", "Written to the stream", formula, values, ("output",), self._edited("output"))
+        return WalkthroughStep("output", "Output projection", formula, values, ("output",), self._edited("output"))
 
 
 def _scaling(attention: Attention, scale: float) -> str:

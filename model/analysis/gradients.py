@@ -10,8 +10,8 @@ from model.array_types import Float
 from model.errors import EditError, TextError
 from model.nn.transformer import Transformer
 from model.tracing.interventions import Intervention, InterventionHook
+from model.tracing.run import pixel_tensor, token_tensor
 from model.tracing.trace import Trace
-from model.vision.patches import input_ids, pixel_values
 
 
 def attention_gradient(
@@ -33,13 +33,9 @@ def attention_gradient(
         return value
 
     with torch.enable_grad():
-        source = _token_tensor(model, trace.source.ids) if trace.source else None
-        pixels = (
-            None
-            if (pixel_array := pixel_values(trace.text)) is None
-            else torch.tensor(pixel_array, device=model.device)[None]
-        )
-        logits = model(_token_tensor(model, input_ids(trace.text)), pixels=pixels, source=source, hook=hook)
+        source = token_tensor(trace.source, model) if trace.source else None
+        pixels = pixel_tensor(trace.text, model)
+        logits = model(token_tensor(trace.text, model), pixels=pixels, source=source, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path!r}.")
         log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
@@ -49,10 +45,6 @@ def attention_gradient(
     flat = torch.zeros_like(leaves[0]) if derivative is None else derivative
     found: np.ndarray = flat[0].detach().float().cpu().numpy()
     return found
-
-
-def _token_tensor(model: Transformer, ids: tuple[int, ...]) -> Tensor:
-    return torch.tensor([ids], device=model.device)
 
 
 def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:

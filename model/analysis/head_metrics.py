@@ -158,26 +158,26 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
     {
         "previous": HeadMetric("Previous token", "the token before", _previous_token),
         "next": HeadMetric("Next token", "the token after", _next_token),
-        "itself": HeadMetric("Itself", "the token itself", _diagonal),
+        "current": HeadMetric("Current token", "the token itself", _diagonal),
         "first": HeadMetric("First token", "the first token", _first_token),
-        "same-word": HeadMetric("Same word", "other places of the same word", _same_word),
+        "same-word": HeadMetric("Same word", "other occurrences of the same word", _same_word),
         # Olsson et al. 2022, "prefix matching": on the second A of "A B ... A" the head looks at B.
-        "repeated": HeadMetric("Induction", "what followed the same token before", _after_earlier_occurrence),
+        "induction": HeadMetric("Induction", "the token after an earlier occurrence", _after_earlier_occurrence),
         "punctuation": HeadMetric("Punctuation", "punctuation marks", _punctuation_keys),
-        "special": HeadMetric("Special tokens", "tokens that only mark a text's ends", _special_keys),
-        "entropy": HeadMetric("Spread", "spread", measure=_mean_entropy, unit="nats"),
+        "special": HeadMetric("Special tokens", "special tokens", _special_keys),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="nats"),
         "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
     },
 )
 IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric of a picture",
     {
-        "itself": HeadMetric("Itself", "the patch itself", _diagonal),
-        "around": HeadMetric("Neighbours", "the patches around it", patch_metrics.neighbours),
+        "current": HeadMetric("Current patch", "the patch itself", _diagonal),
+        "neighbours": HeadMetric("Neighbours", "the patches around it", patch_metrics.neighbours),
         "row": HeadMetric("Row", "other patches of its row", patch_metrics.same_row),
         "column": HeadMetric("Column", "other patches of its column", patch_metrics.same_column),
         "special": HeadMetric("Class token", "the class token", _special_keys),
-        "entropy": HeadMetric("Spread", "spread", measure=_mean_entropy, unit="nats"),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="nats"),
         "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
     },
 )

@@ -38,7 +38,7 @@ NEGLIGIBLE_SHARE = 0.001
 class Edge:
     """What one token's stream after a block holds of something else, as a share of the sum it is part of.
 
-    `kind` is "stream" (the token's own before), "self", "cross" (from a token of the source) or "feed_forward" (of
+    `kind` is "residual" (the token's own before), "self", "cross" (from a token of the source) or "feed_forward" (of
     this token; `source` is its own place). `heads` lists the shares of single heads, largest first.
     """
 
@@ -70,7 +70,7 @@ def information_flow(
         layer_flow = _LayerFlow(model, trace, f"{name}.{layer}", layer, block)
         layer_edges = [edge for target in sorted(targets) for edge in layer_flow.edges(target, threshold)]
         edges += layer_edges
-        targets = {edge.source for edge in layer_edges if edge.kind in ("stream", "self")}
+        targets = {edge.source for edge in layer_edges if edge.kind in ("residual", "self")}
     return tuple(edges)
 
 
@@ -91,16 +91,16 @@ class _LayerFlow:
         found = self._feedforward(target, threshold)
         kinds = ("cross", "self") if self.block.cross_attention is not None else ("self",)
         for kind in kinds:
-            if not any(edge.kind == "stream" for edge in found):
+            if not any(edge.kind == "residual" for edge in found):
                 return found
-            found = [edge for edge in found if edge.kind != "stream"] + self._attention(kind, target, threshold)
+            found = [edge for edge in found if edge.kind != "residual"] + self._attention(kind, target, threshold)
         return found
 
     def _value(self, path: str, target: int) -> Tensor:
         return torch.tensor(self.trace[f"{self.path}.{path}"][target])
 
     def _residual(self, after: str, target: int) -> Tensor:
-        return self._value({"": "residual"}.get(after, f"after_{after}"), target)
+        return self._value({"": "residual"}.get(after, f"residual_after_{after}"), target)
 
     def _feedforward(self, target: int, threshold: float) -> list[Edge]:
         residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
@@ -113,7 +113,7 @@ class _LayerFlow:
         terms = through_residual(self.block.feed_forward_residual, residual_input, sublayer_output, 2, onto=table)
         proximities = proximity(terms[:2], terms.sum(0))
         shares = (proximities / proximities.sum().clamp(min=1e-30)).tolist()
-        kinds = zip(("stream", "feed_forward"), shares, strict=True)
+        kinds = zip(("residual", "feed_forward"), shares, strict=True)
         return [Edge(self.layer, kind, target, target, share) for kind, share in kinds if share >= threshold]
 
     def _attention(self, kind: str, target: int, threshold: float) -> list[Edge]:
@@ -131,7 +131,7 @@ class _LayerFlow:
         proximities = proximity(terms[:-1], terms.sum(0))
         shares = proximities / proximities.sum().clamp(min=1e-30)
         by_head = torch.zeros(shape).flatten().index_copy(0, cells, shares[1:]).view(shape)
-        residual_edge = Edge(self.layer, "stream", target, target, float(shares[0]))
+        residual_edge = Edge(self.layer, "residual", target, target, float(shares[0]))
         sources = [int(source) for source in (by_head.sum(0) >= threshold).nonzero()[:, 0]]
         attention_edges = [
             Edge(self.layer, kind, target, j, float(by_head[:, j].sum()), _heads_by_share(by_head[:, j]))

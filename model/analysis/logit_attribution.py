@@ -122,7 +122,7 @@ def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> Lo
     table = linearize(stack.final_norm, decomposer.with_edits(table, f"{name}.residual"), bias_row)
     table = decomposer.with_edits(linearize(stack.project_out, table, bias_row), f"{name}.final_residual")
     table, cap = linearize_output_head(model.output_head, table, bias_row)
-    project = model.output_head.project
+    project = model.output_head.projection
     assert isinstance(project, nn.Linear)
     edited_logits = (
         torch.tensor(logits_at(model, trace, position), dtype=torch.float64) if decomposer.is_edited("logits") else None
@@ -151,13 +151,15 @@ class _ResidualDecomposer:
             attention = getattr(block, f"{kind}_attention")
             if attention is not None:
                 sublayer_output = self.head_contributions(f"{path}.{kind}", kind, layer, attention, table.shape)
-                table = through_residual(getattr(block, f"{kind}_residual"), table, sublayer_output, bias_row)
-                table = self.with_edits(table, f"{path}.after_{kind}")
+                table = through_residual(getattr(block, f"{kind}_attention_residual"), table, sublayer_output, bias_row)
+                table = self.with_edits(table, f"{path}.residual_after_{kind}")
         sublayer_output = torch.zeros_like(table)
         sublayer_output[self.row_of[Component("feed_forward", layer)]] = self.value(f"{path}.feed_forward.output")
-        residual = block.feedforward_residual
+        residual = block.feed_forward_residual
         assert isinstance(residual, ResidualConnection)
-        return through_residual(residual, start if block.parallel else table, sublayer_output, bias_row, onto=table)
+        return through_residual(
+            residual, start if block.parallel_residual else table, sublayer_output, bias_row, onto=table
+        )
 
     def head_contributions(self, path: str, kind: str, layer: int, attention: Attention, shape: torch.Size) -> Tensor:
         weighted_values = torch.tensor(self.trace[f"{path}.weighted_values"][:, self.position], dtype=torch.float64)

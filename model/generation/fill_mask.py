@@ -73,7 +73,7 @@ def fill_mask(
         else RecordingHook(edits, keep)
     )
     with torch.inference_mode():
-        rows = model(token_tensor(encoded, model), tap=record)[0, list(remaining)].float().cpu()
+        rows = model(token_tensor(encoded, model), hook=record)[0, list(remaining)].float().cpu()
     edits.require_all_applied()
     surest = int(rows.softmax(-1).amax(-1).argmax())
     chosen = sampling.sample(rows[surest].numpy(), len(filled or {})).chosen

@@ -6,7 +6,7 @@
     decoder.1.self.mask[:,5,2]=set:0       in layer 1 query 5 may not see key 2; its other keys share that weight
     decoder.1.self.scale[3]=scale:0.5      head 3 multiplies its queries and keys by half as much
     decoder.*.self.scale=set:1             no layer divides by the root of d
-    decoder.at[5]=set:2.5                  token 5 stands at 2.5 for the position scheme; the mask counts it as before
+    decoder.position_ids[5]=set:2.5                  token 5 stands at 2.5 for the position scheme; the mask counts it as before
     decoder.2.residual[4]=add:0.5          every channel of token 4 grows
 
 The index counts along the site's axes (SITES), from 0: a number, a range `2:5`, or `:` for all. Edits of the same
@@ -92,7 +92,7 @@ class EditOperation:
 
 
 EDIT_OPERATIONS: Registry[EditOperation] = Registry(
-    "edit",
+    "edit operation",
     {
         "set": EditOperation(_set, takes_number=True),
         "scale": EditOperation(_scale, takes_number=True),
@@ -148,7 +148,7 @@ class Intervention:
 
         Where a token stands is asked again for each later token.
         """
-        return EDIT_OPERATIONS[self.operation].row_local and hook_point_of(self.path) is not HOOK_POINTS["at"]
+        return EDIT_OPERATIONS[self.operation].row_local and hook_point_of(self.path) is not HOOK_POINTS["position_ids"]
 
     def matches(self, path: str) -> bool:
         """Whether this edit is meant for the value at `path`."""
@@ -229,7 +229,7 @@ class InterventionHook:
                 self.applied.add(intervention)
         if site == "mask":
             self._allowed[part] = value
-        if site in ("final", "logits") and self.interventions and not value.isfinite().all():
+        if site in ("final_residual", "logits") and self.interventions and not value.isfinite().all():
             raise EditError("With these edits the numbers grow past what a model can compute with; use smaller ones.")
         return value
 

@@ -56,7 +56,7 @@ def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
 
 def decoder(**choices: Any) -> Transformer:
     """A decoder for the `causal` tokenizer."""
-    return model(**{"vocabulary": causal().vocabulary_size, **choices})
+    return model(**{"vocabulary_size": causal().vocabulary_size, **choices})
 
 
 def encoder(**choices: Any) -> Transformer:

@@ -22,7 +22,7 @@ from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
 
 TEXT = "the cat sat on the mat"
-ALL = ("read", "project", "multiply", "sum", "scale", "mask", "weigh", "mix", "write")
+ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output")
 
 
 def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
@@ -47,11 +47,11 @@ def check(
     first, second, row = (value.array for value in values["multiply"])
     assert row == pytest.approx(first * second, abs=1e-5)
     assert values["sum"][-1].array == pytest.approx(row.sum(), abs=1e-5)
-    last = next(values[name] for name in ("cap", "bias", "scale") if name in values)[-1].array
+    last = next(values[name] for name in ("soft-cap", "bias", "scale") if name in values)[-1].array
     score = trace[f"{attention}.scores"][head, query, key]
     assert last == pytest.approx(score, rel=1e-5, abs=1e-5)
-    assert result(found, "weigh") == pytest.approx(trace[f"{attention}.weights"][head, query])
-    weight, v, moved, mixed = (value.array for value in values["mix"])
+    assert result(found, "weights") == pytest.approx(trace[f"{attention}.weights"][head, query])
+    weight, v, moved, mixed = (value.array for value in values["weighted-sum"])
     assert moved == pytest.approx(weight * v, abs=1e-6)
     shared = trace[f"{attention}.weights"].shape[0] // trace[f"{attention}.v"].shape[0]
     together = trace[f"{attention}.weights"][head, query] @ trace[f"{attention}.v"][head // shared]
@@ -69,7 +69,7 @@ def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> 
         assert [step.name for step in found if step.name in ALL] == list(ALL)
         assert any(step.name == "rotate" for step in found) == (position == "rope")
         assert any(step.name == "bias" for step in found) == (position in ("alibi", "relative", "disentangled"))
-        assert any(step.name == "feature" for step in found) == (kernel == "linear")
+        assert any(step.name == "feature-map" for step in found) == (kernel == "linear")
         assert not any(step.edited for step in found)
 
 
@@ -90,9 +90,9 @@ def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> 
 def test_the_chain_holds_however_a_model_is_wired(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
     model = toys.decoder(**choices)
     found = check(model, traced(model), "decoder.1.self", *at)
-    assert any(step.name == "cap" for step in found) == (choices["score_soft_cap"] > 0)
-    same = choices["norm_placement"] in ("post", "written")
-    assert named(found, "read").formula.endswith("h_{i}" if same else "Norm(h_{i})")
+    assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
+    same = choices["norm_placement"] in ("post", "post-sublayer")
+    assert named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
@@ -100,7 +100,7 @@ def test_cross_attention_takes_keys_and_values_from_the_source(attention: str) -
     model = toys.both()
     trace = traced(model, source="a small bird sang in the tree")
     found = check(model, trace, attention, 2, 1, 3)
-    x = named(found, "read").values[-1].array
+    x = named(found, "input").values[-1].array
     k = named(found, "project").values[1].array
     stack, layer, kind = attention.split(".")
     key = getattr(model.stack(stack).blocks[int(layer)], f"{kind}_attention").key
@@ -114,7 +114,7 @@ def test_what_all_heads_write_adds_up_to_what_the_layer_writes() -> None:
     model = toys.decoder(bias=True)
     trace = traced(model)
     found = [
-        named(attention_walkthrough(model, trace, "decoder.1.self", head, 3, 0), "write").values for head in range(4)
+        named(attention_walkthrough(model, trace, "decoder.1.self", head, 3, 0), "output").values for head in range(4)
     ]
     bias = model.stack("decoder").blocks[1].self_attention.output.bias.numpy()  # type: ignore[union-attr, operator]
     assert sum(values[1].array for values in found) + bias == pytest.approx(found[0][2].array, abs=1e-5)
@@ -126,7 +126,7 @@ def test_a_softmax_row_and_a_turned_query_against_the_papers() -> None:
     scores = result(found, "mask").astype(np.float64)
     assert np.isneginf(scores[5:]).all()
     powers = np.exp(scores[:5])
-    assert result(found, "weigh")[:5] == pytest.approx(powers / powers.sum(), abs=1e-6)
+    assert result(found, "weights")[:5] == pytest.approx(powers / powers.sum(), abs=1e-6)
     q, turned, k, turned_k = (value.array for value in named(found, "rotate").values)
     assert turned == pytest.approx(reference.rotated(q.astype(np.float64), 4, 10_000.0), abs=1e-5)
     assert turned_k == pytest.approx(reference.rotated(k.astype(np.float64), 2, 10_000.0), abs=1e-5)
@@ -143,7 +143,7 @@ def test_the_scale_is_the_one_in_force(scale: bool, written: str) -> None:
 @pytest.mark.parametrize(
     ("site", "name"),
     [("q", "project"), ("rotated_k", "rotate"), ("scale", "scale"), ("bias", "bias"), ("scores", "scale"),
-     ("masked", "mask"), ("weights", "weigh"), ("mixed", "mix"), ("output", "write")],
+     ("masked_scores", "mask"), ("weights", "weights"), ("weighted_values", "weighted-sum"), ("output", "output")],
 )  # fmt: skip
 def test_an_edit_is_said_at_the_step_that_it_changed(site: str, name: str) -> None:
     model = toys.decoder()

@@ -80,9 +80,9 @@ def test_part_of_a_layer_can_be_asked_for() -> None:
 def test_a_long_text_loses_fewer_heads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced(toys.decoder())
     length = len(trace.text.ids)
-    monkeypatch.setattr(subject, "TOKENS", 3 * length + 1)
+    monkeypatch.setattr(subject, "TOKENS_PER_BATCH", 3 * length + 1)
     assert heads_per_batch(trace) == 3
-    monkeypatch.setattr(subject, "TOKENS", 1)
+    monkeypatch.setattr(subject, "TOKENS_PER_BATCH", 1)
     assert heads_per_batch(trace) == 1
 
 

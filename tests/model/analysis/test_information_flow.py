@@ -71,7 +71,7 @@ def test_shares_worked_out_by_hand_in_a_pre_norm_block() -> None:
     rest = max(0.0, np.abs(whole).sum() - np.abs(whole - stream).sum())
     total = sum(near.values()) + rest
     found = {(edge.kind, edge.source): edge for edge in information_flow(model, trace, 3, ALL)}
-    assert found["stream", 3].importance == pytest.approx(rest / total, abs=1e-5)
+    assert found["residual", 3].importance == pytest.approx(rest / total, abs=1e-5)
     for j in range(4):
         wanted = sum(near[head, j] for head in range(4)) / total
         assert found["self", j].importance == pytest.approx(wanted, abs=1e-5) if wanted > 1e-6 else True
@@ -103,7 +103,7 @@ def test_a_higher_threshold_leaves_a_part_of_the_graph() -> None:
 def test_the_source_is_reached_through_cross_attention_and_goes_no_further() -> None:
     model = toys.both()
     edges = information_flow(model, traced(model, source="a small bird sang in the tree"), 3, 0.001)
-    assert {edge.kind for edge in edges} == {"stream", "self", "cross", "feed_forward"}
+    assert {edge.kind for edge in edges} == {"residual", "self", "cross", "feed_forward"}
     assert max(edge.source for edge in edges if edge.kind == "cross") < 9
     assert max(edge.target for edge in edges) == 3
 
@@ -128,7 +128,7 @@ def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) 
         (edge.layer, edge.kind, edge.target, edge.source): edge.importance
         for edge in information_flow(model, trace, 5, ALL)
     }
-    monkeypatch.setattr("model.analysis.information_flow.NEGLIGIBLE", 0.0)
+    monkeypatch.setattr("model.analysis.information_flow.NEGLIGIBLE_SHARE", 0.0)
     all_of_it = {
         (edge.layer, edge.kind, edge.target, edge.source): edge.importance
         for edge in information_flow(model, trace, 5, ALL)

@@ -85,7 +85,7 @@ def test_contributions_add_up_where_the_table_is_narrow_and_the_logits_are_cappe
 
 def test_a_masked_language_head_bends_and_its_parts_still_add_up() -> None:
     model = toys.encoder()
-    adds_up(model, traced(model, masked=(2,)), 2)
+    adds_up(model, traced(model, masked_positions=(2,)), 2)
 
 
 def test_what_the_decoder_fetched_from_the_source_has_parts_of_its_own() -> None:
@@ -120,7 +120,7 @@ def test_a_model_without_an_answer_at_each_token_gets_a_sentence(top: str) -> No
         "decoder.residual=scale:2",
         "decoder.final_residual[:,3]=set:1",
         "decoder.embedding[3]=scale:3",
-        "decoder.0.feed_forward.hidden=set:0",
+        "decoder.0.feed_forward.neurons=set:0",
         "logits=add:5",
     ],
 )
@@ -143,7 +143,7 @@ def test_an_edit_of_the_stream_is_a_part_of_its_own() -> None:
 def by_hand(model: Transformer, trace: Trace, position: int) -> dict[Component, np.ndarray]:
     """Pre-norm RMSNorm with a bare language head, in NumPy from the definition: (write / rms) * stretch . W_U."""
     stack = model.stack("decoder")
-    norm, project = stack.final_norm, model.output_head.project
+    norm, project = stack.final_norm, model.output_head.projection
     assert isinstance(norm, RMSNorm)
     stream = trace["decoder.residual"][position].astype(np.float64)
     factor = norm.weight.numpy() / np.sqrt((stream**2).mean() + norm.epsilon)

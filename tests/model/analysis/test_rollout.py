@@ -44,7 +44,7 @@ def seen(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
 
 
 @pytest.mark.parametrize(
-    ("metric", "offset"), [("previous", -1), ("itself", 0), ("next", 1)], ids=lambda value: str(value)
+    ("metric", "offset"), [("previous", -1), ("current", 0), ("next", 1)], ids=lambda value: str(value)
 )
 def test_a_head_of_one_habit_is_found(metric: str, offset: int) -> None:
     weights = np.eye(4, k=offset, dtype=np.float32)[None]
@@ -58,7 +58,7 @@ def test_a_head_that_follows_repetitions_is_found() -> None:
     weights[0, 5] = [0, 0, 0.75, 0.25, 0, 0, 0]  # the second Tom looks at what followed the first
     weights[0, 6] = [0, 0, 0, 0.5, 0.5, 0, 0]
     values = head_metrics(seen(weights, text, causal=True))
-    assert values["repeated"].item() == pytest.approx((0.75 + 0.5) / 2)
+    assert values["induction"].item() == pytest.approx((0.75 + 0.5) / 2)
     assert values["punctuation"].item() == pytest.approx((0 + 0.5) / 2)  # queries after the full stop
     assert values["special"].item() == pytest.approx(4 / 6)
     assert values["first"].item() == pytest.approx(4 / 6)

@@ -44,7 +44,7 @@ EDITS = [
     "decoder.1.self.scale[2]=scale:-0.5",
     "decoder.position_ids[2]=set:7",
     "decoder.position_ids[4:]=add:3",
-    "decoder.at=scale:2",
+    "decoder.position_ids=scale:2",
     "decoder.0.self.weights[1,3:,1:3]=uniform",
 ]
 CROSS_EDITS = [
@@ -74,7 +74,7 @@ def full(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
     """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
     tap: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
     source = torch.tensor([step.source.ids]) if step.source else None
-    logits = model(torch.tensor([step.text.ids]), source=source, tap=tap)
+    logits = model(torch.tensor([step.text.ids]), source=source, hook=tap)
     assert isinstance(logits, torch.Tensor)
     return logits[0]
 
@@ -255,7 +255,7 @@ def edit_of(site: str, path: str) -> str:
     return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
 
 
-@pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"after_cross", "pixels"}))
+@pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"residual_after_cross", "pixels"}))
 def test_whatever_is_changed_a_cached_step_is_what_reading_all_again_gives(site: str) -> None:
     model = toys.decoder(positional_encoding="alibi", key_value_heads=2)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)

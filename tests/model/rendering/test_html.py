@@ -103,8 +103,8 @@ def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
 
 
 def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.rendering.html.CELLS", 8 * 16)
-    monkeypatch.setattr("model.rendering.html.EXACT", 8)
+    monkeypatch.setattr("model.rendering.html.MAX_POOLED_CELLS", 8 * 16)
+    monkeypatch.setattr("model.rendering.html.MAX_EXACT_CELLS", 8)
     trace = run(toys.decoder(), toys.causal(), TEXT)
     meta, numbers = told(trace.show())
     assert meta["grids"][0]["cells"] == [4, 4] and len(numbers) == 8 * 16

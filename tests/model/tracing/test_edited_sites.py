@@ -72,7 +72,7 @@ def test_a_token_may_stand_elsewhere_for_every_scheme(position: str) -> None:
     assert np.abs(edited["logits"][5:] - before["logits"][5:]).max() > 1e-3
     np.testing.assert_array_equal(edited["logits"][:5], before["logits"][:5])  # nobody before it sees it
     np.testing.assert_array_equal(edited["decoder.0.self.mask"], before["decoder.0.self.mask"])
-    moved = plain(model, "decoder.at=add:3")
+    moved = plain(model, "decoder.position_ids=add:3")
     apart = np.abs(moved["logits"] - before["logits"]).max()
     if position in ("rope", "alibi", "relative", "disentangled"):
         assert apart < 1e-3, "only distances count"
@@ -103,7 +103,7 @@ def test_between_two_places_where_the_scheme_has_such(position: str, share: floa
         ("relative", "decoder.position_ids[5]=set:2.5", "'relative' there are whole positions from -16,777,216"),
         ("disentangled", "decoder.position_ids[5]=set:0.5", "whole positions"),
         ("rope", "decoder.position_ids[5]=set:1e30", r"position 1e\+30"),
-        ("rope", "decoder.position_ids[7]=set:1", "asks for pos 7, but decoder.at has 7"),
+        ("rope", "decoder.position_ids[7]=set:1", "asks for pos 7, but decoder.position_ids has 7"),
     ],
 )
 def test_where_no_token_can_stand_gets_a_sentence(position: str, edit: str, told: str) -> None:

@@ -111,7 +111,7 @@ def test_set_scale_and_add_do_what_they_say_where_they_are_told() -> None:
         np.testing.assert_array_equal(edited[untouched], before[untouched])
 
 
-@pytest.mark.parametrize("site", ["bias", "scores", "masked", "weights"])
+@pytest.mark.parametrize("site", ["bias", "scores", "masked_scores", "weights"])
 def test_mean_of_pairs_is_each_rows_average_over_its_allowed_keys(site: str) -> None:
     model, path = toys.decoder(positional_encoding="alibi"), f"decoder.0.self.{site}"
     before, edited = plain(model)[path], plain(model, f"{path}[1]=mean")[path]
@@ -140,7 +140,7 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
     ("edit", "told"),
     [
         ("decoder.0.self.scale=mean", "'What scores are multiplied with' has one number"),
-        ("decoder.0.self.at=set:1", r"Its at are at decoder\.at\.$"),
+        ("decoder.0.self.position_ids=set:1", r"Its position_ids are at decoder\.position_ids\.$"),
         ("decoder.0.weights[1]=set:1", r"Its weights are at decoder\.\*\.self\.weights \(layers 0 to 1\)"),
         ("decoder.0.self.scores=uniform", "for weights only"),
         ("decoder.0.self.mask=mean", "mean"),
@@ -150,8 +150,8 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
         ("decoder.7.self.weights=set:0", r"no value decoder\.7\.self\.weights"),
         ("encoder.0.self.weights=set:0", r"no value encoder\.0\.self\.weights"),
         ("decoder.0.self.weights[1,2,3,4]=set:0", r"4 axes; .* has 3: head, query, key"),
-        ("decoder.0.self.wieghts=set:0", r"no site 'wieghts'\. Known: .*weights"),
-        ("decoder.0.self.weights=reset:0", r"no edit 'reset'\. Known: add, mean, scale, set, uniform"),
+        ("decoder.0.self.wieghts=set:0", r"no hook point 'wieghts'\. Known: .*weights"),
+        ("decoder.0.self.weights=reset:0", r"no edit operation 'reset'\. Known: add, mean, scale, set, uniform"),
         ("decoder.0.self.weights=set", "needs a number"),
         ("decoder.0.self.weights=mean:3", "takes no number"),
         ("decoder.0.self.weights=set:nan", "is no number between"),
@@ -210,7 +210,7 @@ def test_cross_attention_is_edited_as_self_attention_is() -> None:
 
 
 @given(
-    st.sampled_from(["scores", "masked", "weights", "v", "input", "output"]),
+    st.sampled_from(["scores", "masked_scores", "weights", "v", "input", "output"]),
     st.sampled_from(["set", "scale", "add"]),
     st.sampled_from([1e38, -1e38, 3e38, 1e-40, 1e20]),
     st.sampled_from(["softmax", "hardmax", "linear"]),

@@ -45,7 +45,7 @@ def hidden(model: Transformer, tap: Hook = no_hook) -> np.ndarray:
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Everything counts as long, and is walked two or three queries at a time."""
-    monkeypatch.setattr(model.nn.attention, "BLOCK", 130)
+    monkeypatch.setattr(model.nn.attention, "CHUNK_CELLS", 130)
     with monkeypatch.context() as patch:
         yield patch
 
@@ -57,7 +57,7 @@ def both(model_: Transformer, long: pytest.MonkeyPatch, edits: tuple[str, ...] =
         return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook
 
     usual = hidden(model_, tap())
-    long.setattr(model.nn.attention, "CELLS", 0)
+    long.setattr(model.nn.attention, "MAX_CELLS", 0)
     return usual, hidden(model_, tap())
 
 
@@ -102,7 +102,7 @@ def test_an_edit_is_never_lost(edit: str, long: pytest.MonkeyPatch) -> None:
 
 
 def test_an_edit_past_the_end_is_refused_all_the_same(long: pytest.MonkeyPatch) -> None:
-    long.setattr(model.nn.attention, "CELLS", 0)
+    long.setattr(model.nn.attention, "MAX_CELLS", 0)
     with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
         hidden(made(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
 
@@ -111,6 +111,6 @@ def test_what_is_asked_for_is_kept_whole(long: pytest.MonkeyPatch) -> None:
     model_, asked = made(), ("decoder.1.self.weights",)
     usual, walked = RecordingHook(no_hook, asked), RecordingHook(no_hook, asked)
     hidden(model_, usual)
-    long.setattr(model.nn.attention, "CELLS", 0)
+    long.setattr(model.nn.attention, "MAX_CELLS", 0)
     hidden(model_, walked)
     np.testing.assert_allclose(usual.arrays()[asked[0]], walked.arrays()[asked[0]], atol=1e-6)

@@ -17,14 +17,16 @@ from tests.model.toys import both, causal, decoder, masked
 TEXT = "the cat sat on the mat and the dog ran"
 EDITS = ((), ("decoder.1.self.weights[1]=set:0",), ("decoder.*.self.mask[:,5,2]=set:0", "decoder.0.self.q[0]=scale:2"),
          ("decoder.position_ids[3]=set:6", "decoder.1.self.scale[1]=scale:2"))  # fmt: skip
-SITES = ("bias", "scores", "mask", "masked", "weights")
+SITES = ("bias", "scores", "mask", "masked_scores", "weights")
 
 
 def pair(model: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()) -> tuple[Trace, Trace]:
     """The same run kept whole, and kept as a long text's is."""
     source, words = (TEXT, masked()) if model.config.has_cross_attention else (None, causal())
     whole = run(model, words, TEXT, edits, source=source)
-    monkeypatch.setattr(import_module("model.tracing.run"), "BUDGET", 0)  # the package calls its function run, too
+    monkeypatch.setattr(
+        import_module("model.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
+    )  # the package calls its function run, too
     return whole, run(model, words, TEXT, edits, source=source)
 
 

@@ -54,10 +54,10 @@ def test_every_site_has_its_declared_axes(name: str) -> None:
     trace = RUNS[name]()
     text = len(trace.text.ids)
     source = len(trace.source.ids) if trace.source else text
-    sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "channel": 6, "value_channel": 5, "d_ff": 11}
+    sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
-    sizes |= {"colour": 3, "pixel_row": 12, "pixel_column": 18}
-    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - {"after_cross", "pixels"}
+    sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18}
+    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - {"residual_after_cross", "pixels"}
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
         seen = source if ".cross." in path else own
@@ -165,7 +165,7 @@ def test_masking_a_token_that_is_not_there_gets_a_sentence(place: int) -> None:
 
 def test_masking_needs_a_mask_token() -> None:
     with pytest.raises(TextError, match="no mask token"):
-        decoder(masked=(1,))
+        decoder(masked_positions=(1,))
 
 
 def test_the_decoder_of_an_encoder_decoder_begins_with_its_start_token_and_may_read_nothing_else() -> None:
