@@ -1,16 +1,16 @@
-"""Interventions: an edit of one named value, with a text form that is also its URL form.
+"""Interventions: edits of named values of a forward pass, with a text form that is also their URL form.
 
-    decoder.1.self.weights[3]=set:0        head 3 of layer 1 moves nothing
-    decoder.*.self.weights[0]=uniform      head 0 of every layer looks at all allowed keys alike
-    decoder.1.self.weights[3,5,2]=set:0    head 3 moves nothing from key 2 to query 5; the row's other weights stay
-    decoder.1.self.mask[:,5,2]=set:0       in layer 1 query 5 may not see key 2; its other keys share that weight
-    decoder.1.self.scale[3]=scale:0.5      head 3 multiplies its queries and keys by half as much
-    decoder.*.self.scale=set:1             no layer divides by the root of d
-    decoder.position_ids[5]=set:2.5                  token 5 stands at 2.5 for the position scheme; the mask counts it as before
-    decoder.2.residual[4]=add:0.5          every channel of token 4 grows
+    decoder.1.self.weights[3]=set:0        head 3 of layer 1 contributes nothing
+    decoder.*.self.weights[0]=uniform      head 0 of every layer attends uniformly over the allowed keys
+    decoder.1.self.weights[3,5,2]=set:0    head 3 takes nothing from key 2 to query 5; the row's other weights stay
+    decoder.1.self.mask[:,5,2]=set:0       in layer 1 query 5 may not attend to key 2; its other keys share the weight
+    decoder.1.self.scale[3]=scale:0.5      head 3 multiplies its scores by half as much
+    decoder.*.self.scale=set:1             no layer divides scores by sqrt(head_dim)
+    decoder.position_ids[5]=set:2.5        token 5 gets position id 2.5; masks still count it as token 5
+    decoder.2.residual[4]=add:0.5          every channel of token 4 grows by 0.5
 
-The index counts along the site's axes (SITES), from 0: a number, a range `2:5`, or `:` for all. Edits of the same
-value are made in the order given.
+An index counts along the axes of the hook point (HOOK_POINTS), from 0: a number, a range `2:5`, or `:` for all. Edits
+of the same value are applied in the order given.
 """
 
 from __future__ import annotations
