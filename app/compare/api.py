@@ -61,7 +61,7 @@ def handle_compare(body: dict[str, Any]) -> bytes:
     """Both sides' tokens, the byte codes of all their heads, the distance of each head, and both predictions."""
     started = perf_counter()
     left, right = (_read_side(body, index) for index in range(2))
-    alignment = str(body.get("align", "tokens"))
+    alignment = str(body.get("alignment", "tokens"))
     text_alignment = align(left.trace.text, right.trace.text, alignment)
     sources = left.trace.source, right.trace.source
     alignments: dict[str, TokenPairs] = {"text": text_alignment}
@@ -75,7 +75,7 @@ def handle_compare(body: dict[str, Any]) -> bytes:
         offset += len(numbers)
     meta = {
         "sides": side_payloads,
-        "pairs": alignments,
+        "alignments": alignments,
         "attentions": [
             _distances_payload(left, right, partner, alignments) for partner in pair_attentions(left, right)
         ],
@@ -87,9 +87,9 @@ def handle_compare(body: dict[str, Any]) -> bytes:
 
 def _read_side(body: dict[str, Any], index: int) -> Side:
     """One side of a request. Raises TextError, with the side's name in front, for what cannot be run."""
-    body_side = body.get(("left", "right")[index])
+    body_side = body.get(("side_a", "side_b")[index])
     if not isinstance(body_side, dict):
-        raise TextError("A comparison needs two questions, left and right.")
+        raise TextError("A comparison needs two questions, side_a and side_b.")
     try:
         question = parse_question(body_side)
         tokenizer = open_checkpoint(question.model, question.device).tokenizer
@@ -115,14 +115,14 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
     for attention_group in attention_groups(traced.config):
         quantized = quantized_weights(traced, attention_group)
         rows, columns = traced[f"{attention_group.stack}.0.{attention_group.kind}.weights"].shape[-2:]
-        layout = {"rows": rows, "columns": columns, "cells": quantized.shape[-2:], "offset": offset}
+        layout = {"rows": rows, "columns": columns, "pooled_shape": quantized.shape[-2:], "offset": offset}
         group_payloads.append(asdict(attention_group) | layout)
         chunks.append(quantized.tobytes())
         offset += quantized.size
     meta = {
         "tokens": tokens_payload(traced.text, side.tokenizer),
-        "sourceTokens": tokens_payload(traced.source, side.tokenizer) if traced.source else None,
-        "grids": group_payloads,
+        "source_tokens": tokens_payload(traced.source, side.tokenizer) if traced.source else None,
+        "attention_groups": group_payloads,
         "context": traced.config.context_length,
         "notes": [" ".join(variant_notes(side.question))] if side.question.is_variant else [],
     }
@@ -160,7 +160,7 @@ def _distances_payload(
     numbers = [
         [None if np.isnan(head) else float(head) for head in layer_distances(number)] for number in range(layers)
     ]
-    return {"name": pair.left.name, "other": pair.right.name, "title": pair.left.title, "distance": numbers}
+    return {"left_name": pair.left.name, "right_name": pair.right.name, "title": pair.left.title, "distance": numbers}
 
 
 def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> list[dict[str, Any]]:
@@ -189,14 +189,14 @@ def _prediction_payload(left: Side, right: Side, left_position: int, right_posit
     shown = {int(key) for side in (one, other) for key in np.argsort(-side, kind="stable")[:MAX_CANDIDATES]}
     return {
         "titles": [PREDICTION_TITLES.get(side.trace.config.output_head, "Label") for side, _ in sides],
-        "places": [left_position, right_position],
-        "pieces": [side.trace.text.token_texts[place] for side, place in sides],
-        "apart": float(jensen_shannon_distance(one, other)),
+        "positions": [left_position, right_position],
+        "token_texts": [side.trace.text.token_texts[place] for side, place in sides],
+        "distance": float(jensen_shannon_distance(one, other)),
         "candidates": [
             {
-                "piece": names[key],
-                "before": float(one[key]) if in_left[key] else None,
-                "after": float(other[key]) if in_right[key] else None,
+                "text": names[key],
+                "left": float(one[key]) if in_left[key] else None,
+                "right": float(other[key]) if in_right[key] else None,
             }
             for key in sorted(shown, key=lambda key: (-max(one[key], other[key]), key))
         ],

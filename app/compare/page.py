@@ -30,8 +30,8 @@ COMPONENT = Component(
         "app/ui/frontend/presenter.css",
     ),
 )
-QUESTION_FIELDS = ("model", "masks", "position", "kernel", "scale", "device")
-STATE_FIELDS = ("masked", "edits", "attention", "layer", "head", "query")
+QUESTION_FIELDS = ("model", "masks", "positional_encoding", "attention_function", "scale", "device")
+STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "query")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def opening_example(entry: CatalogEntry, device: str = "auto") -> Example:
 def default_difference(config: Config) -> dict[str, Any]:
     """A difference to begin with: the same model without its positions, or seeing otherwise where it has none."""
     if config.positional_encoding != "none":
-        return {"position": "none"}
+        return {"positional_encoding": "none"}
     return {"masks": "none" if config.masks else "causal"}
 
 
@@ -77,7 +77,7 @@ def presets(entry: CatalogEntry, names: list[str]) -> list[Preset]:
     config, found_presets = entry.config, []
     last = config.layers - 1
     if config.positional_encoding != "none":
-        found_presets.append(Preset("With and without positions", None, {"position": "none"}))
+        found_presets.append(Preset("With and without positions", None, {"positional_encoding": "none"}))
     masks = "none" if "causal" in config.masks else "causal"
     found_presets.append(Preset("Looking back, or both ways", None, {"masks": masks}))
     found_presets.append(Preset("Scores divided by √d, or not", None, {"scale": "off" if config.scale else "on"}))
@@ -114,25 +114,25 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, side_
     offered = presets(entry, [each.name for each in entries])
     return {
         "api": f"/{base}/api" if base else "/api",
-        "choice": _with_lists(choice),
-        "other": _with_lists(side_b),
+        "state": _with_lists(choice),
+        "side_b": _with_lists(side_b),
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
-        "presets": [{"title": each.title, "text": each.text, "other": _with_lists(each.side_b)} for each in offered],
+        "presets": [{"title": each.title, "text": each.text, "side_b": _with_lists(each.side_b)} for each in offered],
         "models": [
             {
                 "name": each.name,
                 "title": titles.get(each.name, each.name),
-                "trained": variant_fields(each.config) | {"sourced": each.config.has_cross_attention},
+                "trained": variant_fields(each.config) | {"has_source": each.config.has_cross_attention},
             }
             for each in entries
         ],
         "options": {
             "masks": [[name, title] for name, title in labels.MASK_TITLES.items()],
-            "position": [[name, title] for name, title in labels.POSITIONAL_ENCODING_TITLES.items()],
-            "kernel": [[name, title] for name, title in labels.ATTENTION_FUNCTION_TITLES.items()],
+            "positional_encoding": [[name, title] for name, title in labels.POSITIONAL_ENCODING_TITLES.items()],
+            "attention_function": [[name, title] for name, title in labels.ATTENTION_FUNCTION_TITLES.items()],
             "scale": [["on", "divided by √d"], ["off", "not divided"]],
         },
-        "sourced": entry.config.has_cross_attention,
+        "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),
     }
 
@@ -144,7 +144,7 @@ def _with_lists(values: dict[str, Any]) -> dict[str, Any]:
 def _on_component_change(default_side_b: dict[str, Any], example: Example) -> None:
     """Take over what the component reported; a difference that nobody touched stays unsaid."""
     report = COMPONENT.reported()
-    side_b = {name: tuple(item) if isinstance(item, list) else item for name, item in report.pop("other").items()}
+    side_b = {name: tuple(item) if isinstance(item, list) else item for name, item in report.pop("side_b").items()}
     apply_report(
-        report | {"beside": encode_side_b(side_b) if side_b != default_side_b else ""}, example.text, example.source
+        report | {"side_b": encode_side_b(side_b) if side_b != default_side_b else ""}, example.text, example.source
     )

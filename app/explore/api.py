@@ -9,8 +9,7 @@ import numpy as np
 
 from app.explore.head_view import head_qk_projection
 from app.explore.long_text import head_view
-from app.services.attention_payload import has_weights as traced_whole
-from app.services.attention_payload import metrics_payload, quantized_layer_weights
+from app.services.attention_payload import has_weights, metrics_payload, quantized_layer_weights
 from app.services.head_selection import selected_attention
 from app.services.traces import trace
 from app.state.request import integer_or_zero, parse_question, parse_state
@@ -24,7 +23,7 @@ def handle_head_view(body: dict[str, Any]) -> bytes:
     With `each` every head by itself follows the numbers, float32 [head row column].
     """
     view = head_view(parse_question(body), parse_state(body))
-    per_head = view.per_head if body.get("each") is True else view.per_head[:0]
+    per_head = view.per_head if body.get("per_head") is True else view.per_head[:0]
     low, high = view.colour_limits
     meta = {
         "rows": asdict(view.rows),
@@ -33,8 +32,8 @@ def handle_head_view(body: dict[str, Any]) -> bytes:
         "scale": view.quantity.scale,
         "low": low,
         "high": high,
-        "each": len(per_head),
-        "said": view.rules,
+        "per_head": len(per_head),
+        "rules": view.rules,
     }
     numbers = np.concatenate([view.values.ravel(), per_head.ravel()]).astype("<f4")
     return pack(meta, numbers.tobytes() + view.cell_states.tobytes())
@@ -47,20 +46,22 @@ def handle_thumbnails(body: dict[str, Any]) -> bytes:
     if not 0 <= layer < attention_group.layers:
         raise EditError(f"There is no layer {layer}; this attention has {attention_group.layers}, counted from 0.")
     quantized = quantized_layer_weights(question, attention_group, layer)
-    return pack({"layer": layer, "cells": quantized.shape[-2:]}, quantized.tobytes())
+    return pack({"layer": layer, "pooled_shape": quantized.shape[-2:]}, quantized.tobytes())
 
 
 def handle_qk_projection(body: dict[str, Any]) -> bytes:
     """Queries and then keys of the chosen head in one plane, float32 [token axis], and what part its axes hold."""
     projection = head_qk_projection(parse_question(body), parse_state(body))
     numbers = np.concatenate([projection.queries, projection.keys]).astype("<f4")
-    return pack({"queries": len(projection.queries), "shares": projection.explained_variance}, numbers.tobytes())
+    return pack(
+        {"queries": len(projection.queries), "explained_variance": projection.explained_variance}, numbers.tobytes()
+    )
 
 
 def handle_head_metrics(body: dict[str, Any]) -> bytes:
     """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
     question = parse_question(body)
     attention_group, traced = selected_attention(question, parse_state(body)), trace(question)
-    if not traced_whole(traced, attention_group):
+    if not has_weights(traced, attention_group):
         raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
     return pack({"metrics": metrics_payload(traced, attention_group)})

@@ -57,7 +57,7 @@ class HeadView:
     @property
     def colour_limits(self) -> tuple[float, float]:
         """The numbers at the two ends of the colours."""
-        if self.quantity.scale == "share":
+        if self.quantity.scale == "probability":
             return 0.0, 1.0
         shown = self.values[self.cell_states == SHOWN]
         if not shown.size:
@@ -65,7 +65,7 @@ class HeadView:
         if self.quantity.signed:
             limit = float(np.abs(shown).max()) or 1.0
             return -limit, limit
-        return (0.0 if self.quantity.scale == "root" else float(shown.min())), float(shown.max())
+        return (0.0 if self.quantity.scale == "sqrt" else float(shown.min())), float(shown.max())
 
 
 def exact_head_view(question: Question, state: State) -> HeadView:
@@ -174,7 +174,7 @@ class TokenFilter:
     @property
     def renormalizes(self) -> bool:
         """Whether rows are made to sum to one again; differences and lengths have no such sum."""
-        return self.state.renormalize == "renormalised" and self.quantity.scale == "share" and self.hides_keys
+        return bool(self.state.renormalize) and self.quantity.scale == "probability" and self.hides_keys
 
     def axis(self, side: int) -> Axis:
         """Names and tokens of the rows (0) or columns (1)."""
@@ -224,7 +224,7 @@ def _describe(
 ) -> tuple[str, ...]:
     """Every rule by which the picture was made, in the order in which they apply."""
     rule_texts = [quantity.description]
-    if state.quantity == "head":
+    if state.quantity == "minus_head":
         layer, head = parse_head(state.other_head, attention_group) or (
             heads[0][0],
             (heads[0][1] + 1) % attention_group.heads,
@@ -236,7 +236,7 @@ def _describe(
         rule_texts.append(f"only {token_filter.segments[0].upper()} → {token_filter.segments[1].upper()}")
     if names := [HIDDEN_TOKEN_TITLES[name] for name in HIDDEN_TOKEN_TITLES if name in state.hide.split("+")]:
         row_sum = "rows renormalised" if token_filter.renormalizes else "rows not renormalised"
-        rule_texts.append(f"{' and '.join(names)} hidden" + (f", {row_sum}" if quantity.scale == "share" else ""))
+        rule_texts.append(f"{' and '.join(names)} hidden" + (f", {row_sum}" if quantity.scale == "probability" else ""))
     if token_filter.by_word:
         rule_texts.append("words: sum over keys, mean over queries")
     if len(heads) > 1 and state.quantity != "rollout":

@@ -25,7 +25,7 @@ KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *inform
 TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
 MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
-EDGE_KINDS = ("stream", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
+EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
 HEADS_PER_EDGE = 3  # of one edge
 
 
@@ -60,9 +60,9 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
         "first": first,
         "count": tokens.stop - first,
         "depths": count,
-        "shown": lens_outputs[0].token_ids.shape[1],
-        "truth": targets[tokens],
-        "pieces": {token: tokenizer.token_text(token) for token in token_ids},
+        "top_k": lens_outputs[0].token_ids.shape[1],
+        "targets": targets[tokens],
+        "token_texts": {token: tokenizer.token_text(token) for token in token_ids},
     }
     return pack(meta, np.stack(rows).astype("<f4").tobytes())
 
@@ -93,7 +93,11 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     last = traced.config.num_layers(traced.config.stacks[-1])
     targets = logit_lens.target_tokens(traced, _target_ids(question, traced, tokenizer))
     losses = logit_lens.lens_at(model, traced, last, targets, 1, tokens).negative_log_likelihood
-    meta = {"first": tokens.start, "count": len(losses), "ahead": traced.config.output_head != "masked-language-model"}
+    meta = {
+        "first": tokens.start,
+        "count": len(losses),
+        "shifted": traced.config.output_head != "masked-language-model",
+    }
     return pack(meta, losses.astype("<f4").tobytes())
 
 
@@ -109,15 +113,15 @@ def handle_logit_attribution(body: dict[str, Any]) -> bytes:
     meta = {
         "position": position,
         "token": token,
-        "piece": _answer_text(traced, tokenizer, token),
+        "text": _answer_text(traced, tokenizer, token),
         "logit": float(logits_here[token]),
-        "parts": [asdict(part) for part in attribution.components],
-        "conventions": attribution_assumptions(traced.config),
+        "components": [asdict(component) for component in attribution.components],
+        "assumptions": attribution_assumptions(traced.config),
         "promoted": [
             {
                 "layer": layer,
-                "up": _extreme_logits(row, 1, traced, tokenizer),
-                "down": _extreme_logits(row, -1, traced, tokenizer),
+                "promoted": _extreme_logits(row, 1, traced, tokenizer),
+                "suppressed": _extreme_logits(row, -1, traced, tokenizer),
             }
             for layer, row in zip(layers, promoted, strict=True)
         ],
@@ -139,7 +143,7 @@ def handle_information_flow(body: dict[str, Any]) -> bytes:
         row[:5] = edge.layer, EDGE_KINDS.index(edge.kind), edge.target, edge.source, edge.importance
         heads = [number for head in edge.heads[:HEADS_PER_EDGE] for number in head]
         row[5 : 5 + len(heads)] = heads
-    meta = {"position": position, "edges": len(edges), "columns": rows.shape[1], "kinds": EDGE_KINDS,
+    meta = {"position": position, "edges": len(edges), "columns": rows.shape[1], "edge_kinds": EDGE_KINDS,
             "layers": traced.config.num_layers(traced.config.stacks[-1]), "threshold": threshold}  # fmt: skip
     return pack(meta, rows.tobytes())
 
@@ -159,7 +163,7 @@ def handle_head_ablation(body: dict[str, Any]) -> bytes:
     found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
     before = float(logits[token] - np.logaddexp.reduce(logits))
     meta = {"first": first, "count": count, "heads": heads, "position": position, "token": token, "before": before,
-            "piece": _answer_text(traced, tokenizer, token)}  # fmt: skip
+            "text": _answer_text(traced, tokenizer, token)}  # fmt: skip
     return pack(meta, (found - before).astype("<f4").tobytes())
 
 
@@ -227,4 +231,4 @@ def _extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokeni
     signed, count = -sign * row, min(TOP_TOKENS, len(row))
     extreme = np.argpartition(signed, count - 1)[:count]
     ranked = extreme[np.argsort(signed[extreme], kind="stable")]
-    return [{"piece": _answer_text(traced, tokenizer, int(token)), "logit": float(row[token])} for token in ranked]
+    return [{"text": _answer_text(traced, tokenizer, int(token)), "logit": float(row[token])} for token in ranked]

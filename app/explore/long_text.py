@@ -24,7 +24,7 @@ MAX_HEADS = 4  # of a long text in one picture
 LONG_TEXT_QUANTITIES = (
     "weights",
     "scores",
-    "masked",
+    "masked_scores",
 )  # kinds that are one head's alone, and so can be made for it alone
 
 

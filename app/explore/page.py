@@ -24,12 +24,11 @@ from app.state.session import EXPLORE_COMPONENT, is_component_run, on_component_
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
 from app.ui.component import Component, read
-from model.analysis.head_metrics import head_metrics_for
 from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.sites import HOOK_POINTS
-from model.rendering.html import PANELS_PLACEHOLDER, tab_panel
+from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
 from model.tracing.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
@@ -44,7 +43,7 @@ FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
 # Each tab with its HTML; the table of the same names in tabs.js draws them.
 TAB_FILES = {
     "heads": f"{DRAWING}/heads/heads_tab.html",
-    "steps": f"{FRONTEND}/walkthrough/walkthrough_tab.html",
+    "walkthrough": f"{FRONTEND}/walkthrough/walkthrough_tab.html",
     "layers": f"{FRONTEND}/layers/layers_tab.html",
 }
 INSTRUMENT = Component(
@@ -100,26 +99,23 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
     base = st.get_option("server.baseUrlPath").strip("/")
     return {
         "api": f"/{base}/api" if base else "/api",
-        "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
+        "state": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
         "settings": sidebar,
         "examples": [asdict(example) for example in opening_examples(entry, state.device)],
-        "sourced": entry.config.has_cross_attention,
-        "pictures": list(shipped_image_names()) if entry.config.image.channels else None,
-        "kinds": [
+        "has_source": entry.config.has_cross_attention,
+        "images": list(shipped_image_names()) if entry.config.image.channels else None,
+        "quantities": [
             {
                 "name": name,
                 "title": kind.title,
-                "about": kind.description,
+                "description": kind.description,
                 "scale": kind.scale,
                 "additive": kind.additive,
             }
             for name, kind in QUANTITIES.items()
         ],
-        "metrics": [
-            {"name": name, "short": metric.title, "title": metric.description, "unit": metric.unit}
-            for name, metric in head_metrics_for(bool(entry.config.image.channels)).items()
-        ],
-        "sites": {name: {"axes": site.axes, "title": site.title} for name, site in HOOK_POINTS.items()},
+        "metrics": metrics_json(bool(entry.config.image.channels)),
+        "hook_points": {name: {"axes": site.axes, "title": site.title} for name, site in HOOK_POINTS.items()},
         "serial": report_serial(),
     }
 

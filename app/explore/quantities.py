@@ -54,7 +54,7 @@ class QuantityRequest:
 class Quantity:
     """One thing to see: its name in the menu, what it is in half a sentence, and how it is made for a layer.
 
-    `signed` numbers have a sign that matters. `scale` is "share" (0 to 1, painted by its square root), "root" or
+    `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
     "linear". What is `additive` may be summed over the tokens of a word, and cut to its largest.
     """
 
@@ -144,25 +144,25 @@ def _subtract(here: HeadArrays, there: HeadArrays) -> HeadArrays:
 
 
 QUANTITIES: Registry[Quantity] = Registry(
-    "view",
+    "quantity",
     {
-        "weights": Quantity("Weights", "attention weight", _weights, scale="share"),
+        "weights": Quantity("Weights", "attention weight", _weights, scale="probability"),
         "scores": Quantity("Scores", "score q·k before mask and softmax", _scores, additive=False),
-        "masked": Quantity("Masked scores", "score where the mask allows it", _masked_scores, additive=False),
-        "moved": Quantity(
+        "masked_scores": Quantity("Masked scores", "score where the mask allows it", _masked_scores, additive=False),
+        "value_norm": Quantity(
             "Weight × value",
             "length of weight × value × output projection (Kobayashi et al. 2020)",
             _value_norm,
-            scale="root",
+            scale="sqrt",
         ),
         "rollout": Quantity(
-            "Rollout", "rollout of all heads up to this layer (Abnar & Zuidema 2020)", _rollout, scale="share"
+            "Rollout", "rollout of all heads up to this layer (Abnar & Zuidema 2020)", _rollout, scale="probability"
         ),
         "gradient": Quantity("Gradient × weight", "weight × gradient", _gradient, signed=True),
-        "head": Quantity("Minus another head", "weight minus that of", _minus_head, signed=True),
-        "trained": Quantity(
+        "minus_head": Quantity("Minus another head", "weight minus that of", _minus_head, signed=True),
+        "minus_trained": Quantity(
             "Minus as trained", "weight minus that of the model as trained", _minus_trained, signed=True
         ),
-        "text": Quantity("Minus another text", "weight minus that in the other text", _minus_text, signed=True),
+        "minus_text": Quantity("Minus another text", "weight minus that in the other text", _minus_text, signed=True),
     },
 )

@@ -34,8 +34,10 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
     kernel_class = kernel if inspect.isclass(kernel) else type(kernel)
     sections = [
         CodeSection("Attention", HOOK_POINTS["weights"].formula, source_of(Attention.forward)),
-        CodeSection(f"Kernel: {config.attention_function}", HOOK_POINTS["scores"].formula, source_of(kernel_class)),
-        CodeSection(f"Positions: {config.positional_encoding}", "", source_of(position)),
+        CodeSection(
+            f"Attention function: {config.attention_function}", HOOK_POINTS["scores"].formula, source_of(kernel_class)
+        ),
+        CodeSection(f"Positional encoding: {config.positional_encoding}", "", source_of(position)),
     ]
     if config.image.channels:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))

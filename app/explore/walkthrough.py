@@ -45,9 +45,9 @@ STEP_EXPLANATIONS = {
     "bias": "What the position scheme gives to this pair of places, whatever the tokens say.",
     "cap": "Very large scores are held back.",
     "mask": "What may not be seen loses its score.",
-    "weigh": "The scores of all keys become shares of one: how much each is looked at.",
-    "mix": "Each value is taken as far as its weight says, and all are summed.",
-    "write": "The output projection makes of what was gathered a change of the stream; the heads' changes add up.",
+    "normalize": "The scores of all keys become shares of one: how much each is looked at.",
+    "weighted_sum": "Each value is taken as far as its weight says, and all are summed.",
+    "output_projection": "The output projection makes of what was gathered a change of the stream; the heads' changes add up.",
 }
 
 
@@ -78,7 +78,7 @@ def _valid_query(query: int, length: int) -> int:
 
 def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[str, Any]:
     def value_payload(each: StepValue) -> dict[str, Any]:
-        return {"sign": each.symbol, "axis": each.axis, "count": each.array.size}
+        return {"symbol": each.symbol, "axis": each.axis, "count": each.array.size}
 
     queries, keys = traced[f"{attention}.q"], traced[f"{attention}.k"]
     head_query_key = [queries.shape[0], queries.shape[1], keys.shape[1]]
@@ -87,13 +87,13 @@ def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[
         return head_query_key if site in QUERY_KEY_HOOK_POINTS else list(traced[f"{attention}.{site}"].shape)
 
     shapes = [
-        {"site": site, "axes": list(hook_point_of(site).axes), "sizes": hook_point_sizes(site)}
+        {"hook_point": site, "axes": list(hook_point_of(site).axes), "sizes": hook_point_sizes(site)}
         for site in step.hook_points
     ]
     return {
         "name": step.name,
         "title": step.title,
-        "meaning": STEP_EXPLANATIONS[step.name],
+        "explanation": STEP_EXPLANATIONS[step.name],
         "formula": step.formula,
         "edited": step.edited,
         "shapes": shapes,
@@ -121,39 +121,26 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
     """Which code each step of the attention at a path runs, in this model with these parts."""
     attention_module, scheme = attention_at(model, attention)
     name, layer, kind = attention.split(".")
-    residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_residual")
+    residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_attention_residual")
     assert isinstance(residual, ResidualConnection)
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
     return {
-        "read": (*_method_code(residual.norm, "forward"), *_statement_code('tap("input"')),
-        "project": (
-            *_statement_code('tap("q"', 'tap("k"', 'tap("v"'),
-            _function_code(split_heads),
-            *_query_norm_code(attention_module),
-        ),
-        "rotate": (*_statement_code('tap("rotated_q"', 'tap("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
-        "feature": _method_code(attention_module.attention_function, "feature"),
-        "multiply": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
-        "sum": (*_statement_code("kernel.score("), *_method_code(attention_module.attention_function, "score")),
-        "scale": (
-            *_statement_code("self.scale =", 'tap("scale"', "kernel.score("),
-            *_method_code(attention_module.attention_function, "score"),
-        ),
-        "bias": (
-            *_statement_code("scheme.relate(", "scheme.bias(", 'tap("bias"'),
-            *_bias_methods(scheme),
-            *_method_code(attention_module.attention_function, "place"),
-        ),
-        "cap": (*_statement_code('tap("scores"'), _function_code(soft_cap)),
-        "mask": (
-            *_statement_code('tap("mask"', 'tap("masked"'),
-            *_method_code(attention_module.attention_function, "mask"),
-            *(_function_code(MASKS[mask]) for mask in sorted(masks)),
-        ),
-        "weigh": (*_statement_code('tap("weights"'), *_method_code(attention_module.attention_function, "weigh")),
-        "mix": _statement_code("kept @", 'tap("mixed"'),
-        "write": (*_statement_code('tap("output"'), _function_code(merge_heads), *_method_code(residual, "forward")),
-    }
+        "read": (*_method_code(residual.norm, "forward"), *_statement_code('hook("input"')),
+        "project": (*_statement_code('hook("q"', 'hook("k"', 'hook("v"'), _function_code(split_heads), *_query_norm_code(attention_module)),
+        "rotate": (*_statement_code('hook("rotated_q"', 'hook("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
+        "feature": _method_code(attention_module.attention_function, "feature_map"),
+        "multiply": (*_statement_code("attention_function.score("), *_method_code(attention_module.attention_function, "score")),
+        "sum": (*_statement_code("attention_function.score("), *_method_code(attention_module.attention_function, "score")),
+        "scale": (*_statement_code("self.scale =", 'hook("scale"', "attention_function.score("), *_method_code(attention_module.attention_function, "score")),
+        "bias": (*_statement_code("positional_encoding.content_bias(", "positional_encoding.bias(", 'hook("bias"'), *_bias_methods(scheme),
+                 *_method_code(attention_module.attention_function, "add_bias")),
+        "cap": (*_statement_code('hook("scores"'), _function_code(soft_cap)),
+        "mask": (*_statement_code('hook("mask"', '"masked_scores"'), *_method_code(attention_module.attention_function, "mask"),
+                 *(_function_code(MASKS[mask]) for mask in sorted(masks))),
+        "normalize": (*_statement_code('hook("weights"'), *_method_code(attention_module.attention_function, "normalize")),
+        "weighted_sum": _statement_code("dropped @", 'hook("weighted_values"'),
+        "output_projection": (*_statement_code('hook("output"'), _function_code(merge_heads), *_method_code(residual, "forward")),
+    }  # fmt: skip
 
 
 def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:
@@ -161,7 +148,7 @@ def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:
 
 
 def _bias_methods(scheme: PositionalEncoding) -> tuple[CodeExcerpt, ...]:
-    return _method_code(scheme, *(method for method in ("bias", "relate") if method in vars(type(scheme))))
+    return _method_code(scheme, *(method for method in ("bias", "content_bias") if method in vars(type(scheme))))
 
 
 def _method_code(instance: object, *names: str) -> tuple[CodeExcerpt, ...]:

@@ -33,7 +33,7 @@ from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (explore, compare, generate, positions, checkpoints)
-NONFINITE_WARNING = "_health"
+NONFINITE_WARNING = "_nonfinite_warning"
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
 
 def _stylesheet(state: State) -> str:
     """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
-    names = ("frame", *(name for name in ("presenter", "bare") if getattr(state, name)))
+    names = ("frame", *(name for name in ("presenter", "embed") if getattr(state, name)))
     return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
 
 

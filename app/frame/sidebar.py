@@ -17,7 +17,7 @@ DEFAULT_WINDOW = 4  # tokens, of a window that somebody has just chosen
 DEFAULT_MASK_MATRIX = "100/110/111"
 
 VARIANT = Component(
-    "wiring",
+    "model_variant",
     module="app/frame/frontend/model_variant.js",
     html="app/frame/frontend/model_variant.html",
     styles=(
@@ -47,14 +47,14 @@ def variant_controls(state: State, trained: Config) -> None:
     """
     trained_fields = variant_fields(trained)
     data = {
-        "parts": [
+        "fields": [
             {"field": field, "title": title, "options": _options(trained_fields[field], names)}
             for field, (title, names) in VARIANT_FIELDS.items()
         ],
-        "scaled": trained.scale,
-        "choice": {field: getattr(state, field) for field in (*VARIANT_FIELDS, "scale")},
-        "width": DEFAULT_WINDOW,
-        "matrix": DEFAULT_MASK_MATRIX,
+        "trained_scale": trained.scale,
+        "state": {field: getattr(state, field) for field in (*VARIANT_FIELDS, "scale")},
+        "default_window": DEFAULT_WINDOW,
+        "default_matrix": DEFAULT_MASK_MATRIX,
         "serial": report_serial(),
         "turn": VARIANT.reported().get("turn", 0),
     }

@@ -44,11 +44,11 @@ def handle_generate(body: dict[str, Any]) -> bytes:
     """
     question, sampling, generated = (
         parse_question(body),
-        parse_sampling(body.get("rule")),
-        _parse_generated(body.get("written", [])),
+        parse_sampling(body.get("sampling")),
+        _parse_generated(body.get("generated", [])),
     )
     model, tokenizer = model_variant(question), open_checkpoint(question.model, question.device).tokenizer
-    started, wants_tokens = perf_counter(), body.get("tokens") is True
+    started, wants_tokens = perf_counter(), body.get("with_tokens") is True
     if model.config.output_head == "masked-language-model":
         text, remaining = remaining_masks(model, tokenizer, question.text, question.masked_positions, dict(generated))
         if not remaining:
@@ -56,20 +56,20 @@ def handle_generate(body: dict[str, Any]) -> bytes:
         result = _fill_mask(question, model, tokenizer, sampling, generated)
         row = result.step["logits"][result.step.position]
     else:
-        result = _continue_text(question, model, tokenizer, sampling, generated, body.get("remember") is not False)
+        result = _continue_text(question, model, tokenizer, sampling, generated, body.get("use_cache") is not False)
         row = result.step["logits"][-1]
     step = result.step
     group_payloads, numbers = _attention_payload(step)
     meta = {
-        "place": step.position,
+        "position": step.position,
         "chosen": step.chosen_token,
         **_candidates_payload(row, sampling.sample(row, len(generated)), tokenizer),
-        "grids": group_payloads,
+        "attention_groups": group_payloads,
         "cache": _cache_payload(result, model),
-        "read": result.tokens_read,
+        "tokens_read": result.tokens_read,
         "length": len(step.text.ids),
         "context": step.config.context_length,
-        "end": tokenizer.end_id if model.config.output_head == "language-model" else None,
+        "end_token": tokenizer.end_id if model.config.output_head == "language-model" else None,
         "notes": _notes(question, model, generated),
         "tokens": _tokens_payload(step.text, step.source) if wants_tokens else None,
         "milliseconds": (perf_counter() - started) * 1_000,
@@ -140,17 +140,17 @@ def _candidates_payload(row: np.ndarray, sample: Sample, tokenizer: Tokenizer) -
         "candidates": [
             {
                 "id": token,
-                "piece": tokenizer.token_text(token),
-                "before": float(probabilities[token]),
-                "after": float(sample.probabilities[token]),
+                "text": tokenizer.token_text(token),
+                "probability": float(probabilities[token]),
+                "sampling_probability": float(sample.probabilities[token]),
             }
             for token in shown
         ],
-        "kept": int(np.count_nonzero(sample.probabilities)),
+        "kept_count": int(np.count_nonzero(sample.probabilities)),
         "vocabulary": len(probabilities),
         "rank": int(np.flatnonzero(order == sample.chosen)[0]) + 1,
-        "number": sample.random_number,
-        "spread": float(
+        "random_number": sample.random_number,
+        "entropy": float(
             -(probabilities * np.log2(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)).sum()
         ),
     }
@@ -177,7 +177,7 @@ def _cache_payload(result: StepResult, model: Transformer) -> dict[str, Any]:
     layer_sizes = result.prefix.cache_sizes() if result.prefix else ()
     if layer_sizes:
         layers = [{**asdict(one), "bytes": one.bytes} for one in layer_sizes]
-        return {"layers": layers, "heads": model.config.heads, "why": ""}
+        return {"layers": layers, "heads": model.config.heads, "reason": ""}
     if model.config.output_head == "masked-language-model":
         reason = (
             "Every token sees every other, so a filled word changes the keys and values of all: each step reads all."
@@ -190,7 +190,7 @@ def _cache_payload(result: StepResult, model: Transformer) -> dict[str, Any]:
         reason = (
             "An edit mixes the values of several tokens, so keys and values of earlier ones do not stay as they are."
         )
-    return {"layers": [], "heads": model.config.heads, "why": reason}
+    return {"layers": [], "heads": model.config.heads, "reason": reason}
 
 
 def _notes(question: Question, model: Transformer, generated: GeneratedTokens) -> list[str]:
@@ -219,7 +219,7 @@ def _tokens_payload(text: Encoded, source: Encoded | None) -> dict[str, Any]:
         ):
             between = encoded.text[previous_end:start] + encoded.text[start:end][:1]
             space_before = end > start and any(map(str.isspace, between)) and not piece[:1].isspace()
-            rows.append({"piece": piece, "special": special, "gap": space_before})
+            rows.append({"text": piece, "special": special, "space_before": space_before})
             previous_end = max(previous_end, end)
         return rows
 
@@ -229,8 +229,8 @@ def _tokens_payload(text: Encoded, source: Encoded | None) -> dict[str, Any]:
 def parse_sampling(given: Any) -> SamplingConfig:
     """How to draw, from a request. Raises TextError where a number is none."""
     fields = given if isinstance(given, dict) else {}
-    top_k, seed = fields.get("topK", 0), fields.get("seed", 0)
-    numbers = [fields.get("temperature", 1.0), fields.get("topP", 1.0)]
+    top_k, seed = fields.get("top_k", 0), fields.get("seed", 0)
+    numbers = [fields.get("temperature", 1.0), fields.get("top_p", 1.0)]
     are_numbers = all(type(number) in (int, float) and abs(number) < MAX_NUMBER for number in numbers)
     if not are_numbers or type(top_k) is not int or type(seed) is not int:
         raise TextError("Temperature and top-p are numbers, top-k and seed whole numbers.")

@@ -31,8 +31,8 @@ COMPONENT = Component(
     ),
 )
 MODES = {"language-model": "continue", "masked-language-model": "fill"}
-QUESTION_FIELDS = ("model", "masks", "position", "kernel", "scale", "device")
-STATE_FIELDS = ("masked", "edits", "attention", "layer", "head")
+QUESTION_FIELDS = ("model", "masks", "positional_encoding", "attention_function", "scale", "device")
+STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")
 WHY_NO_GENERATION = {
     "none": "ends without a head, so it writes nothing",
     "sequence-classifier": "gives a text one of its labels; it writes nothing",
@@ -58,21 +58,21 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
     sampling, fields_of_question = decode_sampling(state.sampling), asdict(question)
     sampling_data = {
         "temperature": sampling.temperature,
-        "topK": sampling.top_k or 0,
-        "topP": sampling.top_p or 1.0,
+        "top_k": sampling.top_k or 0,
+        "top_p": sampling.top_p or 1.0,
         "seed": sampling.seed,
     }
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     base = st.get_option("server.baseUrlPath").strip("/")
     return {
         "api": f"/{base}/api" if base else "/api",
-        "kind": mode,
-        "choice": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
-        "rule": sampling_data,
-        "written": [list(pair) for pair in decode_generated(question, state.generated)],
+        "mode": mode,
+        "state": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
+        "sampling": sampling_data,
+        "generated": [list(pair) for pair in decode_generated(question, state.generated)],
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
         "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
-        "sourced": entry.config.has_cross_attention,
+        "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),
     }
 
@@ -80,18 +80,18 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
 def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
     """Take over what the component reported."""
     report = COMPONENT.reported()
-    sampling_data, generated = report.pop("rule"), tuple((position, token) for position, token in report.pop("written"))
+    sampling_data, generated = report.pop("sampling"), tuple((position, token) for position, token in report.pop("generated"))
     sampling = SamplingConfig(
         float(sampling_data["temperature"]),
-        sampling_data["topK"] or None,
-        float(sampling_data["topP"]),
+        sampling_data["top_k"] or None,
+        float(sampling_data["top_p"]),
         sampling_data["seed"],
     )
     current_question = Question(
-        shown_question.model, report["text"], report["source"], masked_positions=tuple(report["masked"])
+        shown_question.model, report["text"], report["source"], masked_positions=tuple(report["masked_positions"])
     )
     apply_report(
-        report | {"draw": encode_sampling(sampling), "written": encode_generated(current_question, generated)},
+        report | {"sampling": encode_sampling(sampling), "generated": encode_generated(current_question, generated)},
         opening_text,
         opening_source,
     )
@@ -108,5 +108,7 @@ def _offer_other_models(entry: CatalogEntry) -> None:
         st.write("These models write, or fill in masked words:")
     for other in generators[:6]:
         st.button(
-            other.name, key=f"open_{other.name}", on_click=partial(change_state, model=other.name, edits=(), masked=())
+            other.name,
+            key=f"open_{other.name}",
+            on_click=partial(change_state, model=other.name, edits=(), masked_positions=()),
         )

@@ -23,7 +23,7 @@ from app.state.session import select_model
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
 from model.checkpoints import CatalogEntry
-from model.checkpoints.load import read_card as read_card
+from model.checkpoints.load import read_card
 from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
@@ -31,7 +31,7 @@ STYLESHEET = Path(__file__).parent / "models.css"
 FIRST_CARDS = 24  # cards that are drawn before somebody asks for all
 SEARCH_FROM = 6  # models from which on one may search
 UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
-UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_brought", "_round", "_all_models"
+UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
 
 
 def show(state: State, entry: CatalogEntry | None = None) -> None:
@@ -61,7 +61,7 @@ def _upload_form() -> None:
     ]
     if not methods:
         return
-    with st.container(border=True, key="bring"):
+    with st.container(border=True, key="upload"):
         left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
         with left:
             st.subheader("Open your own checkpoint", anchor=False)
@@ -76,7 +76,7 @@ def _upload_form() -> None:
                 default=methods[0],
                 required=True,
                 format_func=UPLOAD_METHODS.__getitem__,
-                key="way",
+                key="upload_method",
                 label_visibility="collapsed",
             )
             {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[way or methods[0]]()
@@ -210,7 +210,7 @@ def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
                 args=(listed.name,),
             )
         if read_card(listed.folder):
-            st.button("Model card", key=f"read {listed.name}", on_click=_model_card_dialog, args=(listed,))
+            st.button("Model card", key=f"model_card {listed.name}", on_click=_model_card_dialog, args=(listed,))
         if listed.own:
             st.button("Remove", key=f"remove {listed.name}", on_click=discard_checkpoint, args=(listed.name,))
 

@@ -124,7 +124,7 @@ def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:
         st.plotly_chart(charts.matrix_heatmap(similarity, "position", "position", "similarity"), key="similarity_chart")
     with right:
         st.subheader("Seen from one position")
-        position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="place")
+        position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="similarity_position")
         figure = charts.line_chart(
             [(f"position {position}", similarity[position])], "position", "similarity", height=310
         )

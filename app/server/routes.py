@@ -71,7 +71,7 @@ class RequestWorker:
         """One request: read it, work in a thread, answer; every failure becomes a sentence."""
         try:
             body = await _read_json(request)
-            visitor, number = str(body.get("visitor", "")), integer_or_zero(body.get("number", 0))
+            visitor, number = str(body.get("client_id", "")), integer_or_zero(body.get("request_number", 0))
             if visitor:
                 self.record_request(visitor, number)
 
@@ -131,21 +131,21 @@ HANDLERS: Registry[Handler] = Registry(
     "route",
     {
         "trace": handle_trace,
-        "values": handle_head_matrix,
-        "view": handle_head_view,
-        "thumbs": handle_thumbnails,
-        "points": handle_qk_projection,
-        "metrics": handle_head_metrics,
+        "head_matrix": handle_head_matrix,
+        "head_view": handle_head_view,
+        "thumbnails": handle_thumbnails,
+        "qk_projection": handle_qk_projection,
+        "head_metrics": handle_head_metrics,
         "generate": handle_generate,
         "compare": handle_compare,
-        "steps": handle_walkthrough,
-        "code": handle_step_code,
-        "depths": handle_logit_lens,
-        "stream": handle_residual_norms,
-        "contributions": handle_logit_attribution,
-        "surprise": handle_negative_log_likelihood,
-        "flow": handle_information_flow,
-        "ablation": handle_head_ablation,
+        "walkthrough": handle_walkthrough,
+        "step_code": handle_step_code,
+        "logit_lens": handle_logit_lens,
+        "residual_norms": handle_residual_norms,
+        "logit_attribution": handle_logit_attribution,
+        "negative_log_likelihood": handle_negative_log_likelihood,
+        "information_flow": handle_information_flow,
+        "head_ablation": handle_head_ablation,
         **api.EXPORT_HANDLERS,
     },
 )

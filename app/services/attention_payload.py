@@ -26,7 +26,12 @@ NO_PREDICTION_REASONS = {
     True: "This model ends without a head, so it predicts nothing.",
     False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
 }
-VARIANT_FIELD_TITLES = {"masks": "Mask", "position": "Positions", "kernel": "Kernel", "scale": "Scale 1/√d"}
+VARIANT_FIELD_TITLES = {
+    "masks": "Mask",
+    "positional_encoding": "Positional encoding",
+    "attention_function": "Attention function",
+    "scale": "Scale 1/√d",
+}
 MAX_CANDIDATES = 10  # candidates of one prediction
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
@@ -110,25 +115,25 @@ def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], 
         rows, columns = sequence_lengths(traced, attention_group)
         metrics = metrics_payload(traced, attention_group) if metrics_are_cheap(traced, attention_group) else None
         text = traced.source if attention_group.queries == "source" and traced.source else traced.text
-        layout = {"rows": rows, "columns": columns, "cells": block.shape[-2:], "offset": offset, "metrics": metrics,
+        layout = {"rows": rows, "columns": columns, "pooled_shape": block.shape[-2:], "offset": offset, "metrics": metrics,
                  "pending": not has_weights(traced, attention_group)}  # fmt: skip
         has_segments = (
             attention_group.queries == attention_group.keys and max(sentence_numbers(text, tokenizer.end_id)) > 0
         )
-        group_payloads.append(asdict(attention_group) | layout | {"pairs": has_segments})
+        group_payloads.append(asdict(attention_group) | layout | {"has_segments": has_segments})
         chunks.append(block.tobytes())
         offset += block.size
     found_predictions = predictions(question, query)
     meta = {
         "tokens": tokens_payload(traced.text, tokenizer),
-        "sourceTokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
+        "source_tokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
         "maskable": tokenizer.mask_id is not None and traced.config.output_head == "masked-language-model",
         "context": traced.config.context_length,
         "patches": patches_json(traced.text),
-        "grids": group_payloads,
+        "attention_groups": group_payloads,
         "predictions": [asdict(prediction) for prediction in found_predictions],
         "changed": is_changed(question),
-        "silent": "" if found_predictions else NO_PREDICTION_REASONS[traced.config.output_head == "none"],
+        "no_prediction_reason": "" if found_predictions else NO_PREDICTION_REASONS[traced.config.output_head == "none"],
         "notes": notes(question, traced),
         "question": {**asdict(question), "query": query},
     }
@@ -145,7 +150,7 @@ def tokens_payload(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any
     ends_utf16 = utf16_ends(encoded)
     return [
         {
-            "piece": encoded.token_texts[place],
+            "text": encoded.token_texts[place],
             "special": encoded.special_mask[place],
             "masked": encoded.ids[place] == tokenizer.mask_id,
             "end": ends_utf16[place],

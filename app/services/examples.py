@@ -128,7 +128,7 @@ def _with_mask_token(checkpoint: Checkpoint) -> tuple[Example, ...]:
         return NEXT_TOKEN_EXAMPLES
     mask_text = checkpoint.tokenizer.token_text(mask_id).strip()
     return tuple(
-        replace(one, **{name: getattr(one, name).replace("[MASK]", mask_text) for name in ("text", "look")})
+        replace(one, **{name: getattr(one, name).replace("[MASK]", mask_text) for name in ("text", "hint")})
         for one in MASKED_EXAMPLES
     )
 

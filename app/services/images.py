@@ -148,8 +148,8 @@ async def send_image(request: Request) -> Response:
 
 
 IMAGE_ROUTES = (
-    Route("/api/picture", receive_image, methods=["POST"]),
-    Route("/api/picture/{name}", send_image, methods=["GET"]),
+    Route("/api/image", receive_image, methods=["POST"]),
+    Route("/api/image/{name}", send_image, methods=["GET"]),
 )
 
 

@@ -24,6 +24,12 @@ POSITIONAL_ENCODING_TITLES = {
 ATTENTION_FUNCTION_TITLES = {"softmax": "Softmax", "hardmax": "Hard (argmax)", "linear": "Linear (elu + 1)"}
 VARIANT_FIELDS: dict[str, tuple[str, dict[str, str]]] = {
     "masks": ("Mask", MASK_TITLES),
-    "position": ("Positions", {name: POSITIONAL_ENCODING_TITLES.get(name, name) for name in POSITIONAL_ENCODINGS}),
-    "kernel": ("Kernel", {name: ATTENTION_FUNCTION_TITLES.get(name, name) for name in ATTENTION_FUNCTIONS}),
+    "positional_encoding": (
+        "Positional encoding",
+        {name: POSITIONAL_ENCODING_TITLES.get(name, name) for name in POSITIONAL_ENCODINGS},
+    ),
+    "attention_function": (
+        "Attention function",
+        {name: ATTENTION_FUNCTION_TITLES.get(name, name) for name in ATTENTION_FUNCTIONS},
+    ),
 }

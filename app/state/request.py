@@ -16,7 +16,7 @@ def parse_question(body: dict[str, Any]) -> Question:
         if field.name not in body:
             continue
         given = body[field.name]
-        item_type = {"edits": str, "masked": int}.get(field.name)
+        item_type = {"edits": str, "masked_positions": int}.get(field.name)
         if item_type is None and isinstance(given, str):
             choices[field.name] = given
         elif item_type and isinstance(given, list) and all(type(item) is item_type for item in given):

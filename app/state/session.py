@@ -13,15 +13,20 @@ import streamlit as st
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State
 from app.ui.component import reported
 
-OPEN_EXPLORE = "_leaving"
+OPEN_EXPLORE = "_open_explore"
 
-EXPLORE_COMPONENT = "instrument"  # the key of the component on Explore
+EXPLORE_COMPONENT = "explore"  # the key of the component on Explore
 
 
 def select_model(name: str) -> None:
     """Go to a model as it was trained, and see its heads."""
     change_state(
-        model=name, masks=UNCHANGED, position=UNCHANGED, kernel=UNCHANGED, scale=UNCHANGED, **PER_MODEL_DEFAULTS
+        model=name,
+        masks=UNCHANGED,
+        positional_encoding=UNCHANGED,
+        attention_function=UNCHANGED,
+        scale=UNCHANGED,
+        **PER_MODEL_DEFAULTS,
     )
     st.session_state[OPEN_EXPLORE] = True
 
@@ -31,8 +36,8 @@ def should_open_explore() -> bool:
     return bool(st.session_state.pop(OPEN_EXPLORE, False))
 
 
-STATE_KEY, ADDRESS_KEY, SERIAL_KEY, COMPONENT_RUN_KEY = "_state", "_address", "_serial", "_heard"
-DEFAULT_HEAD_KEY = "_pointed"  # the head that was pointed at, of which model
+STATE_KEY, ADDRESS_KEY, SERIAL_KEY, COMPONENT_RUN_KEY = "_state", "_address", "_serial", "_component_run"
+DEFAULT_HEAD_KEY = "_default_head"  # the head that was pointed at, of which model
 
 
 def current_state() -> State:

@@ -14,15 +14,23 @@ OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
 UNCHANGED = ""  # the value of a part that is left as the model was trained
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-TABS = ("heads", "steps", "layers")
-ANALYSES = ("lens", "parts", "flow", "ablation")
-QUANTITY_NAMES = ("weights", "scores", "masked", "moved", "rollout", "gradient", "head", "trained", "text")
-PLOTS = ("", "map", "lines", "text", "table", "points", "photo")  # the empty one is what is usual for a model
+TABS = ("heads", "walkthrough", "layers")
+ANALYSES = ("logit_lens", "logit_attribution", "information_flow", "head_ablation")
+QUANTITY_NAMES = ("weights", "scores", "masked_scores", "value_norm", "rollout", "gradient",
+                  "minus_head", "minus_trained", "minus_text")  # fmt: skip
+PLOTS = (
+    "",
+    "heatmap",
+    "lines",
+    "text",
+    "table",
+    "qk_projection",
+    "overlay",
+)  # the empty one is what is usual for a model
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
-RESTS = ("as-is", "renormalised")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
-HEAD_REDUCTIONS = ("mean", "largest")
+HEAD_REDUCTIONS = ("mean", "max")
 PANEL_SIZES = ("panel", "large")
 FLAGS = ("", "1")
 
@@ -31,8 +39,8 @@ def variant_fields(config: Config) -> dict[str, str]:
     """The parts that can be exchanged, as a model was trained with them, in the words of State."""
     return {
         "masks": "+".join(config.masks) or "none",
-        "position": config.positional_encoding,
-        "kernel": config.attention_function,
+        "positional_encoding": config.positional_encoding,
+        "attention_function": config.attention_function,
         "scale": "on" if config.scale else "off",
     }
 
@@ -110,7 +118,7 @@ class State:
     unit: str = "tokens"
     top_mass: int = 100
     hide: str = ""
-    renormalize: str = "as-is"
+    renormalize: str = ""  # "1": rows add up to one again after keys were hidden
     segments: str = ""
     zoom: str = ""
     plot: str = ""
@@ -120,7 +128,7 @@ class State:
     target_token: int = -1
     step: str = ""
     key: int = -1
-    analysis: str = "lens"
+    analysis: str = "logit_lens"
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked_positions: tuple[int, ...] = ()
@@ -157,9 +165,9 @@ class State:
 
     def to_query(self) -> dict[str, str]:
         """As URL parameters: only what differs from the defaults, and no text that is too long for an address."""
-        omitted = {"text", "source", "other"} if self.too_long else set()
+        omitted = {"text", "source", "other_text"} if self.too_long else set()
         omitted |= {"image"} if self.image.startswith(OWN_IMAGE_PREFIX) else set()  # private, and gone after a while
-        omitted |= {name for name in ("written", "beside") if len(getattr(self, name)) > MAX_ADDRESS_LENGTH}
+        omitted |= {name for name in ("generated", "side_b") if len(getattr(self, name)) > MAX_ADDRESS_LENGTH}
         return {
             field.name: _encode(getattr(self, field.name))
             for field in fields(self)
@@ -175,36 +183,37 @@ class State:
 
 _DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(State) if field.default is not MISSING}
 _PER_MODEL_FIELDS = (
-    *("edits", "paused", "masked", "attention", "layer", "head", "heads", "versus", "locked", "query", "target", "key"),
+    *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
+    *("query", "target_token", "key"),
 )
 PER_MODEL_DEFAULTS: Mapping[str, Any] = {
     name: _DEFAULTS[name] for name in _PER_MODEL_FIELDS
 }  # what another model starts with
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "device": DEVICES,
-    "room": TABS,
-    "panel": ANALYSES,
-    "view": QUANTITY_NAMES,
-    "picture": PLOTS,
+    "tab": TABS,
+    "analysis": ANALYSES,
+    "quantity": QUANTITY_NAMES,
+    "plot": PLOTS,
     "unit": UNITS,
     "hide": HIDDEN_TOKENS,
-    "rest": RESTS,
-    "pair": SEGMENT_PAIRS,
-    "rule": HEAD_REDUCTIONS,
-    "size": PANEL_SIZES,
+    "renormalize": FLAGS,
+    "segments": SEGMENT_PAIRS,
+    "head_reduction": HEAD_REDUCTIONS,
+    "panel_size": PANEL_SIZES,
     "presenter": FLAGS,
-    "bare": FLAGS,
+    "embed": FLAGS,
 }
 _MINIMUM = {
     "query": -1,
-    "target": -1,
+    "target_token": -1,
     "key": -1,
     "layer": -1,
     "head": -1,
-    "mass": 1,
+    "top_mass": 1,
 }  # of whole numbers; 0 for all others
-_MAXIMUM = {"mass": 100}
-_POSITION_TUPLES = ("masked", "locked")  # tuples of positions in the text
+_MAXIMUM = {"top_mass": 100}
+_POSITION_TUPLES = ("masked_positions", "pinned")  # tuples of positions in the text
 
 
 def _encode(value: Any) -> str:

@@ -56,20 +56,20 @@ def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
     return tuple((int(position), int(token)) for position, token in pairs)
 
 
-_SIDE_B_KEYS = {
-    "m": "model", "t": "text", "s": "source", "k": "masks", "p": "position", "n": "kernel", "d": "scale", "e": "edits",
-    "h": "masked", "a": "align", "y": "layer", "x": "head", "c": "chosen",
-}  # fmt: skip
+_SIDE_B_FIELDS = (
+    "model", "text", "source", "masks", "positional_encoding", "attention_function", "scale", "edits",
+    "masked_positions", "alignment", "layer", "head", "head_chosen",
+)  # fmt: skip
 _NO_DIFFERENCE = "."  # two sides that differ in nothing
 
 
 def encode_side_b(side_b: Mapping[str, Any]) -> str:
-    """What sets the other side apart, as in `p=none&t=The+cat`; only what was chosen for it."""
+    """What sets the other side apart, as in `positional_encoding=none&text=The+cat`; only what was chosen for it."""
 
     def encode_value(value: Any) -> str:
         return ";".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
-    encoded = {key: encode_value(side_b[name]) for key, name in _SIDE_B_KEYS.items() if name in side_b}
+    encoded = {name: encode_value(side_b[name]) for name in _SIDE_B_FIELDS if name in side_b}
     return urlencode(encoded, errors="surrogatepass") or _NO_DIFFERENCE
 
 
@@ -77,12 +77,8 @@ def decode_side_b(encoded: str) -> dict[str, Any] | None:
     """What a word says of the other side; None where nobody chose anything."""
     if not encoded:
         return None
-    given = {
-        _SIDE_B_KEYS[key]: value_text
-        for key, value_text in parse_qsl(encoded, keep_blank_values=True)
-        if key in _SIDE_B_KEYS
-    }
-    values = {name: _DECODERS.get(name, str)(word) for name, word in given.items()}
+    given = {name: text for name, text in parse_qsl(encoded, keep_blank_values=True) if name in _SIDE_B_FIELDS}
+    values = {name: _DECODERS.get(name, str)(text) for name, text in given.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -101,7 +97,7 @@ def _decode_positions(encoded: str) -> tuple[int, ...] | None:
 
 _DECODERS: Mapping[str, Callable[[str], Any]] = {
     "edits": _decode_strings,
-    "masked": _decode_positions,
+    "masked_positions": _decode_positions,
     "layer": _decode_integer,
     "head": _decode_integer,
 }

@@ -27,7 +27,7 @@ def alone(name: str, **query: str) -> AppTest:
 
         state = current_state()
         entry = next(entry for entry in available_models() if entry.name == state.model)
-        import_module(f"app.pages.{name}").show(state, entry)
+        import_module(f"app.{name}.page").show(state, entry)
 
     return _at(AppTest.from_function(page, default_timeout=PATIENCE, args=(name,)), query)
 

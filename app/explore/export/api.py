@@ -29,12 +29,12 @@ def handle_link(body: dict[str, Any]) -> bytes:
     state = parse_state(body)
     query = state.to_query()
     changed = [field.name for field in fields(State) if getattr(state, field.name) != field.default]
-    return pack({"query": urlencode(query), "lost": [name for name in changed if name not in query]})
+    return pack({"query": urlencode(query), "omitted": [name for name in changed if name not in query]})
 
 
 def handle_export_numbers(body: dict[str, Any]) -> bytes:
     """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
-    question, path, file_format = parse_question(body), body.get("path", ""), FILE_FORMATS[str(body.get("form", ""))]
+    question, path, file_format = parse_question(body), body.get("path", ""), FILE_FORMATS[str(body.get("format", ""))]
     if not isinstance(path, str):
         raise TextError("A path is a text, as in decoder.1.self.weights[3].")
     array = (
@@ -49,19 +49,19 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
 
 def handle_export_page(body: dict[str, Any]) -> bytes:
     """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
-    question, state, key = parse_question(body), parse_state(body), str(body.get("asked", ""))[:MAX_VIEW_KEY_LENGTH]
+    question, state, key = parse_question(body), parse_state(body), str(body.get("view_key", ""))[:MAX_VIEW_KEY_LENGTH]
     meta, numbers = build_payload(question, state.query)
     traced, exact_groups = trace(question), {}
     if any(path.endswith(".weights") for path in traced.values):  # a long text's are not kept: it has the overview
         document = traced.show()
-        exact_groups, numbers = {"grids": document.meta["grids"]}, document.numbers
+        exact_groups, numbers = {"attention_groups": document.meta["attention_groups"]}, document.numbers
     extra = {
-        "kinds": [WEIGHTS_QUANTITY, *([_quantity_payload(state.quantity)] if state.quantity != "weights" else [])],
+        "quantities": [WEIGHTS_QUANTITY, *([_quantity_payload(state.quantity)] if state.quantity != "weights" else [])],
         "metrics": metrics_json(bool(traced.config.image.channels)),
         "patches": patches_json(traced.text, with_image=True),
         "notes": [*meta["notes"], *([f"Changed: {', '.join(question.edits)}"] if question.edits else [])],
-        "choice": asdict(state) | {"text": question.text, "source": question.source},
-        "views": {f"view {key}": base64.b64encode(handle_head_view(body | {"each": True})).decode("ascii")},
+        "state": asdict(state) | {"text": question.text, "source": question.source},
+        "saved_views": {f"view {key}": base64.b64encode(handle_head_view(body | {"per_head": True})).decode("ascii")},
     }
     html_view = HtmlView(f"Headlight: {question.model}", meta | exact_groups | extra, numbers)
     return pack({"name": "headlight.html", "type": "text/html"}, html_view.document().encode("utf-8"))
@@ -83,7 +83,7 @@ def _quantity_payload(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "title": quantity.title,
-        "about": quantity.description,
+        "description": quantity.description,
         "scale": quantity.scale,
         "additive": quantity.additive,
     }
@@ -91,8 +91,8 @@ def _quantity_payload(name: str) -> dict[str, Any]:
 
 EXPORT_HANDLERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
     "link": handle_link,
-    "numbers": handle_export_numbers,
-    "page": handle_export_page,
-    "figure": handle_export_pdf,
-    "program": handle_export_code,
+    "export_numbers": handle_export_numbers,
+    "export_page": handle_export_page,
+    "export_pdf": handle_export_pdf,
+    "export_code": handle_export_code,
 }

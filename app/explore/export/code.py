@@ -72,7 +72,7 @@ def shell_code(question: Question, state: State) -> str:
     arguments += ["--models", MODELS_PLACEHOLDER] if _can_be_found(question) and not _is_shipped(question) else []
     arguments += [f"--{name}={choice}" for name, choice in _variant_options(question).items() if choice]
     arguments += [f"--edit={edit}" for edit in question.edits] + [
-        f"--masked={position}" for position in question.masked_positions
+        f"--mask-token={position}" for position in question.masked_positions
     ]
     arguments += [f"--target={question.text}"] if has_cross else []
     reads_image = model_variant(question).config.image.channels
@@ -101,8 +101,8 @@ def _image_path(question: Question) -> str:
 
 
 def _imports(question: Question, expression: Expression, several: bool) -> tuple[str, ...]:
-    used_names = {"find": _can_be_found(question), "load": True, "run": True, "variant": question.is_variant}
-    used_names |= dict.fromkeys(("read_picture", "view"), bool(model_variant(question).config.image.channels))
+    used_names = {"find_checkpoint": _can_be_found(question), "load": True, "run": True, "variant": question.is_variant}
+    used_names |= dict.fromkeys(("read_image", "process_image"), bool(model_variant(question).config.image.channels))
     model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
     imports = (f"from model import {model_names}", *((expression.imports,) if expression.imports else ()))
     return ("import numpy as np", "", *imports) if several else imports
@@ -126,7 +126,9 @@ def _model_arguments(question: Question) -> str:
     if not _can_be_found(question):
         return repr(MODEL_PLACEHOLDER)
     found = (
-        f"find({question.model!r})" if _is_shipped(question) else f"find({question.model!r}, [{MODELS_PLACEHOLDER!r}])"
+        f"find_checkpoint({question.model!r})"
+        if _is_shipped(question)
+        else f"find_checkpoint({question.model!r}, [{MODELS_PLACEHOLDER!r}])"
     )
     return found if question.device == "auto" else f"{found}, device={question.device!r}"
 
@@ -135,14 +137,18 @@ def _variant_options(question: Question) -> dict[str, str]:
     """What was exchanged, by the option of `headlight trace` that exchanges it."""
     return {
         "mask": question.masks,
-        "position": question.positional_encoding,
-        "kernel": question.attention_function,
+        "positional-encoding": question.positional_encoding,
+        "attention-function": question.attention_function,
         "scale": question.scale,
     }
 
 
 def _variant_lines(question: Question) -> tuple[str, ...]:
-    choices = {"masks": question.masks, "position": question.positional_encoding, "kernel": question.attention_function}
+    choices = {
+        "masks": question.masks,
+        "positional_encoding": question.positional_encoding,
+        "attention_function": question.attention_function,
+    }
     arguments = [f"{name}={choice!r}" for name, choice in choices.items() if choice]
     arguments += [f"scale={question.scale == 'on'}"] if question.scale else []
     return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
@@ -151,12 +157,14 @@ def _variant_lines(question: Question) -> tuple[str, ...]:
 def _run_call(question: Question, model: str = "model", keep: tuple[str, ...] = ()) -> str:
     reads_image = model_variant(question).config.image.channels
     input_expression = (
-        f"view(read_picture({_image_path(question)!r}), {model}.config.picture)" if reads_image else repr(question.text)
+        f"process_image(read_image({_image_path(question)!r}), {model}.config.image)"
+        if reads_image
+        else repr(question.text)
     )
     arguments = [model, "loaded.tokenizer", input_expression]
     arguments += [f"{list(question.edits)}"] if question.edits else []
     arguments += [f"source={question.source!r}"] if model_variant(question).config.has_cross_attention else []
-    arguments += [f"masked={question.masked_positions}"] if question.masked_positions else []
+    arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
     arguments += [f"keep={keep}"] if keep else []
     return f"run({', '.join(arguments)})"
 
@@ -174,11 +182,11 @@ def _combined_heads(heads: list[tuple[int, int]], reduction: str) -> str:
 def _substitute(code: str, attention_group: AttentionGroup, request: QuantityRequest) -> str:
     layer, head = request.other_head
     values = {
-        "versus": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
-        "versus_head": head,
+        "other_head": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
+        "other_head_index": head,
         "stack": attention_group.stack,
     }
-    for name, value in (values | {"place": request.position, "token": request.token}).items():
+    for name, value in (values | {"position": request.position, "token": request.token}).items():
         code = code.replace(f"<{name}>", str(value))
     return code
 
@@ -207,23 +215,30 @@ def _other_text_setup(question: Question, request: QuantityRequest) -> tuple[str
 
 
 EXPRESSIONS: Registry[Expression] = Registry(
-    "view",
+    "quantity",
     {
         "weights": Expression('trace[f"{path}.weights"][head]'),
         "scores": Expression('trace[f"{path}.scores"][head]', hook_points=("scores",)),
-        "masked": Expression('trace[f"{path}.masked"][head]', hook_points=("masked",)),
-        "moved": Expression(
-            "weighted_norm(model, trace, path)[head]", "from model.views import weighted_norm", ("weights", "v")
+        "masked_scores": Expression('trace[f"{path}.masked_scores"][head]', hook_points=("masked_scores",)),
+        "value_norm": Expression(
+            "weighted_value_norm(model, trace, path)[head]",
+            "from model.analysis.value_norms import weighted_value_norm",
+            ("weights", "v"),
         ),
-        "rollout": Expression('rollout(trace.attention(stack="<stack>"))[layer]', "from model.lens import rollout"),
+        "rollout": Expression(
+            'attention_rollout(trace.attention(stack="<stack>"))[layer]',
+            "from model.analysis.rollout import attention_rollout",
+        ),
         "gradient": Expression(
-            'trace[f"{path}.weights"][head] * gradient(model, trace, path, <place>, <token>)[head]',
-            "from model.views import gradient",
+            'trace[f"{path}.weights"][head] * attention_gradient(model, trace, path, <position>, <token>)[head]',
+            "from model.analysis.gradients import attention_gradient",
         ),
-        "head": Expression('trace[f"{path}.weights"][head] - trace["<versus>"][<versus_head>]'),
-        "trained": Expression(
+        "minus_head": Expression('trace[f"{path}.weights"][head] - trace["<other_head>"][<other_head_index>]'),
+        "minus_trained": Expression(
             'trace[f"{path}.weights"][head] - trained[f"{path}.weights"][head]', setup=_trained_setup
         ),
-        "text": Expression('trace[f"{path}.weights"][head] - other[f"{path}.weights"][head]', setup=_other_text_setup),
+        "minus_text": Expression(
+            'trace[f"{path}.weights"][head] - other[f"{path}.weights"][head]', setup=_other_text_setup
+        ),
     },
 )

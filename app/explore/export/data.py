@@ -121,10 +121,10 @@ def _axis_length(axis: str, path: str, traced: Trace) -> int:
     sizes = {
         "head": config.heads,
         "key_value_head": config.key_value_heads,
-        "channel": config.head_dim,
-        "value_channel": config.value_head_dim,
-        "width": config.d_model,
-        "inner": config.d_ff,
+        "head_dim": config.head_dim,
+        "value_head_dim": config.value_head_dim,
+        "d_model": config.d_model,
+        "d_ff": config.d_ff,
         "token": config.vocabulary_size,
     }
     return sizes[axis]
@@ -185,7 +185,7 @@ def _write_csv(array: LabelledArray) -> bytes:
 def _write_json(array: LabelledArray) -> bytes:
     """The shortest digits that read back as the same 32 bits; null where there is no number."""
     document = {
-        "about": array.description,
+        "description": array.description,
         "axes": array.axes,
         "labels": dict(zip(array.axes, array.labels, strict=True)),
         "values": _json_numbers(array.values),
@@ -205,13 +205,13 @@ def _write_npz(array: LabelledArray) -> bytes:
     """Plain arrays: `values`, `axes`, `about`, and the names along each axis as `labels_AXIS`."""
     labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
     out = io.BytesIO()
-    arrays = {"values": array.values, "axes": np.array(array.axes), "about": np.array(array.description)}
+    arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}
     np.savez(out, allow_pickle=False, **arrays, **labels)
     return out.getvalue()
 
 
 FILE_FORMATS: Registry[FileFormat] = Registry(
-    "form",
+    "format",
     {
         "csv": FileFormat("csv", "text/csv", 1 << 20, _write_csv),
         "json": FileFormat("json", "application/json", 1 << 20, _write_json),

@@ -30,7 +30,7 @@ Shape = dict[str, Any]
 
 @dataclass(frozen=True)
 class Figure:
-    """Shapes one after the other, in millimetres from the upper left corner; `inks` are the colours of byte codes."""
+    """Shapes one after the other, in millimetres from the upper left corner; `palette` are the colours of byte codes."""
 
     width: float
     height: float
@@ -41,7 +41,7 @@ class Figure:
 
 def parse_figure(body: dict[str, Any]) -> Figure:
     """The figure in a request. Raises TextError for one that cannot be drawn."""
-    shapes, palette = body.get("shapes"), body.get("inks")
+    shapes, palette = body.get("shapes"), body.get("palette")
     if not isinstance(shapes, list) or not all(isinstance(shape, dict) for shape in shapes):
         raise TextError("A figure is a list of shapes.")
     if len(shapes) > MAX_SHAPES:
@@ -103,8 +103,8 @@ def _draw_text(canvas: Any, shape: Shape, figure: Figure) -> None:
     text, size = str(shape.get("text", ""))[:500], _read_number(shape, "size")
     font = FONTS[shape.get("bold") is True][0]
     canvas.translate(_read_number(shape, "x"), _read_number(shape, "y"))
-    canvas.rotate(_read_number(shape, "turn", 0.0))
-    natural_width, target_width = canvas.stringWidth(text, font, size), _read_number(shape, "length")
+    canvas.rotate(_read_number(shape, "rotation", 0.0))
+    natural_width, target_width = canvas.stringWidth(text, font, size), _read_number(shape, "text_width")
     shift = {"start": 0.0, "middle": -target_width / 2, "end": -target_width}.get(str(shape.get("anchor")), 0.0)
     canvas.scale(1, -1)
     line = canvas.beginText(shift, 0)
@@ -158,7 +158,7 @@ def _draw_image(canvas: Any, shape: Shape, figure: Figure) -> None:
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise TextError("A label's picture cannot be read.") from error
     canvas.translate(_read_number(shape, "x"), _read_number(shape, "y"))
-    canvas.rotate(_read_number(shape, "turn", 0.0))
+    canvas.rotate(_read_number(shape, "rotation", 0.0))
     width, height = _read_number(shape, "width"), _read_number(shape, "height")
     _draw_bitmap(
         canvas,
@@ -176,8 +176,8 @@ def _draw_bitmap(canvas: Any, bitmap: Any, box: tuple[float, float, float, float
 
 def _set_stroke(canvas: Any, shape: Shape) -> None:
     canvas.setStrokeColor(_read_colour(shape, "stroke"), alpha=min(max(_read_number(shape, "opacity", 1.0), 0.0), 1.0))
-    canvas.setLineWidth(max(_read_number(shape, "thickness", 0.2), 0.0))
-    if shape.get("broken") is True:
+    canvas.setLineWidth(max(_read_number(shape, "stroke_width", 0.2), 0.0))
+    if shape.get("dashed") is True:
         canvas.setDash([1.0, 0.8])
 
 
@@ -217,7 +217,7 @@ SHAPES: Registry[Callable[[Any, Shape, Figure], None]] = Registry(
         "rectangle": _draw_rectangle,
         "curve": _draw_curve,
         "text": _draw_text,
-        "cells": _draw_heatmap,
-        "stamp": _draw_image,
+        "heatmap": _draw_heatmap,
+        "image": _draw_image,
     },
 )

@@ -83,7 +83,7 @@ def test_files_are_let_in_while_there_is_memory_for_them(client: TestClient, mon
     monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "1")
     address = "/_stcore/upload_file/a/b"
     assert client.put(address, content=bytes(MEGABYTE)).json() == MEGABYTE
-    monkeypatch.setattr(middleware, "_waiting", lambda: middleware.PENDING_FACTOR * MEGABYTE - 10)
+    monkeypatch.setattr(middleware, "_pending_bytes", lambda: middleware.PENDING_FACTOR * MEGABYTE - 10)
     assert client.put(address, content=bytes(10)).status_code == 200
     assert client.put(address, content=bytes(11)).status_code == 507
     assert client.get(address).status_code == 200, "only sending is bounded"

@@ -27,7 +27,7 @@ def client() -> Iterator[TestClient]:
 
 
 def ask(client: TestClient, left: object, right: object, **body: Any) -> tuple[dict[str, Any], bytes]:
-    content = json.dumps({"left": left, "right": right, **body})
+    content = json.dumps({"side_a": left, "side_b": right, **body})
     answer = client.post("/api/compare", content=content, headers={"Content-Type": "application/json"})
     return unpack(answer.content)
 
@@ -41,18 +41,18 @@ def test_a_run_beside_itself_differs_in_nothing(client: TestClient) -> None:
     (attention,) = meta["attentions"]
     assert np.allclose(attention["distance"], 0)
     (prediction,) = meta["predictions"]
-    assert prediction["apart"] == 0
-    assert all(item["before"] == item["after"] for item in prediction["candidates"])
+    assert prediction["distance"] == 0
+    assert all(item["left"] == item["right"] for item in prediction["candidates"])
     half = len(numbers) // 2
     assert numbers[:half] == numbers[half:]
 
 
 def test_distances_are_those_of_the_two_runs(client: TestClient) -> None:
-    meta, _ = ask(client, causal(), causal(OTHER, position="alibi"))
+    meta, _ = ask(client, causal(), causal(OTHER, positional_encoding="alibi"))
     model, tokenizer = open_checkpoint("next").model, open_checkpoint("next").tokenizer
     one, other = run(model, tokenizer, TEXT), run(variant(model, positional_encoding="alibi"), tokenizer, OTHER)
     pairs = align(one.text, other.text)
-    assert meta["pairs"] == {"text": [list(pair) for pair in pairs]}
+    assert meta["alignments"] == {"text": [list(pair) for pair in pairs]}
     wanted = head_distance(one.attention(), other.attention(), pairs, pairs)
     np.testing.assert_allclose(meta["attentions"][0]["distance"], wanted, atol=1e-5)
     assert meta["sides"][1]["notes"] and not meta["sides"][0]["notes"]
@@ -62,8 +62,8 @@ def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
     meta, numbers = ask(client, causal(), causal(OTHER))
     for side, text in zip(meta["sides"], (TEXT, OTHER), strict=True):
         traced = run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text)
-        (grid,) = side["grids"]
-        size = grid["layers"] * grid["heads"] * np.prod(grid["cells"])
+        (grid,) = side["attention_groups"]
+        size = grid["layers"] * grid["heads"] * np.prod(grid["pooled_shape"])
         found = np.frombuffer(numbers[grid["offset"] : grid["offset"] + size], np.uint8)
         wanted = quantize_weights(
             traced.attention(), np.stack([traced[f"decoder.{layer}.self.mask"] for layer in range(2)])
@@ -74,22 +74,22 @@ def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
 def test_predictions_are_of_corresponding_tokens(client: TestClient) -> None:
     meta, _ = ask(client, causal(), causal(OTHER), query=2)
     (prediction,) = meta["predictions"]
-    ours, theirs = prediction["places"]
-    assert ours == 2 and [ours, theirs] in meta["pairs"]["text"]
+    ours, theirs = prediction["positions"]
+    assert ours == 2 and [ours, theirs] in meta["alignments"]["text"]
     shares = [
         run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text).probabilities(place).astype(float)
         for text, place in ((TEXT, ours), (OTHER, theirs))
     ]
-    assert prediction["apart"] == pytest.approx(float(jensen_shannon_distance(*shares)), abs=1e-5)
+    assert prediction["distance"] == pytest.approx(float(jensen_shannon_distance(*shares)), abs=1e-5)
     numbers = {
         open_checkpoint("next").tokenizer.token_text(number): number
         for number in range(open_checkpoint("next").tokenizer.vocabulary_size)
     }
-    whole = [item for item in prediction["candidates"] if "\N{REPLACEMENT CHARACTER}" not in item["piece"]]
+    whole = [item for item in prediction["candidates"] if "\N{REPLACEMENT CHARACTER}" not in item["text"]]
     assert whole
     for item in whole:
-        pair = item["before"], item["after"]
-        assert pair == pytest.approx([side[numbers[item["piece"]]] for side in shares], rel=1e-4)
+        pair = item["left"], item["right"]
+        assert pair == pytest.approx([side[numbers[item["text"]]] for side in shares], rel=1e-4)
 
 
 def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestClient) -> None:
@@ -100,35 +100,35 @@ def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestCli
     shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
     shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))
     for item in prediction["candidates"]:
-        for side, share, model in zip(("before", "after"), shares, models, strict=True):
+        for side, share, model in zip(("left", "right"), shares, models, strict=True):
             same = [
                 n
                 for n in range(model.tokenizer.vocabulary_size)
-                if model.tokenizer.stripped_token_text(n) == item["piece"]
+                if model.tokenizer.stripped_token_text(n) == item["text"]
             ]
             assert (item[side] is None) == (not same)
             assert item[side] is None or item[side] == pytest.approx(share[same].sum(), rel=1e-4)
-    assert meta["attentions"][0]["other"] == "encoder.self"
+    assert meta["attentions"][0]["right_name"] == "encoder.self"
 
 
 def test_masked_tokens_are_compared_in_their_order(client: TestClient) -> None:
-    left = {"model": "masked", "text": "the cat sat", "masked": [1, 3]}
-    right = {"model": "masked", "text": "the dog lay", "masked": [2, 3]}
+    left = {"model": "masked", "text": "the cat sat", "masked_positions": [1, 3]}
+    right = {"model": "masked", "text": "the dog lay", "masked_positions": [2, 3]}
     meta, _ = ask(client, left, right)
-    assert [prediction["places"] for prediction in meta["predictions"]] == [[1, 2], [3, 3]]
+    assert [prediction["positions"] for prediction in meta["predictions"]] == [[1, 2], [3, 3]]
 
 
 def test_sources_correspond_too(client: TestClient) -> None:
     left = {"model": "both", "text": "the cat", "source": "the dog lay on the rug"}
     meta, _ = ask(client, left, {**left, "source": "the dog sat on the rug"})
-    assert [attention["name"] for attention in meta["attentions"]] == ["decoder.self", "decoder.cross", "encoder.self"]
-    assert set(meta["pairs"]) == {"text", "source"}
+    assert [attention["left_name"] for attention in meta["attentions"]] == ["decoder.self", "decoder.cross", "encoder.self"]
+    assert set(meta["alignments"]) == {"text", "source"}
     assert np.shape(meta["attentions"][2]["distance"]) == (2, 4)
 
 
 def test_labels_are_compared_by_name(client: TestClient) -> None:
     meta, _ = ask(client, {"model": "mood", "text": "the cat"}, {"model": "mood", "text": "the dog"})
-    assert {item["piece"] for item in meta["predictions"][0]["candidates"]} == {"glad", "sad"}
+    assert {item["text"] for item in meta["predictions"][0]["candidates"]} == {"glad", "sad"}
 
 
 def test_a_head_switched_off_is_the_one_that_differs_most(client: TestClient) -> None:
@@ -143,10 +143,10 @@ def test_a_head_switched_off_is_the_one_that_differs_most(client: TestClient) ->
     [
         (causal(""), causal(), {}, "A: The text is empty"),
         (causal(), causal(model="nowhere"), {}, "B: There is no model"),
-        (causal(), causal(position="gps"), {}, "B: "),
+        (causal(), causal(positional_encoding="gps"), {}, "B: "),
         (causal(), None, {}, "two questions"),
         (causal(), {"model": "next"}, {}, "B: A question needs"),
-        (causal(), causal(), {"align": "meaning"}, "meaning"),
+        (causal(), causal(), {"alignment": "meaning"}, "meaning"),
     ],
 )
 def test_what_cannot_be_compared_gets_a_sentence(
@@ -159,6 +159,6 @@ def test_what_cannot_be_compared_gets_a_sentence(
 
 
 def test_more_than_all_heads_may_take_gets_a_sentence(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.compare.api.MOST", 100)
+    monkeypatch.setattr("app.compare.api.MAX_WEIGHTS", 100)
     meta, _ = ask(client, causal(), causal())
     assert "at most 3" in meta["error"]

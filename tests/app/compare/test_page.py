@@ -19,9 +19,9 @@ PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorte
 OTHERS = st.fixed_dictionaries(
     {},
     optional={
-        **dict.fromkeys(("model", "text", "source", "masks", "position", "kernel", "scale"), WORDS),
-        **{"edits": EDITS, "masked": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
-        **{"align": st.sampled_from(["tokens", "position"]), "chosen": st.just("1")},
+        **dict.fromkeys(("model", "text", "source", "masks", "positional_encoding", "attention_function", "scale"), WORDS),
+        **{"edits": EDITS, "masked_positions": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
+        **{"alignment": st.sampled_from(["tokens", "position"]), "head_chosen": st.just("1")},
     },
 )
 
@@ -41,7 +41,7 @@ def test_it_begins_with_a_telling_difference(model: str) -> None:
     at = alone("compare", model=model)
     assert not at.exception
     data = told(at.main)
-    assert data["other"] == {"position": "none"}
+    assert data["side_b"] == {"positional_encoding": "none"}
     assert data["settings"]["model"] == model
     assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
     assert len(data["presets"]) >= 4
@@ -56,10 +56,10 @@ def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> N
 
 def test_the_address_decides_both_sides() -> None:
     other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
-    data = told(alone("compare", model="next", text="the dog", layer="1", beside=encode_side_b(other)).main)
-    assert (data["choice"]["text"], data["choice"]["layer"]) == ("the dog", 1)
-    assert data["other"] == {**other, "edits": list(other["edits"])}
-    assert told(alone("compare", model="next", beside=encode_side_b({})).main)["other"] == {}, (
+    data = told(alone("compare", model="next", text="the dog", layer="1", side_b=encode_side_b(other)).main)
+    assert (data["state"]["text"], data["state"]["layer"]) == ("the dog", 1)
+    assert data["side_b"] == {**other, "edits": list(other["edits"])}
+    assert told(alone("compare", model="next", side_b=encode_side_b({})).main)["side_b"] == {}, (
         "two sides that differ in nothing"
     )
 
@@ -74,12 +74,12 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
         current_state()
         if st.button("report"):
-            compare._on_component_change({"position": "none"}, Example("the opening"))
+            compare._on_component_change({"positional_encoding": "none"}, Example("the opening"))
 
     reported: dict[str, Any] = {
-        **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
-        **{"query": -1, "model": "next", "masks": "", "position": "", "kernel": "", "scale": "", "device": "auto"},
-        **{"other": {"position": "none"}, "serial": 4},
+        **{"text": "the opening", "source": "", "masked_positions": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{"query": -1, "model": "next", "masks": "", "positional_encoding": "", "attention_function": "", "scale": "", "device": "auto"},
+        **{"side_b": {"positional_encoding": "none"}, "serial": 4},
     }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
     at = scripted(page)
@@ -89,10 +89,10 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
     assert address() == {"model": "next", "layer": "1", "head": "0"}, "what nobody touched stays unsaid"
-    reported["other"] = {"position": "alibi", "masked": [3], "text": "the dog"}
-    assert address()["beside"] == "t=the+dog&p=alibi&h=3"
+    reported["side_b"] = {"positional_encoding": "alibi", "masked_positions": [3], "text": "the dog"}
+    assert address()["side_b"] == "text=the+dog&positional_encoding=alibi&masked_positions=3"
 
 
 def test_a_second_text_too_long_for_an_address_says_so() -> None:
-    at = alone("compare", model="next", beside=encode_side_b({"text": "cat " * 400}))
+    at = alone("compare", model="next", side_b=encode_side_b({"text": "cat " * 400}))
     assert "too long for an address" in at.info[0].value

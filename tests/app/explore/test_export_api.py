@@ -52,23 +52,23 @@ def test_a_link_holds_the_whole_state(client: TestClient) -> None:
     meta, _ = ask(client, "link", **asked)
     read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
     assert State.from_query(read) == state
-    assert meta["lost"] == []
+    assert meta["omitted"] == []
 
 
 def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
     meta, _ = ask(client, "link", model="next", text="x" * (MAX_ADDRESS_LENGTH + 1), layer=1)
-    assert meta["lost"] == ["text"] and "layer=1" in meta["query"]
+    assert meta["omitted"] == ["text"] and "layer=1" in meta["query"]
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
-    meta, content = ask(client, "numbers", model="next", text=TEXT, form=form, path="decoder.1.self.weights[3]")
+    meta, content = ask(client, "export_numbers", model="next", text=TEXT, format=form, path="decoder.1.self.weights[3]")
     assert meta["name"] == f"decoder-1-self-weights-3.{form}"
     made = exact_head_view(Question("next", TEXT), State(layer=1, head=3))
     if form == "npz":
         with np.load(io.BytesIO(content)) as file:
             np.testing.assert_array_equal(file["values"], np.nan_to_num(made.values))
-    picture, content = ask(client, "numbers", model="next", text=TEXT, form=form, layer=1, head=3)
+    picture, content = ask(client, "export_numbers", model="next", text=TEXT, format=form, layer=1, head=3)
     assert picture["name"] == f"layer1-head3-weights.{form}"
     if form == "json":
         read = np.array(json.loads(content)["values"], dtype=np.float32)
@@ -77,57 +77,57 @@ def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
 
 def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
     for route, body, said in (
-        ("numbers", {"form": "xls"}, "xls"),
-        ("numbers", {"form": "csv", "path": 3}, "path"),
-        ("numbers", {"form": "csv", "path": "a b"}, "names no value"),
-        ("page", {"view": "trained"}, "Nothing is changed"),
-        ("program", {"view": "text"}, "Type the text"),
-        ("figure", {}, "list of shapes"),
+        ("export_numbers", {"format": "xls"}, "xls"),
+        ("export_numbers", {"format": "csv", "path": 3}, "path"),
+        ("export_numbers", {"format": "csv", "path": "a b"}, "names no value"),
+        ("export_page", {"quantity": "minus_trained"}, "Nothing is changed"),
+        ("export_code", {"quantity": "minus_text"}, "Type the text"),
+        ("export_pdf", {}, "list of shapes"),
     ):
         meta, content = ask(client, route, model="next", text=TEXT, **body)
         assert said in meta["error"] and not content
 
 
 def test_a_figure_comes_as_pdf(client: TestClient) -> None:
-    meta, content = ask(client, "figure", **figure(*ALL))
+    meta, content = ask(client, "export_pdf", **figure(*ALL))
     assert meta == {"name": "headlight.pdf", "type": "application/pdf"}
     assert content.startswith(b"%PDF-")
 
 
 def test_the_program_is_there_in_both_languages(client: TestClient) -> None:
-    meta, _ = ask(client, "program", model="next", text=TEXT, layer=1)
+    meta, _ = ask(client, "export_code", model="next", text=TEXT, layer=1)
     assert 'path = f"decoder.{layer}.self"' in meta["python"]
     assert meta["shell"].startswith("headlight trace --model next")
 
 
 def saved(client: TestClient, **body: Any) -> str:
-    meta, content = ask(client, "page", model="next", **body)
+    meta, content = ask(client, "export_page", model="next", **body)
     assert meta == {"name": "headlight.html", "type": "text/html"}
     return content.decode("utf-8")
 
 
 def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -> None:
-    asked = json.dumps({"view": "scores", "layer": 1, "head": 2})
-    page = saved(client, text=TEXT, layer=1, head=2, view="scores", asked=asked)
+    asked = json.dumps({"quantity": "scores", "layer": 1, "head": 2})
+    page = saved(client, text=TEXT, layer=1, head=2, quantity="scores", view_key=asked)
     told = re.search(r"const META = (.*);\n", page)
     assert told
     meta = json.loads(told[1])
-    assert [kind["name"] for kind in meta["kinds"]] == ["weights", "scores"]
-    assert meta["choice"]["layer"] == 1 and meta["choice"]["text"] == TEXT
+    assert [kind["name"] for kind in meta["quantities"]] == ["weights", "scores"]
+    assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
-    shape, numbers = unpack(base64.b64decode(meta["views"][f"view {asked}"]))
+    shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {asked}"]))
     made = exact_head_view(Question("next", TEXT), State(layer=1, head=2, quantity="scores"))
     read = np.frombuffer(numbers, "<f4", made.values.size).reshape(made.values.shape)
     np.testing.assert_array_equal(read, made.values)
-    assert shape["each"] == 1
+    assert shape["per_head"] == 1
 
 
 def test_a_saved_page_says_what_was_changed(client: TestClient) -> None:
-    page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], kernel="hardmax")
-    assert "Changed: decoder.1.self.weights[3]=set:0" in page and "hard instead of softmax" in page
+    page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], attention_function="hardmax")
+    assert "Changed: decoder.1.self.weights[3]=set:0" in page and "hardmax instead of softmax" in page
 
 
 def test_a_saved_page_asks_for_nothing_and_its_text_is_no_markup(client: TestClient) -> None:
-    page = saved(client, text=HOSTILE, asked=HOSTILE)
+    page = saved(client, text=HOSTILE, view_key=HOSTILE)
     assert page.count("<script>") == page.count("</script>") == 1
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|@import|\burl\((?!["']?(?:data:|#))""", page)

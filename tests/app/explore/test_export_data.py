@@ -77,10 +77,10 @@ def test_the_picture_is_what_is_shown() -> None:
         ("decoder.1.self.weights[3]", ("query", "key")),
         ("decoder.1.self.weights", ("head", "query", "key")),
         ("decoder.1.self.mask[3]", ("query", "key")),
-        ("decoder.0.self.q[1]", ("query", "channel")),
-        ("decoder.0.self.k[:,2:4]", ("key_value_head", "pos", "channel")),
-        ("decoder.1.feed_forward.neurons", ("pos", "inner")),
-        ("decoder.residual[2]", ("width",)),
+        ("decoder.0.self.q[1]", ("query", "head_dim")),
+        ("decoder.0.self.k[:,2:4]", ("key_value_head", "pos", "head_dim")),
+        ("decoder.1.feed_forward.neurons", ("pos", "d_ff")),
+        ("decoder.residual[2]", ("d_model",)),
         ("decoder.1.self.scores[3,5,2]", ("key",)),
         ("logits", ("pos", "token")),
     ],
@@ -141,8 +141,8 @@ def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.Mon
         value_array(QUESTION, "decoder.1.self.weights", 10)
     with pytest.raises(EditError, match="at most 10"):
         displayed_array(QUESTION, State(), 10)
-    monkeypatch.setattr("app.explore.export.data.COMPUTED", 100)
-    monkeypatch.setattr("app.explore.export.data.value", lambda question, path: pytest.fail("it was computed"))
+    monkeypatch.setattr("app.explore.export.data.MAX_COMPUTED", 100)
+    monkeypatch.setattr("app.explore.export.data.trace_value", lambda question, path: pytest.fail("it was computed"))
     with pytest.raises(EditError, match="are computed"):
         value_array(QUESTION, "logits", MOST)
     assert MAX_COMPUTED > 12 * 1_024**2

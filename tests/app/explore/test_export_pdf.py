@@ -18,37 +18,37 @@ INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
 
 
 def text(**choices: Any) -> dict[str, Any]:
-    plain = {"kind": "text", "x": 5, "y": 8, "size": 3, "length": 30, "anchor": "start", "fill": "#000000", "text": "é"}
+    plain = {"kind": "text", "x": 5, "y": 8, "size": 3, "text_width": 30, "anchor": "start", "fill": "#000000", "text": "é"}
     return plain | choices
 
 
 def cells(rows: int, columns: int, **choices: Any) -> dict[str, Any]:
     codes = base64.b64encode(bytes(place % 256 for place in range(rows * columns))).decode()
     box = {"x": 10, "y": 10, "width": 40, "height": 40}
-    return {"kind": "cells", **box, "rows": rows, "columns": columns, "codes": codes, "gap": 0.2} | choices
+    return {"kind": "heatmap", **box, "rows": rows, "columns": columns, "codes": codes, "gap": 0.2} | choices
 
 
 def stamp(picture: Image.Image, **choices: Any) -> dict[str, Any]:
     out = io.BytesIO()
     picture.save(out, "PNG")
-    plain = {"kind": "stamp", "x": 20, "y": 20, "left": 0, "top": -2, "width": 10, "height": 3}
+    plain = {"kind": "image", "x": 20, "y": 20, "left": 0, "top": -2, "width": 10, "height": 3}
     return plain | {"png": base64.b64encode(out.getvalue()).decode()} | choices
 
 
 def figure(*shapes: dict[str, Any], **choices: Any) -> dict[str, Any]:
-    return {"width": 85, "height": 60, "title": "Layer 2", "inks": INKS, "shapes": list(shapes)} | choices
+    return {"width": 85, "height": 60, "title": "Layer 2", "palette": INKS, "shapes": list(shapes)} | choices
 
 
 ALL = (
     text(text="Layer 2 · Head 3 – “weights”"),
-    text(turn=-90, anchor="end", bold=True),
+    text(rotation=-90, anchor="end", bold=True),
     cells(6, 7),
     cells(100, 90, gap=0),
     {"kind": "rectangle", "x": 1, "y": 1, "width": 83, "height": 58, "stroke": "#888888"},
     {"kind": "rectangle", "x": 1, "y": 1, "width": 3, "height": 5, "fill": "#888888"},
-    {"kind": "curve", "points": [1, 2, 3, 4], "stroke": "#e0951f", "thickness": 0.4, "opacity": 0.5, "broken": True},
+    {"kind": "curve", "points": [1, 2, 3, 4], "stroke": "#e0951f", "stroke_width": 0.4, "opacity": 0.5, "dashed": True},
     {"kind": "curve", "points": [1, 2, 3, 4, 5, 6, 7, 8], "stroke": "#e0951f"},
-    stamp(Image.new("RGBA", (40, 12), (0, 0, 0, 0)), turn=-90),
+    stamp(Image.new("RGBA", (40, 12), (0, 0, 0, 0)), rotation=-90),
 )
 
 
@@ -75,8 +75,8 @@ def test_it_is_a_pdf_that_holds_its_fonts() -> None:
         (figure() | {"width": 10_000}, "at most 1000 mm"),
         (figure() | {"height": float("nan")}, "number of millimetres"),
         (figure() | {"width": True}, "number of millimetres"),
-        (figure() | {"inks": ["red"] * 256}, "colour"),
-        (figure() | {"inks": []}, "256"),
+        (figure() | {"palette": ["red"] * 256}, "colour"),
+        (figure() | {"palette": []}, "256"),
         (figure(*[{}] * 100_001), "Take fewer heads"),
         (figure({}), "There is no shape"),
         (figure({"kind": "svg"}), "There is no shape"),

@@ -43,7 +43,7 @@ def test_one_head_is_its_weights() -> None:
 
 
 def test_scores_show_what_the_mask_takes_away() -> None:
-    before, after = (exact_head_view(QUESTION, State(quantity=name)) for name in ("scores", "masked"))
+    before, after = (exact_head_view(QUESTION, State(quantity=name)) for name in ("scores", "masked_scores"))
     assert (before.cell_states == SHOWN).all()
     allowed = after.cell_states == SHOWN
     assert not allowed.all()
@@ -51,7 +51,7 @@ def test_scores_show_what_the_mask_takes_away() -> None:
     assert before.colour_limits[1] == before.values.max()
 
 
-@pytest.mark.parametrize("kind", ["moved", "rollout", "gradient", "head"])
+@pytest.mark.parametrize("kind", ["value_norm", "rollout", "gradient", "minus_head"])
 @pytest.mark.parametrize("model", ["next", "masked", "both"])
 def test_every_kind_has_a_picture_of_every_self_attention(kind: str, model: str) -> None:
     question = Question(model, TEXT, source=TEXT if model == "both" else "")
@@ -70,14 +70,14 @@ def test_the_mean_and_the_largest_of_heads_are_said_and_shown() -> None:
     assert "mean of 2 heads" in made.rules
     shown = made.cell_states == SHOWN
     assert made.values[shown] == pytest.approx(both.mean(0)[shown])
-    assert exact_head_view(QUESTION, State(heads=heads, head_reduction="largest")).values[shown] == pytest.approx(
+    assert exact_head_view(QUESTION, State(heads=heads, head_reduction="max")).values[shown] == pytest.approx(
         both.max(0)[shown]
     )
 
 
 def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None:
     plain, sums = (
-        exact_head_view(QUESTION, State(hide="first", renormalize=rest)) for rest in ("as-is", "renormalised")
+        exact_head_view(QUESTION, State(hide="first", renormalize=rest)) for rest in ("", "1")
     )
     count = len(trace(QUESTION).text.ids)
     assert plain.rows.tokens == tuple((place,) for place in range(1, count))
@@ -119,8 +119,8 @@ def test_only_the_largest_weights_are_shown_and_the_rest_is_left_out() -> None:
 
 def test_a_pair_of_sentences_can_be_looked_at_by_its_parts() -> None:
     meta, _ = build_payload(PAIR)
-    assert meta["grids"][0]["pairs"]
-    assert not build_payload(QUESTION)[0]["grids"][0]["pairs"]
+    assert meta["attention_groups"][0]["has_segments"]
+    assert not build_payload(QUESTION)[0]["attention_groups"][0]["has_segments"]
     made = exact_head_view(PAIR, State(segments="a-b"))
     assert [name.strip() for name in made.rows.labels] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     assert [name.strip() for name in made.columns.labels] == ["the", "dog", "lay", "[SEP]"]
@@ -134,24 +134,24 @@ def test_a_pair_of_sentences_can_be_looked_at_by_its_parts() -> None:
 def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
     shown = exact_head_view(QUESTION, State()).cell_states == SHOWN
     here = weights(QUESTION, 0, 0)
-    made = exact_head_view(QUESTION, State(quantity="head", other_head="1.2"))
+    made = exact_head_view(QUESTION, State(quantity="minus_head", other_head="1.2"))
     assert made.values[shown] == pytest.approx((here - weights(QUESTION, 1, 2))[shown])
     assert "layer 1, head 2" in made.rules[0]
     other = "the dog sat on the mat"
-    made = exact_head_view(QUESTION, State(quantity="text", other_text=other))
+    made = exact_head_view(QUESTION, State(quantity="minus_text", other_text=other))
     assert made.values[shown] == pytest.approx((here - weights(Question("next", other), 0, 0))[shown])
     edited = Question("next", TEXT, edits=("decoder.0.self.weights[0]=set:0",))
-    made = exact_head_view(edited, State(quantity="trained"))
+    made = exact_head_view(edited, State(quantity="minus_trained"))
     assert made.values[shown] == pytest.approx(-here[shown])
-    assert not exact_head_view(edited, State(quantity="trained", head=1)).values[shown].any()
+    assert not exact_head_view(edited, State(quantity="minus_trained", head=1)).values[shown].any()
 
 
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (State(quantity="trained"), "Nothing is changed yet"),
-        (State(quantity="text"), "as many tokens"),
-        (State(quantity="text", other_text="the cat"), "equally many: this one has"),
+        (State(quantity="minus_trained"), "Nothing is changed yet"),
+        (State(quantity="minus_text"), "as many tokens"),
+        (State(quantity="minus_text", other_text="the cat"), "equally many: this one has"),
     ],
 )
 def test_what_cannot_be_shown_is_said(state: State, told: str) -> None:
@@ -172,17 +172,17 @@ def test_the_gradient_is_of_the_chosen_candidate() -> None:
     first, second = (
         exact_head_view(QUESTION, State(quantity="gradient", target_token=one)) for one in (-1, best[1]["id"])
     )
-    assert f"log p of “{best[0]['piece'].strip()}” after “mat”" in first.rules[0]
-    assert f"log p of “{best[1]['piece'].strip()}” after “mat”" in second.rules[0]
+    assert f"log p of “{best[0]['text'].strip()}” after “mat”" in first.rules[0]
+    assert f"log p of “{best[1]['text'].strip()}” after “mat”" in second.rules[0]
     assert not np.array_equal(first.values, second.values, equal_nan=True)
 
 
 def test_the_numbers_reach_the_browser_row_after_row() -> None:
-    body: dict[str, Any] = {"model": "next", "text": TEXT, "heads": ["0.0", "1.1"], "mass": 80}
-    meta, raw = unpack(handle_head_view({**body, "each": True}))
-    rows, columns = len(meta["rows"]["names"]), len(meta["columns"]["names"])
+    body: dict[str, Any] = {"model": "next", "text": TEXT, "heads": ["0.0", "1.1"], "top_mass": 80}
+    meta, raw = unpack(handle_head_view({**body, "per_head": True}))
+    rows, columns = len(meta["rows"]["labels"]), len(meta["columns"]["labels"])
     cells = rows * columns
-    assert meta["each"] == 2
+    assert meta["per_head"] == 2
     assert len(raw) == 4 * 3 * cells + cells
     numbers = np.frombuffer(raw[: 12 * cells], "<f4").reshape(3, rows, columns)
     made = exact_head_view(QUESTION, State(heads=("0.0", "1.1"), top_mass=80))
@@ -190,15 +190,15 @@ def test_the_numbers_reach_the_browser_row_after_row() -> None:
     assert np.array_equal(numbers[1:], made.per_head.astype(np.float32), equal_nan=True)
     assert np.array_equal(np.frombuffer(raw[12 * cells :], np.uint8).reshape(rows, columns), made.cell_states)
     alone, raw = unpack(handle_head_view(body))
-    assert alone["each"] == 0 and len(raw) == 5 * cells
+    assert alone["per_head"] == 0 and len(raw) == 5 * cells
 
 
 def test_points_and_metrics_reach_the_browser() -> None:
     meta, raw = unpack(handle_qk_projection({"model": "next", "text": TEXT, "layer": 1, "head": 3}))
     assert len(raw) == 4 * 2 * 2 * meta["queries"]
-    assert 0 < sum(meta["shares"]) <= 1 + 1e-6
+    assert 0 < sum(meta["explained_variance"]) <= 1 + 1e-6
     found, _ = unpack(handle_head_metrics({"model": "next", "text": TEXT}))
-    assert found["metrics"] == build_payload(QUESTION)[0]["grids"][0]["metrics"]
+    assert found["metrics"] == build_payload(QUESTION)[0]["attention_groups"][0]["metrics"]
     assert len(found["metrics"]["entropy"]) == 8
     assert found["metrics"]["next"] == [None] * 8  # which the mask forbids
     cross, _ = unpack(handle_head_metrics({"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"}))
@@ -214,5 +214,5 @@ def test_the_plainest_head_is_the_one_to_begin_with() -> None:
 
 
 def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.attention_payload.MEASURED", 8)
+    monkeypatch.setattr("app.services.attention_payload.MAX_METRIC_CELLS", 8)
     assert find_default_head(QUESTION, State()) == (0, 0)

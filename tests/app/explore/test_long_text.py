@@ -34,8 +34,8 @@ def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pyte
         np.testing.assert_allclose(
             [one["after"] for one in before["candidates"]], [one["after"] for one in after["candidates"]], atol=1e-6
         )
-    grid = found["grids"][0]
-    assert grid["pending"] and not usual["grids"][0]["pending"] and set(empty) == {0}
+    grid = found["attention_groups"][0]
+    assert grid["pending"] and not usual["attention_groups"][0]["pending"] and set(empty) == {0}
     layers = [
         unpack(handle_thumbnails({"model": QUESTION.model, "text": TEXT, "layer": layer}))[1] for layer in range(2)
     ]
@@ -68,7 +68,7 @@ def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.Mo
 def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = exact_head_view(QUESTION, State(head=1))
     _everything_is_long(monkeypatch)
-    monkeypatch.setattr(long_text, "SIDE", 4)
+    monkeypatch.setattr(long_text, "MAX_SIDE_CELLS", 4)
     made = head_view(QUESTION, State(head=1))
     assert made.values.shape == (4, 4)
     for row, queries in enumerate(made.rows.tokens):
@@ -96,6 +96,6 @@ def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
 
 
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "LONG", 0)
+    monkeypatch.setattr(traces, "MAX_WEIGHTS_BYTES", 0)
     traces.trace_cache.cache_clear()
     traces._position_logits.cache_clear()

@@ -24,14 +24,14 @@ def test_every_kind_of_model_opens(model: str) -> None:
 def test_the_address_decides_what_is_shown() -> None:
     at = opened(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
     assert not at.exception
-    choice = told(at.main)["choice"]
+    choice = told(at.main)["state"]
     assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
     assert choice["edits"] == ["decoder.1.self.weights[2]=set:0"]
     assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
 
 
 def test_the_chart_shows_what_the_instrument_shows() -> None:
-    at = opened(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", view="gradient")
+    at = opened(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", quantity="gradient")
     assert not at.exception
     assert "2 heads in numbers" in [title.value for title in at.subheader]
     told = [caption.value.replace("\\", "") for caption in at.caption]
@@ -45,7 +45,7 @@ def test_the_chart_shows_what_the_instrument_shows() -> None:
 
 
 def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
-    at = opened(model="next", text="the dog", view="trained")
+    at = opened(model="next", text="the dog", quantity="minus_trained")
     assert not at.exception
     assert "Predictions in numbers" in [title.value for title in at.subheader]
     assert len(at.get("plotly_chart")) == 1
@@ -62,24 +62,24 @@ def test_a_widget_writes_the_address() -> None:
 
 def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
     data = told(opened(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
-    masks, position, kernel = (part["options"] for part in data["parts"])
+    masks, position, kernel = (part["options"] for part in data["fields"])
     assert (masks[0], position[0], kernel[0]) == (
         ["", "Causal · as trained"],
         ["", "RoPE (rotary) · as trained"],
         ["", "Softmax · as trained"],
     )
     assert "causal" not in dict(masks) and "rope" not in dict(position)
-    assert data["choice"] == {"masks": "causal+window:2", "position": "", "kernel": "", "scale": "off"}
-    assert data["scaled"] is True
+    assert data["state"] == {"masks": "causal+window:2", "positional_encoding": "", "attention_function": "", "scale": "off"}
+    assert data["trained_scale"] is True
 
 
 def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
-    assert told(opened(model="next", masks="causal", position="rope").sidebar)["choice"]["masks"] == ""
+    assert told(opened(model="next", masks="causal", positional_encoding="rope").sidebar)["state"]["masks"] == ""
 
 
 def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
-    choice = told(opened(model="next", text="the dog", position="alibi", scale="off").main)["choice"]
-    assert (choice["position"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
+    choice = told(opened(model="next", text="the dog", positional_encoding="alibi", scale="off").main)["state"]
+    assert (choice["positional_encoding"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
 
 
 def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,11 +92,11 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
         current_state()
         st.button("report", on_click=_on_variant_change)
 
-    choice = {"masks": "custom:10/11", "position": "alibi", "kernel": "", "scale": "off", "turn": 3}
+    choice = {"masks": "custom:10/11", "positional_encoding": "alibi", "attention_function": "", "scale": "off", "turn": 3}
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(choice))
     at = scripted(page)
     at.button[0].click().run()
-    assert address(at) == {"masks": "custom:10/11", "position": "alibi", "scale": "off"}
+    assert address(at) == {"masks": "custom:10/11", "positional_encoding": "alibi", "scale": "off"}
 
 
 def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,12 +117,12 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
             }
         )
 
-    reported = {"text": "the opening", "layer": 1, "masked": [2, 3], "head": "none", "serial": 7}
+    reported = {"text": "the opening", "layer": 1, "masked_positions": [2, 3], "head": "none", "serial": 7}
     monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     at.button[0].click().run()
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
-    assert address(at) == {"layer": "1", "masked": "2;3"}
+    assert address(at) == {"layer": "1", "masked_positions": "2;3"}
     reported["text"] = "the dog"
     at.button[0].click().run()
     assert address(at)["text"] == "the dog"
@@ -155,16 +155,16 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
 
 @pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
 def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int, int]) -> None:
-    choice = told(opened(model="next", text="the dog", **query).main)["choice"]
+    choice = told(opened(model="next", text="the dog", **query).main)["state"]
     assert (choice["layer"], choice["head"]) == shown
 
 
 def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
-    at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", position="alibi")
+    at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", positional_encoding="alibi")
     at.selectbox(key="model").select("masked").run()
     assert "edits" not in at.query_params
     assert address(at)["text"] == "the dog"
-    assert address(at)["position"] == "alibi"
+    assert address(at)["positional_encoding"] == "alibi"
     assert not at.exception
 
 
@@ -172,7 +172,7 @@ def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
 def test_no_text_breaks_the_page(text: str) -> None:
     at = opened(model="next", text=text)
     assert not at.exception
-    assert told(at.main)["choice"]["text"] == text
+    assert told(at.main)["state"]["text"] == text
 
 
 def test_an_unknown_model_is_said_to_be_missing() -> None:
@@ -189,7 +189,7 @@ def test_a_text_too_long_for_an_address_says_so() -> None:
 @pytest.mark.parametrize("scheme", ["none", "sinusoidal", "learned", "rope", "alibi", "relative"])
 @pytest.mark.parametrize("model", ["next", "masked", "both"])
 def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str) -> None:
-    at = alone("positions", model=model, position=scheme)
+    at = alone("positions", model=model, positional_encoding=scheme)
     assert not at.exception
     assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")
 
@@ -201,7 +201,7 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
 
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.traces.health", lambda name, device: "1 tensor holds NaN or infinite weights.")
+    monkeypatch.setattr("app.services.traces.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights.")
     at = opened(model="next")
     assert "NaN or infinite" in at.warning[0].value
     assert at.run().warning[0].value == at.warning[0].value

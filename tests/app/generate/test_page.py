@@ -12,8 +12,8 @@ def test_every_model_that_writes_opens(model: str, kind: str) -> None:
     at = alone("generate", model=model)
     assert not at.exception
     data = told(at.main)
-    assert (data["kind"], data["settings"]["model"], data["sourced"]) == (kind, model, model == "both")
-    assert data["rule"] == {"temperature": 0.8, "topK": 0, "topP": 1.0, "seed": 0}
+    assert (data["mode"], data["settings"]["model"], data["has_source"]) == (kind, model, model == "both")
+    assert data["sampling"] == {"temperature": 0.8, "top_k": 0, "top_p": 1.0, "seed": 0}
 
 
 def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
@@ -28,10 +28,10 @@ def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:
     written = encode_generated(Question("next", "the dog"), ((2, 5), (3, 9)))
-    data = told(alone("generate", model="next", text="the dog", draw="t0.5,k7,p0.9,s3", written=written).main)
-    assert data["rule"] == {"temperature": 0.5, "topK": 7, "topP": 0.9, "seed": 3}
-    assert data["written"] == [[2, 5], [3, 9]]
-    assert told(alone("generate", model="next", text="the cat", written=written).main)["written"] == [], (
+    data = told(alone("generate", model="next", text="the dog", sampling="t0.5,k7,p0.9,s3", generated=written).main)
+    assert data["sampling"] == {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 3}
+    assert data["generated"] == [[2, 5], [3, 9]]
+    assert told(alone("generate", model="next", text="the cat", generated=written).main)["generated"] == [], (
         "that was another text"
     )
 
@@ -48,14 +48,14 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         if st.button("report"):
             generate._on_component_change(Question("next", "the opening"), "the opening", "")
 
-    rule = {"temperature": 1, "topK": 3, "topP": 1, "seed": 12}
+    rule = {"temperature": 1, "top_k": 3, "top_p": 1, "seed": 12}
     reported = {
-        **{"text": "the opening", "source": "", "masked": [], "edits": [], "attention": "", "layer": 1, "head": 0},
-        **{"rule": rule, "written": [[2, 7]], "serial": 4},
+        **{"text": "the opening", "source": "", "masked_positions": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{"sampling": rule, "generated": [[2, 7]], "serial": 4},
     }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
     at = scripted(page)
     at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
     mark = encode_generated(Question("next", "the opening"), ((2, 7),))
-    assert address == {"layer": "1", "head": "0", "draw": "t1,k3,s12", "written": mark}
+    assert address == {"layer": "1", "head": "0", "sampling": "t1,k3,s12", "generated": mark}

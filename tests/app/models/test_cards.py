@@ -69,7 +69,7 @@ def test_a_card_tells_what_a_model_is(name: str, words: tuple[str, ...]) -> None
 
 def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(10_000)
-    monkeypatch.setattr(subject, "opened", lambda: models)
+    monkeypatch.setattr(subject, "model_pool", lambda: models)
     assert "10.0 kB are allowed here" in opening_problem(told("next"))
     assert opening_problem(told("next")) in card_html(told("next"), open_now=False)
 

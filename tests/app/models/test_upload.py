@@ -23,7 +23,7 @@ def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Anna is asking, of a server that nobody has sent anything yet; gives the folder of its uploads."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for module in (subject, traces):
-        monkeypatch.setattr(module, "visitor", lambda: "anna")
+        monkeypatch.setattr(module, "current_visitor", lambda: "anna")
     for store in (upload_store, traces.model_pool, traces.trace_cache):
         store.cache_clear()
     yield tmp_path
@@ -108,7 +108,7 @@ def test_an_id_is_fetched_into_the_cache(
         shutil.copytree(toys / "next", place)
         return place
 
-    monkeypatch.setattr(subject, "download", download)
+    monkeypatch.setattr(subject, "download_model", download)
     for variable, value in (
         ("HF_HUB_CACHE", str(cache)),
         ("HEADLIGHT_SHARED", "0"),
@@ -126,7 +126,7 @@ def test_an_id_that_cannot_be_fetched_says_why(monkeypatch: pytest.MonkeyPatch) 
     def download(name: str, folder: Path) -> Path:
         raise CheckpointError(f"The Hugging Face Hub cannot be reached for {name!r}.")
 
-    monkeypatch.setattr(subject, "download", download)
+    monkeypatch.setattr(subject, "download_model", download)
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
     with pytest.raises(CheckpointError, match="cannot be reached"):
         open_path("gpt2")

@@ -28,8 +28,8 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UploadStore:
     """A register of this test's own, and a server where nobody is."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = UploadStore(1_000)
-    monkeypatch.setattr(lifespan, "guests", lambda: made)
-    monkeypatch.setattr(lifespan, "PAUSE", 0.01)
+    monkeypatch.setattr(lifespan, "upload_store", lambda: made)
+    monkeypatch.setattr(lifespan, "SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(lifespan, "get_instance", lambda: SimpleNamespace(is_active_session=lambda session: False))
     return made
 
@@ -38,10 +38,10 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
     register: UploadStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgotten: list[Path] = []
-    monkeypatch.setattr(lifespan, "forget", forgotten.append)
+    monkeypatch.setattr(lifespan, "evict_folder", forgotten.append)
     forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
-    monkeypatch.setattr("app.access.uploads.FORSAKEN", -1.0)
+    monkeypatch.setattr("app.access.uploads.ABANDONED_SECONDS", -1.0)
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
         assert not forsaken.exists()
         gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)

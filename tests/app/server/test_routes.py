@@ -39,7 +39,7 @@ def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str
 def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
     meta, numbers = ask(client, model="next", text="the cat sat")
     count = len(meta["tokens"])
-    assert [token["piece"] for token in meta["tokens"]][-1] == " sat"
+    assert [token["text"] for token in meta["tokens"]][-1] == " sat"
     assert len(numbers) == 2 * 4 * count * count
     heads = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)
     assert (heads[..., *np.triu_indices(count, 1)] == 0).all(), "a causal mask forbids what comes later"
@@ -73,7 +73,7 @@ def test_an_edit_shows_before_and_after(client: TestClient) -> None:
 
 
 def test_each_masked_token_is_predicted(client: TestClient) -> None:
-    meta, _ = ask(client, model="masked", text="the cat sat on the [MASK]", masked=[2])
+    meta, _ = ask(client, model="masked", text="the cat sat on the [MASK]", masked_positions=[2])
     assert meta["maskable"]
     hidden = [place for place, token in enumerate(meta["tokens"]) if token["masked"]]
     assert [prediction["position"] for prediction in meta["predictions"]] == hidden
@@ -82,8 +82,8 @@ def test_each_masked_token_is_predicted(client: TestClient) -> None:
 
 def test_an_encoder_decoder_has_three_kinds_of_attention(client: TestClient) -> None:
     meta, numbers = ask(client, model="both", text="", source="the dog lay on the rug")
-    shapes = {grid["name"]: (grid["rows"], grid["columns"]) for grid in meta["grids"]}
-    target, source = len(meta["tokens"]), len(meta["sourceTokens"])
+    shapes = {grid["name"]: (grid["rows"], grid["columns"]) for grid in meta["attention_groups"]}
+    target, source = len(meta["tokens"]), len(meta["source_tokens"])
     assert shapes == {
         "decoder.self": (target, target),
         "decoder.cross": (target, source),
@@ -95,12 +95,12 @@ def test_an_encoder_decoder_has_three_kinds_of_attention(client: TestClient) -> 
 def test_a_classifier_answers_with_its_labels(client: TestClient) -> None:
     meta, _ = ask(client, model="mood", text="the cat sat")
     (prediction,) = meta["predictions"]
-    assert {item["piece"] for item in prediction["candidates"]} == {"glad", "sad"}
+    assert {item["text"] for item in prediction["candidates"]} == {"glad", "sad"}
     assert sum(item["after"] for item in prediction["candidates"]) == pytest.approx(1)
 
 
 def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
-    meta, _ = ask(client, model="next", text="the cat", position="learned", masks="none", scale="off")
+    meta, _ = ask(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "learned instead of rope" in note and "none instead of causal" in note
     assert "not trained this way" in note and "New and zero" in note
@@ -111,7 +111,7 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
 def test_exact_values_of_one_head(client: TestClient, view: str) -> None:
     meta, _ = ask(client, model="next", text="the cat sat")
     path = f"decoder.1.self.{view}"
-    shape, numbers = ask(client, "values", model="next", text="the cat sat", path=path, head=2)
+    shape, numbers = ask(client, "head_matrix", model="next", text="the cat sat", path=path, head=2)
     count = len(meta["tokens"])
     exact = np.frombuffer(numbers, "<f4").reshape(shape["rows"], shape["columns"])
     assert exact.shape == (count, count)
@@ -145,11 +145,11 @@ def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text
         ({"model": "/etc", "text": "cat"}, "no model"),
         ({"model": "next", "text": "cat", "masks": "fog"}, "fog"),
         ({"model": "next", "text": "cat", "masks": "custom:10/11/1"}, "square"),
-        ({"model": "next", "text": "cat", "position": "gps"}, "gps"),
+        ({"model": "next", "text": "cat", "positional_encoding": "gps"}, "gps"),
         ({"model": "next", "text": "cat", "edits": ["nonsense"]}, "nonsense"),
         ({"model": "next", "text": "cat", "edits": ["decoder.9.self.weights[0]=set:0"]}, "decoder.9"),
-        ({"model": "next", "text": "cat", "masked": [1]}, "mask token"),
-        ({"model": "masked", "text": "cat", "masked": [40]}, "40"),
+        ({"model": "next", "text": "cat", "masked_positions": [1]}, "mask token"),
+        ({"model": "masked", "text": "cat", "masked_positions": [40]}, "40"),
         ({"model": "next", "text": "cat", "device": "abacus"}, "abacus"),
         ({"model": "next", "text": 3}, "text"),
         ({"model": "next", "text": "cat", "edits": "all"}, "edits"),
@@ -180,7 +180,7 @@ def test_a_broken_request_gets_a_sentence(client: TestClient, content: bytes, ki
 
 def test_only_attention_can_be_asked_for_by_path(client: TestClient) -> None:
     for path, head in (("logits", 0), ("decoder.0.self.weights", 4), ("decoder.7.self.weights", 0), ("", 0)):
-        meta, _ = ask(client, "values", model="next", text="cat", path=path, head=head)
+        meta, _ = ask(client, "head_matrix", model="next", text="cat", path=path, head=head)
         assert meta["error"]
 
 
@@ -192,7 +192,7 @@ def test_a_crash_is_a_sentence_and_tells_the_log_no_text(
     def crash(question: object, query: int) -> None:
         raise ValueError(typed)
 
-    monkeypatch.setattr(subject, "answer", crash)
+    monkeypatch.setattr(subject, "build_payload", crash)
     with caplog.at_level(logging.ERROR):
         meta, _ = ask(client, model="next", text=typed)
     assert "went wrong" in meta["error"]
@@ -211,8 +211,8 @@ def test_visitors_get_their_own_answers(client: TestClient) -> None:
     def one(number: int) -> bool:
         word = words[number % len(words)]
         text = f"the {word} sat" + " on" * (number % 3)
-        meta, _ = ask(client, model="next", text=text, visitor=f"v{number}", number=1)
-        return "".join(token["piece"] for token in meta["tokens"] if not token["special"]) == text
+        meta, _ = ask(client, model="next", text=text, client_id=f"v{number}", request_number=1)
+        return "".join(token["text"] for token in meta["tokens"] if not token["special"]) == text
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(one, range(48)))
@@ -228,10 +228,10 @@ def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
 
         def work(body: dict[str, Any]) -> bytes:
             loop.call_soon_threadsafe(started.set)
-            done.append(body["number"])
+            done.append(body["request_number"])
             while len(desk.latest_request) and desk.latest_request["anna"] < 3:
                 pass  # busy until the newest question has arrived
-            return pack({"number": body["number"]})
+            return pack({"request_number": body["request_number"]})
 
         first = asyncio.create_task(desk.respond(_request(1), work))
         await started.wait()
@@ -239,12 +239,12 @@ def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
         answers = await asyncio.gather(first, *others)
         return [unpack(bytes(answer.body))[0] for answer in answers]
 
-    assert asyncio.run(both()) == [{"number": 1}, {"superseded": True}, {"number": 3}]
+    assert asyncio.run(both()) == [{"request_number": 1}, {"superseded": True}, {"request_number": 3}]
     assert done == [1, 3]
 
 
 def _request(number: int) -> Request:
-    body = b'{"visitor": "anna", "number": %d}' % number
+    body = b'{"client_id": "anna", "request_number": %d}' % number
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -273,5 +273,5 @@ def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
     save(tmp_path / "sick", opened.model, opened.tokenizer)
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     meta, numbers = ask(client, model="sick", text="the cat sat")
-    assert "no number" in meta["silent"] and not meta["predictions"]
+    assert "no number" in meta["no_prediction_reason"] and not meta["predictions"]
     assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2

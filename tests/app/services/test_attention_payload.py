@@ -61,8 +61,8 @@ def test_the_same_question_asked_twice_at_once_is_computed_once() -> None:
 def test_only_what_differs_is_called_exchanged() -> None:
     config = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
     assert variant_differences(config, config) == []
-    other = config.replace(kernel="hardmax", masks=())
-    assert variant_differences(config, other) == [("Mask", "causal", "none"), ("Kernel", "softmax", "hardmax")]
+    other = config.replace(attention_function="hardmax", masks=())
+    assert variant_differences(config, other) == [("Mask", "causal", "none"), ("Attention function", "softmax", "hardmax")]
 
 
 def test_the_code_of_every_part_can_be_shown() -> None:

@@ -104,20 +104,20 @@ def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str
 
 
 def bring(client: TestClient, raw: bytes, kind: str = "image/png") -> dict[str, Any]:
-    answer = client.post("/api/picture", content=raw, headers={"Content-Type": kind})
+    answer = client.post("/api/image", content=raw, headers={"Content-Type": kind})
     assert answer.status_code == 200
     return unpack(answer.content)[0]
 
 
 def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
     meta, numbers = ask(client, image="house")
-    assert meta["patches"] == {"rows": 4, "columns": 4, "first": 1, "region": [0, 0, 1, 1]}
-    assert [token["piece"] for token in meta["tokens"]][:6] == ["[CLS]", "0,0", "0,1", "0,2", "0,3", "1,0"]
+    assert meta["patches"] == {"rows": 4, "columns": 4, "first_token": 1, "region": [0, 0, 1, 1]}
+    assert [token["text"] for token in meta["tokens"]][:6] == ["[CLS]", "0,0", "0,1", "0,2", "0,3", "1,0"]
     assert len(numbers) == 2 * 4 * 17 * 17
     (prediction,) = meta["predictions"]
-    assert {item["piece"] for item in prediction["candidates"]} == set(LABELS)
-    assert (prediction["before"], prediction["piece"]) == ("of the picture, read at ", "[CLS]")
-    assert set(meta["grids"][0]["metrics"]) >= {"around", "row", "column", "special", "distance"}
+    assert {item["text"] for item in prediction["candidates"]} == set(LABELS)
+    assert (prediction["preposition"], prediction["token_text"]) == ("of the picture, read at ", "[CLS]")
+    assert set(meta["attention_groups"][0]["metrics"]) >= {"around", "row", "column", "special", "distance"}
 
 
 def test_the_first_drawn_picture_is_there_until_another_is_chosen(client: TestClient) -> None:
@@ -132,25 +132,25 @@ def test_edits_have_a_before_and_an_after(client: TestClient) -> None:
     assert any(item["before"] != item["after"] for item in meta["predictions"][0]["candidates"])
 
 
-@pytest.mark.parametrize("view", ["weights", "scores", "moved", "rollout", "gradient", "head"])
+@pytest.mark.parametrize("view", ["weights", "scores", "value_norm", "rollout", "gradient", "minus_head"])
 def test_heads_on_pictures_can_be_seen_every_way(client: TestClient, view: str) -> None:
-    meta, numbers = ask(client, "view", view=view, layer=1, head=2, query=0)
+    meta, numbers = ask(client, "head_view", quantity=view, layer=1, head=2, query=0)
     assert "error" not in meta
     assert len(numbers) == 17 * 17 * 5
-    assert meta["rows"]["names"][:2] == ["[CLS]", "0,0"]
+    assert meta["rows"]["labels"][:2] == ["[CLS]", "0,0"]
 
 
 def test_two_pictures_are_compared_by_their_names(client: TestClient) -> None:
-    _, numbers = ask(client, "view", view="text", other="chess", image="cat")
+    _, numbers = ask(client, "head_view", quantity="minus_text", other_text="chess", image="cat")
     assert np.abs(np.frombuffer(numbers[: 4 * 17 * 17], "<f4")).max() > 1e-4
-    assert "There is no picture" in ask(client, "view", view="text", other="a dog")[0]["error"]
+    assert "There is no picture" in ask(client, "head_view", quantity="minus_text", other_text="a dog")[0]["error"]
 
 
 def test_a_visitor_brings_a_picture_and_looks_at_it(client: TestClient, seers: Path) -> None:
     name = bring(client, photo(40))["name"]
     _, numbers = ask(client, image=name)
     assert numbers != ask(client)[1]
-    shown = client.get(f"/api/picture/{name}")
+    shown = client.get(f"/api/image/{name}")
     assert shown.content == photo(40)
     assert shown.headers["content-type"] == "image/png"
     assert shown.headers["cache-control"] == "no-store"
@@ -165,17 +165,17 @@ def test_nobody_else_finds_it_however_they_ask(client: TestClient, server: Starl
             if cookie:
                 other.get("/")
             assert "no longer here" in ask(other, image=name)[0]["error"]
-            assert "no longer here" in ask(other, "values", image=name, path="encoder.0.self.weights")[0]["error"]
-            assert other.get(f"/api/picture/{name}").status_code == 404
+            assert "no longer here" in ask(other, "head_matrix", image=name, path="encoder.0.self.weights")[0]["error"]
+            assert other.get(f"/api/image/{name}").status_code == 404
 
 
 def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
     with TestClient(server) as client:
         for name in shipped_image_names():
-            shown = client.get(f"/api/picture/{name}")
+            shown = client.get(f"/api/image/{name}")
             assert shown.content.startswith(b"\x89PNG")
         for name in ("dog", "%2e%2e", "..%2fdraw.py", "cat.png"):
-            assert client.get(f"/api/picture/{name}").status_code == 404
+            assert client.get(f"/api/image/{name}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -203,9 +203,9 @@ def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
         ({"image": "dog"}, "There is no picture 'dog'"),
         ({"image": f"{OWN_IMAGE_PREFIX}gone"}, "no longer here"),
         ({"image": 3}, "not of the right kind"),
-        ({"masked": [2]}, "cannot be masked"),
+        ({"masked_positions": [2]}, "cannot be masked"),
         ({"edits": ["decoder.0.self.weights=set:0"]}, "changes nothing"),
-        ({"edits": ["pixels[9]=set:0"]}, "asks for colour 9"),
+        ({"edits": ["pixels[9]=set:0"]}, "asks for color_channel 9"),
     ],
 )
 def test_a_question_without_an_answer_gets_a_sentence(client: TestClient, asked: dict[str, Any], told: str) -> None:
@@ -214,7 +214,7 @@ def test_a_question_without_an_answer_gets_a_sentence(client: TestClient, asked:
 
 def test_a_bare_model_shows_its_heads_and_says_that_it_predicts_nothing(client: TestClient) -> None:
     meta, numbers = ask(client, model="bare")
-    assert meta["silent"] and not meta["predictions"]
+    assert meta["no_prediction_reason"] and not meta["predictions"]
     assert len(numbers) == 2 * 4 * 17 * 17
 
 
@@ -223,8 +223,8 @@ def test_explore_opens_a_model_of_pictures(model: str) -> None:
     at = opened(model=model, image="chess")
     assert not at.exception
     data = told(at.main)
-    assert data["pictures"] == list(shipped_image_names())
-    assert (data["choice"]["image"], data["choice"]["query"]) == ("chess", 0)
+    assert data["images"] == list(shipped_image_names())
+    assert (data["state"]["image"], data["state"]["query"]) == ("chess", 0)
     assert at.get("plotly_chart")
 
 
@@ -232,7 +232,7 @@ def test_explore_opens_a_model_of_pictures(model: str) -> None:
 def test_programs_make_the_numbers_of_the_view(
     asked: dict[str, Any], seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question, state = Question("seer", "", **asked), State(layer=1, head=2, quantity="text", other_text="faces")
+    question, state = Question("seer", "", **asked), State(layer=1, head=2, quantity="minus_text", other_text="faces")
     monkeypatch.chdir(Path(__file__).parents[3])
     found = executed(python_code(question, state), seers)
     np.testing.assert_array_equal(found, made_view(question, state).values)
@@ -256,6 +256,6 @@ def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) 
     opened = load(seers / "seer")
     seen = process_image(read_image(assets_dir() / "pictures" / "inputs" / "faces.png"), READS)
     traced = run(opened.model, opened.tokenizer, seen)
-    meta, numbers = ask(client, "values", image="faces", path="encoder.1.self.weights", head=3)
+    meta, numbers = ask(client, "head_matrix", image="faces", path="encoder.1.self.weights", head=3)
     found = np.frombuffer(numbers, "<f4").reshape(meta["rows"], meta["columns"])
     np.testing.assert_allclose(found, traced.attention()[1, 3], atol=1e-5)

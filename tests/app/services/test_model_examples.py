@@ -22,7 +22,7 @@ def entry(name: str) -> CatalogEntry:
 
 def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    monkeypatch.setattr(subject, "PATIENCE", 60.0)
+    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
     save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
     listed_models(refresh=True)
     opened = load(tmp_path / "writer")
@@ -38,7 +38,7 @@ def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monk
 
 def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     subject._generate_opening.cache_clear()
-    monkeypatch.setattr(subject, "PATIENCE", -1.0)
+    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", -1.0)
     assert [opening.text for opening in opening_examples(entry("both"))] == [
         opening.source for opening in opening_examples(entry("both"))
     ]

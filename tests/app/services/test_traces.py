@@ -54,7 +54,7 @@ def bring(visitor: str, toy: Path) -> VisitorCheckpoint:
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, visitor: str) -> None:
-    monkeypatch.setattr(traces, "visitor", lambda: visitor)
+    monkeypatch.setattr(traces, "current_visitor", lambda: visitor)
 
 
 def test_an_upload_opens_for_its_visitor_alone(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: P
 
 def test_a_listing_reads_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model_listing.listed_models(refresh=True)
-    monkeypatch.setattr(model_listing, "facts", None)
+    monkeypatch.setattr(model_listing, "read_metadata", None)
     assert len(model_listing.listed_models(refresh=True)) >= 4
 
 
@@ -186,14 +186,14 @@ def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_
 
 def test_a_model_beyond_the_limit_is_refused_by_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(100)
-    monkeypatch.setattr(traces, "opened", lambda: models)
+    monkeypatch.setattr(traces, "model_pool", lambda: models)
     with pytest.raises(CheckpointError, match=r"of memory; .* are allowed here"):
         traces.open_checkpoint("next")
 
 
 def test_models_stay_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(int(model_listing.folder_metadata(*_place("next")).memory_bytes * 2.5))
-    monkeypatch.setattr(traces, "opened", lambda: models)
+    monkeypatch.setattr(traces, "model_pool", lambda: models)
     for name in ("next", "masked", "mood", "both") * 2:
         question = Question(name, "the cat sat", source="the dog lay")
         assert np.isfinite(traces.position_logits(question, 0)).all()

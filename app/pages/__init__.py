@@ -1,1 +1,0 @@
-"""One thin file for each page: TITLE, ICON, PATH, and show(state, entry)."""
