@@ -47,7 +47,7 @@ STEP_EXPLANATIONS = {
     "mask": "What may not be seen loses its score.",
     "normalize": "The scores of all keys become shares of one: how much each is looked at.",
     "weighted_sum": "Each value is taken as far as its weight says, and all are summed.",
-    "output_projection": "The output projection makes of what was gathered a change of the stream; the heads' changes add up.",
+    "output_projection": "The output projection turns what a head gathered into its change of the residual stream.",
 }
 
 
@@ -123,24 +123,42 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
     name, layer, kind = attention.split(".")
     residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_attention_residual")
     assert isinstance(residual, ResidualConnection)
+    attention_function = attention_module.attention_function
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
     return {
         "read": (*_method_code(residual.norm, "forward"), *_statement_code('hook("input"')),
-        "project": (*_statement_code('hook("q"', 'hook("k"', 'hook("v"'), _function_code(split_heads), *_query_norm_code(attention_module)),
+        "project": (
+            *_statement_code('hook("q"', 'hook("k"', 'hook("v"'),
+            _function_code(split_heads),
+            *_query_norm_code(attention_module),
+        ),
         "rotate": (*_statement_code('hook("rotated_q"', 'hook("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
-        "feature": _method_code(attention_module.attention_function, "feature_map"),
-        "multiply": (*_statement_code("attention_function.score("), *_method_code(attention_module.attention_function, "score")),
-        "sum": (*_statement_code("attention_function.score("), *_method_code(attention_module.attention_function, "score")),
-        "scale": (*_statement_code("self.scale =", 'hook("scale"', "attention_function.score("), *_method_code(attention_module.attention_function, "score")),
-        "bias": (*_statement_code("positional_encoding.content_bias(", "positional_encoding.bias(", 'hook("bias"'), *_bias_methods(scheme),
-                 *_method_code(attention_module.attention_function, "add_bias")),
+        "feature": _method_code(attention_function, "feature_map"),
+        "multiply": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
+        "sum": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
+        "scale": (
+            *_statement_code("self.scale =", 'hook("scale"', "attention_function.score("),
+            *_method_code(attention_function, "score"),
+        ),
+        "bias": (
+            *_statement_code("positional_encoding.content_bias(", "positional_encoding.bias(", 'hook("bias"'),
+            *_bias_methods(scheme),
+            *_method_code(attention_function, "add_bias"),
+        ),
         "cap": (*_statement_code('hook("scores"'), _function_code(soft_cap)),
-        "mask": (*_statement_code('hook("mask"', '"masked_scores"'), *_method_code(attention_module.attention_function, "mask"),
-                 *(_function_code(MASKS[mask]) for mask in sorted(masks))),
-        "normalize": (*_statement_code('hook("weights"'), *_method_code(attention_module.attention_function, "normalize")),
+        "mask": (
+            *_statement_code('hook("mask"', '"masked_scores"'),
+            *_method_code(attention_function, "mask"),
+            *(_function_code(MASKS[mask]) for mask in sorted(masks)),
+        ),
+        "normalize": (*_statement_code('hook("weights"'), *_method_code(attention_function, "normalize")),
         "weighted_sum": _statement_code("dropped @", 'hook("weighted_values"'),
-        "output_projection": (*_statement_code('hook("output"'), _function_code(merge_heads), *_method_code(residual, "forward")),
-    }  # fmt: skip
+        "output_projection": (
+            *_statement_code('hook("output"'),
+            _function_code(merge_heads),
+            *_method_code(residual, "forward"),
+        ),
+    }
 
 
 def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:

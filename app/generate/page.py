@@ -80,7 +80,10 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
 def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
     """Take over what the component reported."""
     report = COMPONENT.reported()
-    sampling_data, generated = report.pop("sampling"), tuple((position, token) for position, token in report.pop("generated"))
+    sampling_data, generated = (
+        report.pop("sampling"),
+        tuple((position, token) for position, token in report.pop("generated")),
+    )
     sampling = SamplingConfig(
         float(sampling_data["temperature"]),
         sampling_data["top_k"] or None,

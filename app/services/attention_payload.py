@@ -115,8 +115,14 @@ def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], 
         rows, columns = sequence_lengths(traced, attention_group)
         metrics = metrics_payload(traced, attention_group) if metrics_are_cheap(traced, attention_group) else None
         text = traced.source if attention_group.queries == "source" and traced.source else traced.text
-        layout = {"rows": rows, "columns": columns, "pooled_shape": block.shape[-2:], "offset": offset, "metrics": metrics,
-                 "pending": not has_weights(traced, attention_group)}  # fmt: skip
+        layout = {
+            "rows": rows,
+            "columns": columns,
+            "pooled_shape": block.shape[-2:],
+            "offset": offset,
+            "metrics": metrics,
+            "pending": not has_weights(traced, attention_group),
+        }
         has_segments = (
             attention_group.queries == attention_group.keys and max(sentence_numbers(text, tokenizer.end_id)) > 0
         )

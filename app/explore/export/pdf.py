@@ -30,7 +30,7 @@ Shape = dict[str, Any]
 
 @dataclass(frozen=True)
 class Figure:
-    """Shapes one after the other, in millimetres from the upper left corner; `palette` are the colours of byte codes."""
+    """Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes."""
 
     width: float
     height: float

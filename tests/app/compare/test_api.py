@@ -121,7 +121,11 @@ def test_masked_tokens_are_compared_in_their_order(client: TestClient) -> None:
 def test_sources_correspond_too(client: TestClient) -> None:
     left = {"model": "both", "text": "the cat", "source": "the dog lay on the rug"}
     meta, _ = ask(client, left, {**left, "source": "the dog sat on the rug"})
-    assert [attention["left_name"] for attention in meta["attentions"]] == ["decoder.self", "decoder.cross", "encoder.self"]
+    assert [attention["left_name"] for attention in meta["attentions"]] == [
+        "decoder.self",
+        "decoder.cross",
+        "encoder.self",
+    ]
     assert set(meta["alignments"]) == {"text", "source"}
     assert np.shape(meta["attentions"][2]["distance"]) == (2, 4)
 

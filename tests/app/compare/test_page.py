@@ -19,7 +19,9 @@ PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorte
 OTHERS = st.fixed_dictionaries(
     {},
     optional={
-        **dict.fromkeys(("model", "text", "source", "masks", "positional_encoding", "attention_function", "scale"), WORDS),
+        **dict.fromkeys(
+            ("model", "text", "source", "masks", "positional_encoding", "attention_function", "scale"), WORDS
+        ),
         **{"edits": EDITS, "masked_positions": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
         **{"alignment": st.sampled_from(["tokens", "position"]), "head_chosen": st.just("1")},
     },
@@ -77,8 +79,24 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
             compare._on_component_change({"positional_encoding": "none"}, Example("the opening"))
 
     reported: dict[str, Any] = {
-        **{"text": "the opening", "source": "", "masked_positions": [], "edits": [], "attention": "", "layer": 1, "head": 0},
-        **{"query": -1, "model": "next", "masks": "", "positional_encoding": "", "attention_function": "", "scale": "", "device": "auto"},
+        **{
+            "text": "the opening",
+            "source": "",
+            "masked_positions": [],
+            "edits": [],
+            "attention": "",
+            "layer": 1,
+            "head": 0,
+        },
+        **{
+            "query": -1,
+            "model": "next",
+            "masks": "",
+            "positional_encoding": "",
+            "attention_function": "",
+            "scale": "",
+            "device": "auto",
+        },
         **{"side_b": {"positional_encoding": "none"}, "serial": 4},
     }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))

@@ -62,7 +62,9 @@ def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
-    meta, content = ask(client, "export_numbers", model="next", text=TEXT, format=form, path="decoder.1.self.weights[3]")
+    meta, content = ask(
+        client, "export_numbers", model="next", text=TEXT, format=form, path="decoder.1.self.weights[3]"
+    )
     assert meta["name"] == f"decoder-1-self-weights-3.{form}"
     made = exact_head_view(Question("next", TEXT), State(layer=1, head=3))
     if form == "npz":

@@ -50,7 +50,10 @@ def agree(question: Question, state: State, toys: Path) -> None:
 
 CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plain": ({}, {}),
-    "wired another way": ({"masks": "causal+window:3", "positional_encoding": "alibi", "attention_function": "linear", "scale": "off"}, {}),
+    "wired another way": (
+        {"masks": "causal+window:3", "positional_encoding": "alibi", "attention_function": "linear", "scale": "off"},
+        {},
+    ),
     "edited": ({"edits": (OFF, "decoder.0.residual[1]=scale:0.5")}, {}),
     "several heads": ({}, {"heads": ("0.1", "1.3", "1.0")}),
     "the largest of several": ({}, {"heads": ("0.1", "1.3"), "head_reduction": "max"}),
@@ -82,7 +85,9 @@ def test_python_knows_hidden_tokens_two_texts_and_labels(toys: Path) -> None:
     )
     both = Question("both", "the rug", source="the dog lay on the rug")
     agree(both, State(attention="decoder.cross", layer=1, head=2), toys)
-    agree(both, State(attention="encoder.self", head=2, quantity="minus_text", other_text="the boy lay on the rug"), toys)
+    agree(
+        both, State(attention="encoder.self", head=2, quantity="minus_text", other_text="the boy lay on the rug"), toys
+    )
     agree(Question("mood", TEXT), State(quantity="gradient"), toys)
 
 

@@ -18,7 +18,16 @@ INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
 
 
 def text(**choices: Any) -> dict[str, Any]:
-    plain = {"kind": "text", "x": 5, "y": 8, "size": 3, "text_width": 30, "anchor": "start", "fill": "#000000", "text": "é"}
+    plain = {
+        "kind": "text",
+        "x": 5,
+        "y": 8,
+        "size": 3,
+        "text_width": 30,
+        "anchor": "start",
+        "fill": "#000000",
+        "text": "é",
+    }
     return plain | choices
 
 

@@ -76,9 +76,7 @@ def test_the_mean_and_the_largest_of_heads_are_said_and_shown() -> None:
 
 
 def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None:
-    plain, sums = (
-        exact_head_view(QUESTION, State(hide="first", renormalize=rest)) for rest in ("", "1")
-    )
+    plain, sums = (exact_head_view(QUESTION, State(hide="first", renormalize=rest)) for rest in ("", "1"))
     count = len(trace(QUESTION).text.ids)
     assert plain.rows.tokens == tuple((place,) for place in range(1, count))
     assert np.nansum(plain.values, -1) == pytest.approx(1 - weights(QUESTION, 0, 0)[1:, 0], abs=1e-5)

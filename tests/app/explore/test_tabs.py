@@ -135,9 +135,14 @@ def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
 def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     edited: dict[str, Any] = {"edits": [OFF, "logits[3]=scale:2"], "query": 3}
     asked: dict[str, dict[str, Any]] = {
-        "walkthrough": {"attention": "decoder.1.self"}, "logit_lens": {}, "negative_log_likelihood": {}, "residual_norms": {},
-        "logit_attribution": {}, "information_flow": {"threshold": 1e-4}, "head_ablation": {"attention": "decoder.0.self"},
-    }  # fmt: skip
+        "walkthrough": {"attention": "decoder.1.self"},
+        "logit_lens": {},
+        "negative_log_likelihood": {},
+        "residual_norms": {},
+        "logit_attribution": {},
+        "information_flow": {"threshold": 1e-4},
+        "head_ablation": {"attention": "decoder.0.self"},
+    }
     before = {route: ask(route, **edited, **body) for route, body in asked.items()}
     monkeypatch.setattr("app.services.traces.MAX_WEIGHTS_BYTES", 0)
     kept = trace(Question("next", TEXT, edits=tuple(edited["edits"])))

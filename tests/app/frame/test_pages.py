@@ -69,7 +69,12 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
         ["", "Softmax · as trained"],
     )
     assert "causal" not in dict(masks) and "rope" not in dict(position)
-    assert data["state"] == {"masks": "causal+window:2", "positional_encoding": "", "attention_function": "", "scale": "off"}
+    assert data["state"] == {
+        "masks": "causal+window:2",
+        "positional_encoding": "",
+        "attention_function": "",
+        "scale": "off",
+    }
     assert data["trained_scale"] is True
 
 
@@ -92,7 +97,13 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
         current_state()
         st.button("report", on_click=_on_variant_change)
 
-    choice = {"masks": "custom:10/11", "positional_encoding": "alibi", "attention_function": "", "scale": "off", "turn": 3}
+    choice = {
+        "masks": "custom:10/11",
+        "positional_encoding": "alibi",
+        "attention_function": "",
+        "scale": "off",
+        "turn": 3,
+    }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(choice))
     at = scripted(page)
     at.button[0].click().run()
@@ -201,7 +212,9 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
 
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.traces.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights.")
+    monkeypatch.setattr(
+        "app.services.traces.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
+    )
     at = opened(model="next")
     assert "NaN or infinite" in at.warning[0].value
     assert at.run().warning[0].value == at.warning[0].value

@@ -105,7 +105,11 @@ def test_what_is_kept_of_each_layer_is_told(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("model", "choices"),
-    [("next", {"masks": "none"}), ("next", {"edits": ["decoder.0.residual[0:2]=mean"]}), ("masked", {"masked_positions": [1]})],
+    [
+        ("next", {"masks": "none"}),
+        ("next", {"edits": ["decoder.0.residual[0:2]=mean"]}),
+        ("masked", {"masked_positions": [1]}),
+    ],
 )
 def test_where_nothing_is_kept_the_page_is_told_why(client: TestClient, model: str, choices: dict[str, Any]) -> None:
     meta, _ = ask(client, model=model, text=TEXT, **choices)
@@ -166,12 +170,16 @@ def test_changes_that_are_in_force_are_said(client: TestClient) -> None:
     edited, _ = ask(client, model="next", text=TEXT, edits=[edit])
     assert not plain["notes"]
     assert edit in edited["notes"][0]
-    assert [item["probability"] for item in edited["candidates"]] != [item["probability"] for item in plain["candidates"]]
+    assert [item["probability"] for item in edited["candidates"]] != [
+        item["probability"] for item in plain["candidates"]
+    ]
 
 
 def test_a_space_that_no_piece_says_is_told(client: TestClient) -> None:
     meta, _ = ask(client, model="masked", text="the caton [MASK] mat", with_tokens=True)
-    told = "".join(" " * token["space_before"] + token["text"] for token in meta["tokens"]["text"] if not token["special"])
+    told = "".join(
+        " " * token["space_before"] + token["text"] for token in meta["tokens"]["text"] if not token["special"]
+    )
     assert told.split() == ["the", "caton", "mat"], "a word that is cut has none inside"
     plain, _ = ask(client, model="next", text="the cat", with_tokens=True)
     assert not any(token["space_before"] for token in plain["tokens"]["text"])

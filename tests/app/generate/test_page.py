@@ -50,7 +50,15 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
     rule = {"temperature": 1, "top_k": 3, "top_p": 1, "seed": 12}
     reported = {
-        **{"text": "the opening", "source": "", "masked_positions": [], "edits": [], "attention": "", "layer": 1, "head": 0},
+        **{
+            "text": "the opening",
+            "source": "",
+            "masked_positions": [],
+            "edits": [],
+            "attention": "",
+            "layer": 1,
+            "head": 0,
+        },
         **{"sampling": rule, "generated": [[2, 7]], "serial": 4},
     }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))

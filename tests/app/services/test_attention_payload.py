@@ -62,7 +62,10 @@ def test_only_what_differs_is_called_exchanged() -> None:
     config = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
     assert variant_differences(config, config) == []
     other = config.replace(attention_function="hardmax", masks=())
-    assert variant_differences(config, other) == [("Mask", "causal", "none"), ("Attention function", "softmax", "hardmax")]
+    assert variant_differences(config, other) == [
+        ("Mask", "causal", "none"),
+        ("Attention function", "softmax", "hardmax"),
+    ]
 
 
 def test_the_code_of_every_part_can_be_shown() -> None:
