@@ -55,7 +55,7 @@ def require_language(model: Transformer) -> None:
     if model.config.has_cross_attention:
         raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
     if model.config.output_head not in WORDS:
-        raise TextError(f"This model predicts no words of a text: its top is {model.config.output_head!r}.")
+        raise TextError(f"This model predicts no words of a text: its output head is {model.config.output_head!r}.")
 
 
 def positive_int(word: str) -> int:

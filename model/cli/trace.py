@@ -27,13 +27,24 @@ def trace(arguments: list[str]) -> int:
     parser.add_argument("--target", help="what the decoder of an encoder-decoder reads")
     parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
     parser.add_argument(
-        "--position", choices=sorted(POSITIONAL_ENCODINGS), help="another position scheme on the same weights"
+        "--positional-encoding",
+        choices=sorted(POSITIONAL_ENCODINGS),
+        help="another positional encoding on the same weights",
     )
-    parser.add_argument("--kernel", choices=sorted(ATTENTION_FUNCTIONS), help="another kernel on the same weights")
+    parser.add_argument(
+        "--attention-function",
+        choices=sorted(ATTENTION_FUNCTIONS),
+        help="another attention function on the same weights",
+    )
     parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by the root of d")
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
     parser.add_argument(
-        "--masked", action="append", type=token_position, default=[], metavar="N", help="hide token N, from 0"
+        "--mask-token",
+        action="append",
+        type=token_position,
+        default=[],
+        metavar="N",
+        help="put a mask token in place of token N, from 0",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
     options = parser.parse_args(arguments)
@@ -41,10 +52,16 @@ def trace(arguments: list[str]) -> int:
     masks = None if options.mask is None else parse_masks("+".join(options.mask))
     scale = {"on": True, "off": False}.get(options.scale)
     model = variant(
-        loaded.model, positional_encoding=options.position, attention_function=options.kernel, masks=masks, scale=scale
+        loaded.model,
+        positional_encoding=options.positional_encoding,
+        attention_function=options.attention_function,
+        masks=masks,
+        scale=scale,
     )
     text, source = read_input(options, model)
-    traced = run(model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.masked, keep=KEPT)
+    traced = run(
+        model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEPT
+    )
     _write_npz(options.out, _npz_arrays(traced))
     return 0
 

@@ -29,6 +29,8 @@ def require_files(paths: Iterable[Path]) -> None:
 Log = Callable[[str], None]
 Document = list[str]
 LINES_PER_BATCH = 20_000
+CACHE_FORMAT = 2  # of the files that tokenize_cached keeps
+CACHED_ARRAYS = ("ids", "line_starts", "document_starts")
 
 
 @dataclass(frozen=True)
@@ -176,22 +178,23 @@ def tokenize_cached(
     require_files([source.path])
     file_stat = source.path.stat()
     stamp = {
+        "format": CACHE_FORMAT,
         "bytes": file_stat.st_size,
         "changed": file_stat.st_mtime_ns,
-        "vocabulary": tokenizer.vocabulary_size,
+        "vocabulary_size": tokenizer.vocabulary_size,
         "separator": separator,
     }
     if note_path.is_file():
         known = json.loads(note_path.read_text())
         if known["stamp"] == stamp:
-            return _read_cached(source, stem, known["characters"])
+            return _read_cached(source, stem, known["byte_count"])
     log(f"Encoding {source.path.name} ...")
     tokens = tokenize_source(source, tokenizer, separator)
     folder.mkdir(parents=True, exist_ok=True)
     note_path.unlink(missing_ok=True)  # until all parts are new
-    for part in ("ids", "lines", "documents"):
+    for part in CACHED_ARRAYS:
         np.save(stem.with_name(f"{stem.name}.{part}.npy"), getattr(tokens, part))
-    note_path.write_text(json.dumps({"stamp": stamp, "characters": tokens.byte_count}))
+    note_path.write_text(json.dumps({"stamp": stamp, "byte_count": tokens.byte_count}))
     return tokens
 
 
@@ -200,4 +203,5 @@ def _read_cached(source: TextSource, stem: Path, byte_count: int) -> TokenizedTe
         found: np.ndarray = np.load(stem.with_name(f"{stem.name}.{part}.npy"), mmap_mode="r")
         return found
 
-    return TokenizedText(source.name, source.epochs, array("ids"), array("lines"), array("documents"), byte_count)
+    ids, line_starts, document_starts = map(array, CACHED_ARRAYS)
+    return TokenizedText(source.name, source.epochs, ids, line_starts, document_starts, byte_count)

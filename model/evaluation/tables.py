@@ -10,6 +10,7 @@ import numpy as np
 from model.array_types import Float, Int
 
 Indices = Int[np.ndarray, " n"]
+TABLE_ARRAYS = ("keys", "probabilities", "backoff_weights")
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,13 @@ class DiscountTable:
 
     def save(self, stem: Path) -> None:
         """Writes three arrays whose names begin with `stem`."""
-        for part in ("keys", "shares", "rest"):
+        for part in TABLE_ARRAYS:
             np.save(f"{stem}.{part}.npy", getattr(self, part))
 
     @classmethod
     def load(cls, stem: Path, radix: int) -> DiscountTable:
         """Reads what `save` wrote."""
-        keys, shares, rest = (np.load(f"{stem}.{part}.npy", mmap_mode="r") for part in ("keys", "shares", "rest"))
-        return cls(radix, keys, shares, rest)
+        return cls(radix, *(np.load(f"{stem}.{part}.npy", mmap_mode="r") for part in TABLE_ARRAYS))
 
 
 def discount_table(

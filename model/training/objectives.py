@@ -91,7 +91,7 @@ class CausalLanguageModeling:
         if tokenizer.start_id is None:
             raise DataError("The causal objective needs a token that begins a text, such as <|endoftext|>.")
         self.start_id, self.texts, self.text_probabilities = tokenizer.start_id, texts, sampling_probabilities(texts)
-        self.line_start_probability = options.get("line_starts", 0.0)
+        self.line_start_probability = options.get("line_start_probability", 0.0)
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """Windows from anywhere in the texts.
@@ -165,7 +165,7 @@ class MaskedLanguageModeling:
         self.ordinary_ids = np.array(sorted(set(range(tokenizer.vocabulary_size)) - tokenizer.special_ids))
         self.is_special = np.isin(np.arange(tokenizer.vocabulary_size), self.ordinary_ids, invert=True)
         self.mask_rate = options.get("mask_rate", 0.15)
-        self.final_mask_rate = options.get("last_mask_rate", 0.0) or self.mask_rate
+        self.final_mask_rate = options.get("final_mask_rate", 0.0) or self.mask_rate
         self.sentence_tokens = _sentence_tokens(tokenizer)
         self.without_space = _ids_without_space(tokenizer)
         self.texts, self.text_probabilities = texts, sampling_probabilities(texts)

@@ -50,7 +50,7 @@ class TokenizerOptions:
 class TrainingOptions:
     """How the model learns. A step is one update of the weights."""
 
-    batch_size: int = option(32, "rows (of `context` tokens) per step")
+    batch_size: int = option(32, "rows (of context_length tokens) per step")
     micro_batch_size: int = option(0, "rows at a time, where a batch is too large for the memory (0: all)")
     steps: int = option(0, "stop after so many steps (0: no limit)")
     minutes: float = option(0.0, "stop after so many minutes (0: no limit)")
@@ -61,7 +61,7 @@ class TrainingOptions:
     schedule: str = option("cosine", "cosine, or wsd: warm-up, stable, decay")
     warmup_steps: int = option(200, "steps until the learning rate is at its largest")
     cooldown_fraction: float = option(0.2, "wsd: the last share of the run, over which the rate falls")
-    cooldown_start_step: int = option(0, "wsd: the step at which the fall begins (0: as `decay` says)")
+    cooldown_start_step: int = option(0, "wsd: the step at which the fall begins (0: as cooldown_fraction says)")
     min_lr_ratio: float = option(0.0, "the share of the learning rate that is left at the end")
     max_grad_norm: float = option(1.0, "the longest gradient")
     ema_decay: float = option(
@@ -105,10 +105,13 @@ class Recipe:
         training = self.training
         if training.steps <= 0 and training.minutes <= 0:
             raise DataError("When should training end? Give --steps or --minutes, or put one under [training].")
-        for name in ("batch", "evaluate_rows", "evaluate_every"):
+        for name in ("batch_size", "evaluate_rows", "evaluate_every"):
             if getattr(training, name) < 1:
                 raise DataError(f"{name} is {getattr(training, name)}; it must be at least 1.")
-        mask_rates = {"mask_rate": training.mask_rate, "last_mask_rate": training.final_mask_rate or training.mask_rate}
+        mask_rates = {
+            "mask_rate": training.mask_rate,
+            "final_mask_rate": training.final_mask_rate or training.mask_rate,
+        }
         for name, rate in mask_rates.items():
             if not 0 < rate < 1:
                 raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
@@ -121,9 +124,11 @@ class Recipe:
             Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
         return self
 
-    def config(self, vocabulary: int) -> Config:
+    def config(self, vocabulary_size: int) -> Config:
         """The model's config: its sizes from the recipe, the rest from the objective."""
-        return Config.from_dict({**self.model, "vocabulary": vocabulary, **OBJECTIVES[self.objective].config_values})
+        return Config.from_dict(
+            {**self.model, "vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """What must not change when a run is taken up again, as plain JSON values."""
@@ -150,16 +155,16 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
     _reject_unknown(set(table) - set(known), "recipe", known)
     objective = table.get("objective", "causal")
     OBJECTIVES[str(objective)]
-    texts, valid = table.get("texts", {}), table.get("valid", [])
-    if not isinstance(texts, dict) or not isinstance(valid, list) or not all(map(_is_number, texts.values())):
-        raise DataError('A recipe lists [texts] as "path" = passes, and valid = ["path", ...].')
+    texts, validation = table.get("texts", {}), table.get("validation", [])
+    if not isinstance(texts, dict) or not isinstance(validation, list) or not all(map(_is_number, texts.values())):
+        raise DataError('A recipe lists [texts] as "path" = epochs, and validation = ["path", ...].')
     for name in ("tokenizer", "model", "training"):
         if not isinstance(table.get(name, {}), dict):
             raise DataError(f"{name} = {table[name]!r} in the recipe; wanted a table, [{name}], with lines below it.")
     return Recipe(
         objective,
         tuple(TextSource.parse(f"{name}={weight}") for name, weight in texts.items()),
-        tuple(expand_path(str(name)) for name in valid),
+        tuple(expand_path(str(name)) for name in validation),
         override(TokenizerOptions(), table.get("tokenizer", {}), "[tokenizer]"),
         override_model(MODEL_DEFAULTS, table.get("model", {})),
         override(TrainingOptions(), table.get("training", {}), "[training]"),

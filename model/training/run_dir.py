@@ -72,7 +72,7 @@ class RunFolder:
     def objective(self) -> Objective:
         """The objective, over the texts to learn from."""
         training = self.recipe.training
-        option_names = ("mask_rate", "last_mask_rate", "line_starts")
+        option_names = ("mask_rate", "final_mask_rate", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
         texts = [self._tokenized(source) for source in self.recipe.texts]
         return OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)

@@ -35,7 +35,7 @@ def write(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial_path = path.with_name(path.name + ".part")
     with open(partial_path, "wb") as file:
-        torch.save({"place": asdict(progress), **parts}, file)
+        torch.save({"progress": asdict(progress), **parts}, file)
         file.flush()
         os.fsync(file.fileno())
     os.replace(partial_path, path)
@@ -47,6 +47,6 @@ def read(path: Path) -> tuple[Progress, dict[str, Any]]:
         parts = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises whatever its reader meets
         raise DataError(f"The save {path} cannot be read: {error}. Delete it to begin anew.") from error
-    progress = parts.pop("place")
-    began = progress.pop("decay_began")
+    progress = parts.pop("progress")
+    began = progress.pop("cooldown_began")
     return Progress(**progress, cooldown_began=None if began is None else (int(began[0]), float(began[1]))), parts

@@ -104,7 +104,7 @@ class TrainState:
             "precision": next(name for name, kind in PRECISIONS.items() if kind == self.precision),
             "model": self.model.state_dict(),
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
-            "averages": self.ema_weights,
+            "ema_weights": self.ema_weights,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -117,8 +117,8 @@ class TrainState:
             optimizer.load_state_dict(saved)
             for group, current in zip(optimizer.param_groups, current_groups, strict=True):
                 group.update(current)
-        if self.ema_weights and state["averages"]:
-            self.ema_weights = [average.to(self.device) for average in state["averages"]]
+        if self.ema_weights and state["ema_weights"]:
+            self.ema_weights = [average.to(self.device) for average in state["ema_weights"]]
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)

@@ -116,7 +116,17 @@ def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> N
 
 
 def test_the_choices_are_those_of_variant(traced: Traced) -> None:
-    file = traced("decoder", "--mask", "causal", "--mask=window:2", TEXT, "--position", "alibi", "--kernel", "linear")
+    file = traced(
+        "decoder",
+        "--mask",
+        "causal",
+        "--mask=window:2",
+        TEXT,
+        "--positional-encoding",
+        "alibi",
+        "--attention-function",
+        "linear",
+    )
     model = variant(
         MODELS["decoder"](), masks=("causal", "window:2"), positional_encoding="alibi", attention_function="linear"
     )
@@ -180,7 +190,7 @@ def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
         (["cat", "dog", "--model", "decoder"], "dog"),
         (["cat", "--model", "decoder", "--speed", "3"], "--speed"),
         (["cat", "--model", "decoder", "--mod", "3"], "--mod"),
-        (["cat", "--model", "decoder", "--position", "spiral"], "spiral"),
+        (["cat", "--model", "decoder", "--positional-encoding", "spiral"], "spiral"),
         (["cat", "--model", "decoder", "--mask", "sideways"], "no mask 'sideways'"),
         (["cat dog", "--model", "decoder", "--mask", "custom:10/11"], "the text has"),
         (["cat", "--model", "decoder", "--edit", "weights"], "An edit reads"),
@@ -224,7 +234,7 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(
 
 
 def test_masked_tokens_and_the_scale_are_those_of_the_model(traced: Traced) -> None:
-    file = traced("encoder", TEXT, "--masked", "2", "--masked", "4", "--scale=off")
+    file = traced("encoder", TEXT, "--mask-token", "2", "--mask-token", "4", "--scale=off")
     trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked_positions=(2, 4))
     np.testing.assert_array_equal(file["attention"], trace.attention())
     assert [place for place, token in enumerate(file["tokens"]) if token == "[MASK]"] == [2, 4]

@@ -110,7 +110,7 @@ def test_a_text_that_was_counted_is_told(
 def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path / "bare", toys.decoder(output_head="none"), toys.causal())
     assert main(["evaluate", str(tmp_path / "bare"), "--text", text]) == 2
-    assert "top is 'none'" in capsys.readouterr().err
+    assert "output head is 'none'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked"])
@@ -166,6 +166,6 @@ def test_an_id_of_the_hub_is_asked_for_there(
     def download(name: str, cache: Path) -> Path:
         raise CheckpointError(f"{name} was asked for.")
 
-    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "download", download)
+    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "download_model", download)
     assert main([verb, "some/model", "--text", text]) != 0
     assert "some/model was asked for." in capsys.readouterr().err

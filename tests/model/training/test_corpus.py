@@ -92,7 +92,7 @@ def test_kept_tokens_are_read_back_and_made_anew_for_a_changed_file(
     first = tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append)
     again = tokenize_cached(TextSource(file, 3.0), made, None, tmp_path / "tokens", told.append)
     assert len(told) == 1 and again.epochs == 3.0
-    for part in ("ids", "lines", "documents"):
+    for part in ("ids", "line_starts", "document_starts"):
         assert np.array_equal(getattr(first, part), getattr(again, part))
     file.write_text(TEXT + "Four fish.\n", encoding="utf-8")
     assert len(tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append).line_starts) == 4

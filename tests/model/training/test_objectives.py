@@ -41,7 +41,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> tuple[CausalLanguageMode
     path.write_text(story(1))
     made = train_tokenizer("bpe", [story(1)], 300)
     text = tokenize_source(TextSource(path), made, made.start_id)
-    return CausalLanguageModeling(made, [text], {"line_starts": 0.5}), made, text
+    return CausalLanguageModeling(made, [text], {"line_start_probability": 0.5}), made, text
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -55,7 +55,7 @@ def test_the_same_seed_draws_the_same_batch(name: str, request: pytest.FixtureRe
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_held_out_batch_never_changes(name: str, request: pytest.FixtureRequest) -> None:
     objective, _, text = request.getfixturevalue(name)
-    one, again = objective.held_out(text, 8, 32), objective.held_out(text, 8, 32)
+    one, again = objective.validation_batch(text, 8, 32), objective.validation_batch(text, 8, 32)
     assert torch.equal(one.ids, again.ids) and torch.equal(one.targets, again.targets)
 
 
@@ -119,7 +119,7 @@ def test_fewer_are_asked_for_as_the_rate_comes_down(
     masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     _, made, text = masked
-    objective = MaskedLanguageModeling(made, [text], {"mask_rate": 0.4, "last_mask_rate": 0.1})
+    objective = MaskedLanguageModeling(made, [text], {"mask_rate": 0.4, "final_mask_rate": 0.1})
 
     def asked(height: float) -> float:
         batch = objective.batch(generator(), 64, 64, height)

@@ -12,12 +12,12 @@ from model.training.recipe import Recipe, load_recipe, parse_recipe
 
 RECIPE = """
 objective = "masked"
-valid = ["v.txt"]
+validation = ["v.txt"]
 [texts]
 "a.txt" = 3
 "b.txt.xz" = 0.5
 [tokenizer]
-size = 500
+vocabulary_size = 500
 [model]
 layers = 2
 [training]
@@ -44,7 +44,7 @@ def test_a_file_says_it_all(file: str) -> None:
     assert [(source.name, source.epochs) for source in recipe.texts] == [("a", 3.0), ("b", 0.5)]
     assert recipe.objective == "masked" and recipe.tokenizer.vocabulary_size == 500
     assert recipe.training.steps == 10 and recipe.training.learning_rate == 1.0
-    config = recipe.config(vocabulary=500)
+    config = recipe.config(vocabulary_size=500)
     assert (config.layers, config.architecture, config.output_head, config.masks) == (
         2,
         "encoder",
@@ -54,9 +54,15 @@ def test_a_file_says_it_all(file: str) -> None:
 
 
 def test_flags_lie_over_the_file(file: str) -> None:
-    recipe = parsed(file, "--layers", "5", "--steps", "7", "--vocabulary", "900", "--text", "c.txt=2", "--no-tied")
+    recipe = parsed(
+        file, "--layers", "5", "--steps", "7", "--vocabulary-size", "900", "--text", "c.txt=2", "--no-tied-embeddings"
+    )
     assert recipe.training.steps == 7 and recipe.training.learning_rate == 1.0
-    assert recipe.tokenizer.vocabulary_size == 900 and recipe.model["layers"] == 5 and recipe.model["tied"] is False
+    assert (
+        recipe.tokenizer.vocabulary_size == 900
+        and recipe.model["layers"] == 5
+        and recipe.model["tied_embeddings"] is False
+    )
     assert [(str(source.path), source.epochs) for source in recipe.texts] == [("c.txt", 2.0)]
 
 
@@ -69,12 +75,12 @@ def test_flags_are_enough() -> None:
     ("table", "sentence"),
     [
         ({"speed": 3}, r"Unknown in the recipe: speed\. Known: objective, texts"),
-        ({"training": {"rate": 3}}, r"Unknown in the \[training\]: rate\. Known: batch"),
-        ({"model": {"depth": 3}}, r"Unknown in the \[model\]: depth\. Known: context"),
+        ({"training": {"rate": 3}}, r"Unknown in the \[training\]: rate\. Known: batch_size"),
+        ({"model": {"depth": 3}}, r"Unknown in the \[model\]: depth\. Known: context_length"),
         ({"model": {"architecture": "decoder"}}, r"Unknown in the \[model\]: architecture"),
         ({"tokenizer": {"length": 3}}, r"Unknown in the \[tokenizer\]: length"),
-        ({"training": {"batch": "many"}}, "batch in .* is 'many'; wanted int"),
-        ({"training": {"batch": 1.5}}, "batch in .* is 1.5; wanted int"),
+        ({"training": {"batch_size": "many"}}, "batch_size in .* is 'many'; wanted int"),
+        ({"training": {"batch_size": 1.5}}, "batch_size in .* is 1.5; wanted int"),
         ({"texts": ["a.txt"]}, "A recipe lists"),
     ],
 )
@@ -97,7 +103,12 @@ def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sente
 
 
 def test_unknown_names_are_told_before_any_text_is_read() -> None:
-    wrong = {"--optimizer": "sgd", "--schedule": "zigzag", "--tokenizer-kind": "syllable", "--kernel": "sieve"}
+    wrong = {
+        "--optimizer": "sgd",
+        "--schedule": "zigzag",
+        "--tokenizer-kind": "syllable",
+        "--attention-function": "sieve",
+    }
     for flag, name in wrong.items():
         with pytest.raises(UnknownNameError, match=name):
             parsed("--text", "nowhere.txt", "--steps", "3", flag, name)
@@ -115,9 +126,9 @@ def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
     [
         (["--steps", "3"], "no text to train on"),
         (["--text", "a.txt"], "When should training end"),
-        (["--text", "a.txt", "--steps", "3", "--batch", "0"], "batch is 0"),
+        (["--text", "a.txt", "--steps", "3", "--batch-size", "0"], "batch_size is 0"),
         (["--text", "a.txt", "--steps", "3", "--mask-rate", "1.5"], "mask_rate is 1.5"),
-        (["--text", "a.txt", "--steps", "3", "--last-mask-rate", "-0.1"], "last_mask_rate is -0.1"),
+        (["--text", "a.txt", "--steps", "3", "--final-mask-rate", "-0.1"], "final_mask_rate is -0.1"),
         (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
         (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
         (["absent.toml"], "cannot be read"),

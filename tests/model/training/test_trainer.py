@@ -63,10 +63,10 @@ CHOICES = {
     "adamw": [],
     "dropout": ["--dropout", "0.2"],
     "masked": ["--objective", "masked"],
-    "wsd": ["--schedule", "wsd", "--decay", "0.5"],
-    "average": ["--average", "0.9"],
-    "micro": ["--micro-batch", "3"],
-    "short": ["--short-context", "16", "--long-from", "0.5"],
+    "wsd": ["--schedule", "wsd", "--cooldown-fraction", "0.5"],
+    "average": ["--ema-decay", "0.9"],
+    "micro": ["--micro-batch-size", "3"],
+    "short": ["--short-context-length", "16", "--short-context-fraction", "0.5"],
     "muon": ["--optimizer", "muon"],
 }
 
@@ -92,8 +92,8 @@ def test_a_stopped_run_goes_on_exactly_as_if_it_had_not_stopped(choice: str, fla
 
 
 def test_a_run_ends_with_fewer_masks_where_its_recipe_says_so(flags: list[str], tmp_path: Path) -> None:
-    wsd = ["--objective", "masked", "--schedule", "wsd", "--decay", "0.5", "--warmup", "5"]
-    run = begin(flags, tmp_path / "out", *wsd, "--mask-rate", "0.4", "--last-mask-rate", "0.1")
+    wsd = ["--objective", "masked", "--schedule", "wsd", "--cooldown-fraction", "0.5", "--warmup-steps", "5"]
+    run = begin(flags, tmp_path / "out", *wsd, "--mask-rate", "0.4", "--final-mask-rate", "0.1")
     asked, learn = [], run.train_state.train_step
 
     def noted(batch: Batch, lr_factor: float, seed: int) -> float:
@@ -107,7 +107,7 @@ def test_a_run_ends_with_fewer_masks_where_its_recipe_says_so(flags: list[str], 
 
 
 def test_a_batch_in_parts_learns_the_same(flags: list[str], tmp_path: Path) -> None:
-    one, parts = begin(flags, tmp_path / "one"), begin(flags, tmp_path / "parts", "--micro-batch", "3")
+    one, parts = begin(flags, tmp_path / "one"), begin(flags, tmp_path / "parts", "--micro-batch-size", "3")
     assert one.train_step() == pytest.approx(parts.train_step(), rel=1e-5)
 
 
@@ -119,7 +119,7 @@ def test_a_finished_run_can_go_on_longer(flags: list[str], tmp_path: Path) -> No
 
 
 def test_a_decayed_run_goes_on_from_before_its_decay(flags: list[str], tmp_path: Path) -> None:
-    wsd = ["--schedule", "wsd", "--decay", "0.25"]
+    wsd = ["--schedule", "wsd", "--cooldown-fraction", "0.25"]
     begin(flags, tmp_path / "out", *wsd).train()
     more = begin(flags, tmp_path / "out", *wsd, "--steps", "40")
     assert more.progress.step == 15 and more.lr_factor == 1.0  # 15 of 20 were stable, and of 40 all of them are
@@ -129,7 +129,7 @@ def test_a_decayed_run_goes_on_from_before_its_decay(flags: list[str], tmp_path:
 def test_a_decay_branches_off_and_leaves_the_trunk_alone(flags: list[str], tmp_path: Path) -> None:
     trunk = after(begin(flags, tmp_path / "trunk", "--schedule", "wsd", "--steps", "100"), 12)
     fork_run(tmp_path / "trunk", tmp_path / "leaf")
-    leaf = begin(flags, tmp_path / "leaf", "--schedule", "wsd", "--decay-from", "12", "--steps", "16")
+    leaf = begin(flags, tmp_path / "leaf", "--schedule", "wsd", "--cooldown-start-step", "12", "--steps", "16")
     assert leaf.progress.step == 12
     rates = []
     while leaf.fraction_done(leaf.progress.step, leaf.progress.seconds) < 1:
@@ -147,7 +147,7 @@ def test_a_folder_holds_one_kind_of_run(flags: list[str], tmp_path: Path) -> Non
         begin(flags, tmp_path / "out", "--layers", "2")
 
 
-@pytest.mark.parametrize("flag", ["--text", "--valid"])
+@pytest.mark.parametrize("flag", ["--text", "--validation"])
 def test_a_missing_text_is_told_at_once_and_leaves_no_trace(flag: str, flags: list[str], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file nowhere"):
         begin(flags, tmp_path / "out", flag, "nowhere.txt")
@@ -175,7 +175,7 @@ def test_the_best_model_is_the_one_that_is_kept(flags: list[str], tmp_path: Path
 
 
 def test_rows_grow_to_the_whole_context_at_the_end(flags: list[str], tmp_path: Path) -> None:
-    run = begin(flags, tmp_path / "out", "--short-context", "8", "--long-from", "0.5")
+    run = begin(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     assert run.context == 8
     run.train_step()
     assert run.progress.tokens == 8 * 32  # as many tokens as in rows of 32
@@ -194,7 +194,7 @@ def test_a_resumed_run_keeps_the_precision_that_was_chosen(
 
 
 def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp_path: Path) -> None:
-    run = begin(flags, tmp_path / "out", "--short-context", "8", "--long-from", "0.5")
+    run = begin(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     run.evaluate()
     run.progress.best_loss = 0.0  # of short rows
     run.progress.step = 10

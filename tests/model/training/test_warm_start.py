@@ -24,7 +24,7 @@ def reader(flags: list[str], tmp_path: Path) -> Path:
 
 
 def test_a_masked_model_begins_with_what_a_decoder_has_learned(reader: Path, flags: list[str], tmp_path: Path) -> None:
-    more = ["--objective", "masked", "--tokenizer-kind", "bpe", "--start", str(reader), "--steps", "1"]
+    more = ["--objective", "masked", "--tokenizer-kind", "bpe", "--init-from", str(reader), "--steps", "1"]
     run = begin(flags, tmp_path / "filler", *more)
     model, words, read = run.train_state.model, run.run_folder.tokenizer, load(reader)
     query = "blocks.0.self_attention.query.weight"
@@ -37,7 +37,7 @@ def test_a_masked_model_begins_with_what_a_decoder_has_learned(reader: Path, fla
 
 
 def test_a_run_that_has_begun_goes_on_with_its_own_weights(reader: Path, flags: list[str], tmp_path: Path) -> None:
-    more = ["--start", str(reader), "--learning-rate", "0.05"]
+    more = ["--init-from", str(reader), "--learning-rate", "0.05"]
     assert main([*flags, "--out", str(tmp_path / "again"), *more, "--steps", "2"]) == 0
     run = begin(flags, tmp_path / "again", *more, "--steps", "3")
     query = "decoder.blocks.0.self_attention.query.weight"
