@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import inf
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from model.config_groups import (
     AlibiConfig,
@@ -17,6 +16,7 @@ from model.config_groups import (
     RopeConfig,
 )
 from model.errors import ConfigError
+from model.validation import from_plain
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 POOLINGS = ("first", "mean", "max", "last")
@@ -218,8 +218,7 @@ class Config:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Config:
         """From plain JSON values. Raises ConfigError for unknown, missing or retyped fields."""
-        config: Config = _convert("config", cls, values)
-        return config
+        return from_plain(cls, values, "config", ConfigError)
 
 
 def require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -233,39 +232,3 @@ def _tuples_to_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _tuples_to_lists(item) for name, item in value.items()}
     return [_tuples_to_lists(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _convert(name: str, expected_type: Any, value: Any) -> Any:
-    """The value as the field wants it, or a sentence that says what was wanted and what came."""
-    if is_dataclass(expected_type) and isinstance(expected_type, type) and isinstance(value, dict):
-        field_types = get_type_hints(expected_type)
-        unknown = sorted(set(value) - set(field_types))
-        if unknown:
-            raise ConfigError(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(field_types))}.")
-        missing = sorted(
-            dataclass_field.name
-            for dataclass_field in fields(expected_type)
-            if dataclass_field.default is MISSING and dataclass_field.name not in value
-        )
-        if missing:
-            raise ConfigError(f"The {name} misses {', '.join(missing)}.")
-        return expected_type(**{field: _convert(field, field_types[field], item) for field, item in value.items()})
-    if get_origin(expected_type) is tuple and isinstance(value, (list, tuple)):
-        return tuple(_convert(name, get_args(expected_type)[0], item) for item in value)
-    if (
-        expected_type is float
-        and isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and abs(value) < 1e300
-    ):
-        return float(value)
-    if isinstance(expected_type, type) and type(value) is expected_type:
-        return value
-    if NoneType in get_args(expected_type) and (value is None or isinstance(value, get_args(expected_type)[0])):
-        return value
-    expected = (
-        f"a list of {get_args(expected_type)[0].__name__}"
-        if get_origin(expected_type) is tuple
-        else getattr(expected_type, "__name__", str(expected_type))
-    )
-    raise ConfigError(f"{name} is {repr(value)[:60]}; wanted {expected}.")

@@ -20,7 +20,7 @@ for module in pkgutil.walk_packages(model.__path__, "model."):
         importlib.import_module(module.name)
 
 tokenizer = model.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
-built = model.Transformer(model.Config(vocabulary=tokenizer.size, context=16, width=8, layers=1, heads=2)).eval()
+built = model.Transformer(model.Config(vocabulary_size=tokenizer.vocabulary_size, context_length=16, d_model=8, layers=1, heads=2)).eval()
 with tempfile.TemporaryDirectory() as folder:
     model.save(folder, built, tokenizer)
     loaded = model.load(folder)
@@ -29,8 +29,8 @@ print(trace.attention().shape)
 """
 OPENED = """
 import sys
-from model import find, load, variant
-variant(load(find("stories-causal")).model, position="alibi")
+from model import find_checkpoint, load, variant
+variant(load(find_checkpoint("stories-causal")).model, positional_encoding="alibi")
 print("torch._dynamo" in sys.modules)
 """
 

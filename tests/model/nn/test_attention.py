@@ -68,7 +68,7 @@ def scheme(name: str) -> PositionalEncoding:
 def test_self_attention_is_torchs_own(
     position: str, masks: tuple[str, ...], sharing: int, value_width: int, scale: bool, bias: bool
 ) -> None:
-    made = attention(key_value_heads=sharing, value_width=value_width, scale=scale, bias=bias)
+    made = attention(key_value_heads=sharing, value_head_dim=value_width, scale=scale, bias=bias)
     x = torch.randn(BATCH, QUERIES, 16)
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(QUERIES))
     look = AttentionContext(scheme(position), pair, combine_masks(masks, pair))
@@ -76,7 +76,7 @@ def test_self_attention_is_torchs_own(
 
 
 def test_cross_attention_looks_at_another_length() -> None:
-    made = attention(value_width=5)
+    made = attention(value_head_dim=5)
     x, memory = torch.randn(BATCH, QUERIES, 16), torch.randn(BATCH, KEYS, 16)
     real = torch.arange(KEYS) < torch.tensor([[KEYS], [4]])
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(KEYS), real)
@@ -99,7 +99,7 @@ def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
 
 def test_the_scale_is_one_over_the_root_of_the_key_width_and_can_be_off() -> None:
     x = torch.randn(1, QUERIES, 16)
-    on, off = (kept(attention(scale=scale, head_width=9), x)("scores") for scale in (True, False))
+    on, off = (kept(attention(scale=scale, head_dim=9), x)("scores") for scale in (True, False))
     torch.testing.assert_close(on * 3, off)
 
 
@@ -107,7 +107,7 @@ def test_dropout_falls_on_weights_in_training_alone_and_the_trace_shows_the_weig
     made = attention(dropout=0.9)
     x = torch.randn(1, QUERIES, 16)
     calm = kept(made, x)
-    torch.testing.assert_close(calm("mixed"), calm("weights") @ calm("v"))
+    torch.testing.assert_close(calm("weighted_values"), calm("weights") @ calm("v"))
     wild = kept(made.train(), x)
     torch.testing.assert_close(wild("weights"), calm("weights"))
-    assert not torch.allclose(wild("mixed"), calm("mixed"))
+    assert not torch.allclose(wild("weighted_values"), calm("weighted_values"))

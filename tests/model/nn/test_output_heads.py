@@ -25,7 +25,7 @@ def encoder(**choices: Any) -> Transformer:
 
 def answer(model: Transformer, ids: Tensor, real: Tensor | None = None) -> Tensor:
     """The logits."""
-    logits = model(ids, real=real)
+    logits = model(ids, padding_mask=real)
     assert isinstance(logits, Tensor)
     return logits
 
@@ -66,8 +66,8 @@ def test_poolings_take_the_first_the_mean_the_maximum_and_the_last() -> None:
 def pool(name: str, hidden: Tensor, real: Tensor) -> list[float]:
     """What a sequence classifier of two channels and two labels reads, with its projection the identity."""
     top = OUTPUT_HEADS["sequence-classifier"](toys.config(d_model=2, heads=1, labels=("a", "b"), pooling=name))
-    top.project.weight.data = torch.eye(2)  # type: ignore[union-attr]
-    top.project.bias.data = torch.zeros(2)  # type: ignore[union-attr]
+    top.projection.weight.data = torch.eye(2)  # type: ignore[union-attr]
+    top.projection.bias.data = torch.zeros(2)  # type: ignore[union-attr]
     numbers: list[float] = top(hidden, real)[0].tolist()
     return numbers
 
@@ -81,13 +81,13 @@ def test_a_classifier_without_labels_is_refused(top: str) -> None:
 @pytest.mark.parametrize("top", ["language-model", "masked-language-model"])
 def test_a_tied_head_is_the_embedding_and_an_untied_one_is_not(top: str) -> None:
     tied, untied = (Transformer(toys.config(output_head=top, tied_embeddings=tied)) for tied in (True, False))
-    assert tied.output_head.project.weight is tied.embedding.weight  # type: ignore[union-attr]
-    assert untied.output_head.project.weight is not untied.embedding.weight  # type: ignore[union-attr]
+    assert tied.output_head.projection.weight is tied.embedding.weight  # type: ignore[union-attr]
+    assert untied.output_head.projection.weight is not untied.embedding.weight  # type: ignore[union-attr]
 
 
 def test_the_wrong_top_gets_a_sentence() -> None:
     require_output_head(encoder(output_head="none"), "language-model", "none")
-    with pytest.raises(ConfigError, match="'none'; this needs language or masked-language"):
+    with pytest.raises(ConfigError, match="'none'; this needs language-model or masked-language-model"):
         require_output_head(encoder(output_head="none"), "language-model", "masked-language-model")
 
 

@@ -86,9 +86,9 @@ def test_in_an_encoder_decoder_the_masks_are_the_decoders_and_the_source_is_seen
 def test_a_batch_with_padding_equals_single_runs(architecture: str, position: str, kernel: str) -> None:
     model = toys.model(positional_encoding=position, attention_function=kernel, **ARCHITECTURES[architecture])
     lengths, source_lengths = (6, 3), (4, 9)
-    together: dict[str, Any] = {"real": filled(lengths, 6)}
+    together: dict[str, Any] = {"padding_mask": filled(lengths, 6)}
     if model.config.has_cross_attention:
-        together |= {"source": SOURCE, "source_real": filled(source_lengths, 9)}
+        together |= {"source": SOURCE, "source_padding_mask": filled(source_lengths, 9)}
     batch = logits(model, IDS, **together)
     for row, (length, source_length) in enumerate(zip(lengths, source_lengths, strict=True)):
         one = slice(row, row + 1)

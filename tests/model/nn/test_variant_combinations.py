@@ -58,7 +58,7 @@ def test_training_survives_rows_that_see_nothing(position: str, kernel: str) -> 
     real = torch.ones(3, LENGTH, dtype=torch.bool)
     real[1, 4:] = False
     real[2] = False
-    logits = model(toys.numbers(3, LENGTH, below=toys.causal().vocabulary_size), real=real)
+    logits = model(toys.numbers(3, LENGTH, below=toys.causal().vocabulary_size), padding_mask=real)
     assert logits is not None
     loss = functional.cross_entropy(logits.flatten(0, 1), toys.numbers(3 * LENGTH))
     torch.autograd.backward(loss)

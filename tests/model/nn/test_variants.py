@@ -13,8 +13,8 @@ from tests.model import toys
 
 IDS = toys.numbers(1, 8)
 CHOICES: list[dict[str, Any]] = [
-    *({"position": name} for name in sorted(POSITIONAL_ENCODINGS)),
-    *({"kernel": name} for name in sorted(ATTENTION_FUNCTIONS)),
+    *({"positional_encoding": name} for name in sorted(POSITIONAL_ENCODINGS)),
+    *({"attention_function": name} for name in sorted(ATTENTION_FUNCTIONS)),
     {"masks": ()},
     {"masks": ("causal", "window:2")},
     {"scale": False},
@@ -108,17 +108,17 @@ def test_nothing_is_drawn_at_random(choice: dict[str, Any]) -> None:
     assert torch.equal(answer(variant(model, **choice)), first)
 
 
-@pytest.mark.parametrize("choice", [{"masks": ()}, {"kernel": "hardmax"}, {"position": "alibi"}])
+@pytest.mark.parametrize("choice", [{"masks": ()}, {"attention_function": "hardmax"}, {"positional_encoding": "alibi"}])
 def test_a_tied_head_stays_tied(choice: dict[str, Any]) -> None:
     rewired = variant(toys.model(), **choice)
-    assert rewired.output_head.project.weight is rewired.embedding.weight  # type: ignore[union-attr]
+    assert rewired.output_head.projection.weight is rewired.embedding.weight  # type: ignore[union-attr]
 
 
 def test_unknown_parts_list_the_known_ones() -> None:
     model = toys.model()
-    with pytest.raises(UnknownNameError, match=r"no position scheme 'spiral'.*alibi"):
+    with pytest.raises(UnknownNameError, match=r"no positional encoding 'spiral'.*alibi"):
         variant(model, positional_encoding="spiral")
-    with pytest.raises(UnknownNameError, match=r"no kernel 'soft'.*softmax"):
+    with pytest.raises(UnknownNameError, match=r"no attention function 'soft'.*softmax"):
         variant(model, attention_function="soft")
     with pytest.raises(UnknownNameError, match=r"no mask 'sideways'.*causal"):
         variant(model, masks=("sideways",))

@@ -156,7 +156,7 @@ def test_an_array_that_is_no_picture_is_refused(shape: tuple[int, ...]) -> None:
     [
         ({}, (0, 0, 40, 31)),
         ({"resize": False}, (0, 0, 40, 31)),
-        ({"shortest": 31, "crop_height": 21, "crop_width": 20}, (10, 5, 30, 26)),
+        ({"shortest_edge": 31, "crop_height": 21, "crop_width": 20}, (10, 5, 30, 26)),
         ({"resize": False, "crop_height": 51, "crop_width": 60}, (-10, -10, 50, 41)),
     ],
 )
@@ -226,17 +226,17 @@ def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
 @pytest.mark.parametrize(
     ("choices", "told"),
     [
-        ({"channels": 2}, "channels is 2; pictures have 1, 3, 4"),
+        ({"channels": 2}, "channels is 2; images have 1, 3, 4"),
         ({"height": 0}, "height is 0"),
         ({"patch_width": 2**14}, "patch_width is 16384"),
         ({"patch_height": 13}, "0 x 3 patches"),
         ({"height": 8000, "width": 8000, "patch_height": 1, "patch_width": 1}, "reads 1 to 4,096 patches"),
-        ({"prepare": ImageProcessorConfig(resample="sharp")}, "'sharp'; possible are nearest"),
-        ({"prepare": ImageProcessorConfig(mean=(1.0, 2.0))}, "mean has 2 numbers for 3 colours"),
-        ({"prepare": ImageProcessorConfig(std=(0.0,))}, "1e-6 to 1e6; here they are 0.0039"),
-        ({"prepare": ImageProcessorConfig(rescale_factor=float("inf"))}, "multiplied by and lose is at most 1e6"),
-        ({"prepare": ImageProcessorConfig(crop_height=5)}, "a height without a width"),
-        ({"prepare": ImageProcessorConfig(crop_height=-1)}, "prepare.crop_height is -1"),
+        ({"processor": ImageProcessorConfig(resample="sharp")}, "'sharp'; possible are nearest"),
+        ({"processor": ImageProcessorConfig(mean=(1.0, 2.0))}, "mean has 2 numbers for 3 colours"),
+        ({"processor": ImageProcessorConfig(std=(0.0,))}, "1e-6 to 1e6; here they are 0.0039"),
+        ({"processor": ImageProcessorConfig(rescale_factor=float("inf"))}, "multiplied by and lose is at most 1e6"),
+        ({"processor": ImageProcessorConfig(crop_height=5)}, "a height without a width"),
+        ({"processor": ImageProcessorConfig(crop_height=-1)}, "processor.crop_height is -1"),
     ],
 )
 def test_pictures_that_no_model_reads_get_a_sentence(choices: dict[str, Any], told: str) -> None:
@@ -250,8 +250,8 @@ def test_pictures_that_no_model_reads_get_a_sentence(choices: dict[str, Any], to
 def test_without_pillow_a_sentence_says_what_to_do() -> None:
     program = (
         "import sys; sys.modules['PIL'] = None\n"
-        "from model import PictureError\nfrom model.pictures import decode\n"
-        "try:\n    decode(b'')\nexcept PictureError as error:\n    print(error)\n"
+        "from model import ImageError\nfrom model.vision.image import decode_image\n"
+        "try:\n    decode_image(b'')\nexcept ImageError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.\n"

@@ -1,0 +1,71 @@
+"""Dataclasses from plain JSON or TOML values, with a sentence for each field that is unknown, missing or mistyped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+from model.errors import HeadlightError
+
+Kind = TypeVar("Kind")
+
+# How a sentence names the types that msgspec names.
+_TYPE_NAMES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table of fields",
+    "null": "nothing",
+}
+
+
+def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> Kind:
+    """The dataclass `kind` from plain values; lists become tuples, whole numbers floats where floats are wanted.
+
+    Raises `error` for the first fault; a sentence calls the whole `name` ("config") and a field by its path
+    ("rope.theta").
+    """
+    _check_fields(kind, values, name, error)
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as fault:
+        raise error(_sentence(str(fault), values, name)) from fault
+
+
+def _check_fields(kind: type, values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> None:
+    """Refuse unknown fields, which msgspec passes over in a dataclass, and list all missing ones, not the first."""
+    types = get_type_hints(kind)
+    if unknown := sorted(set(values) - set(types)):
+        raise error(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(types))}.")
+    required = (field.name for field in fields(kind) if field.default is field.default_factory is MISSING)
+    if missing := sorted(set(required) - set(values)):
+        raise error(f"The {name} lacks {', '.join(missing)}.")
+    for field, value in values.items():
+        for group, inner in _groups(types[field], value):
+            _check_fields(group, inner, field, error)
+
+
+def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]]]:
+    """The dataclasses, with their plain values, that a field of the type `expected` holds."""
+    if isinstance(value, Mapping) and isinstance(expected, type) and is_dataclass(expected):
+        yield expected, value
+    elif isinstance(value, list | tuple) and get_args(expected):
+        for item in value:
+            yield from _groups(get_args(expected)[0], item)
+
+
+def _sentence(fault: str, values: Any, name: str) -> str:
+    """msgspec's "Expected `int`, got `str` - at `$.layers`" as "layers is '2'; expected a whole number."."""
+    path = match[1] if (match := re.search(r"at `\$\.?([^`]*)`", fault)) else ""
+    for step in re.findall(r"[^.\[\]]+", path):
+        values = values[int(step) if isinstance(values, list | tuple) else step]
+    match = re.search(r"Expected `([^`]*)`", fault)
+    types = match[1].split(" | ") if match else ["float"]  # the other fault is a number out of range
+    expected = " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types)
+    return f"{path or name} is {repr(values)[:60]}; expected {expected}."
