@@ -20,7 +20,8 @@ for module in pkgutil.walk_packages(model.__path__, "model."):
         importlib.import_module(module.name)
 
 tokenizer = model.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
-built = model.Transformer(model.Config(vocabulary_size=tokenizer.vocabulary_size, context_length=16, d_model=8, layers=1, heads=2)).eval()
+sizes = dict(vocabulary_size=tokenizer.vocabulary_size, context_length=16, d_model=8, layers=1, heads=2)
+built = model.Transformer(model.Config(**sizes)).eval()
 with tempfile.TemporaryDirectory() as folder:
     model.save(folder, built, tokenizer)
     loaded = model.load(folder)

@@ -1,4 +1,4 @@
-"""Every position scheme against its paper, written again in reference.py."""
+"""Every positional encoding against its paper, written again in reference.py."""
 
 from __future__ import annotations
 
@@ -17,26 +17,32 @@ from tests.model.toys import config
 AT = torch.arange(7)
 
 
-def opened(scheme: PositionalEncoding) -> set[str]:
-    """The doors through which a scheme reaches the model."""
+def acting_methods(scheme: PositionalEncoding) -> set[str]:
+    """The methods through which an encoding reaches the model."""
     x = torch.randn(1, scheme.heads, len(AT), 4, generator=torch.Generator().manual_seed(0))
-    doors = {
-        "embedding": bool(scheme.embed(AT).any()),
+    acts = {
+        "embed": bool(scheme.embed(AT).any()),
         "rotate": not torch.equal(scheme.rotate(x, AT), x),
         "bias": bool(scheme.bias(AT, AT).any()),
-        "relate": bool(
+        "content_bias": bool(
             scheme.content_bias(
                 x, x, type(scheme).make_relative_position_projection(config()), AT[None] - AT[:, None]
             ).any()
         ),
     }
-    return {door for door, is_open in doors.items() if is_open}
+    return {method for method, has_effect in acts.items() if has_effect}
 
 
 @pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))
-def test_each_scheme_opens_exactly_one_door(name: str) -> None:
-    doors = {"none": set(), "rope": {"rotate"}, "alibi": {"bias"}, "relative": {"bias"}, "disentangled": {"relate"}}
-    assert opened(POSITIONAL_ENCODINGS[name](config())) == doors.get(name, {"embed"})
+def test_each_encoding_acts_in_exactly_one_place(name: str) -> None:
+    methods = {
+        "none": set(),
+        "rope": {"rotate"},
+        "alibi": {"bias"},
+        "relative": {"bias"},
+        "disentangled": {"content_bias"},
+    }
+    assert acting_methods(POSITIONAL_ENCODINGS[name](config())) == methods.get(name, {"embed"})
 
 
 @pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))

@@ -34,7 +34,7 @@ def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "norm", "placement", "feed_forward"),
+    ("architecture", "norm", "placement", "feedforward"),
     list(product(ARCHITECTURES, sorted(NORMS), sorted(NORM_PLACEMENTS), sorted(FEED_FORWARDS))),
 )
 def test_every_build_gives_finite_logits_and_gradients(
