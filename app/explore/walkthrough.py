@@ -35,19 +35,19 @@ from model.tracing.trace import Trace
 
 # Each step in plain words.
 STEP_EXPLANATIONS = {
-    "read": "The stream of the token that looks, as attention reads it, and that of the token looked at.",
+    "input": "The stream of the token that looks, as attention reads it, and that of the token looked at.",
     "project": "Three linear maps: what i asks for, what j can be found by, and what j hands over.",
     "rotate": "Each pair of channels turns by an angle that grows with its position: the product sees the distance.",
-    "feature": "Made positive, so that scores can be shares without a softmax.",
+    "feature-map": "Made positive, so that scores can be shares without a softmax.",
     "multiply": "Where query and key have the same sign, the channel speaks for a match; else against it.",
     "sum": "How well query and key match, in one number.",
     "scale": "More channels make larger sums; the scale takes that back before the kernel sees it.",
     "bias": "What the position scheme gives to this pair of places, whatever the tokens say.",
-    "cap": "Very large scores are held back.",
+    "soft-cap": "Very large scores are held back.",
     "mask": "What may not be seen loses its score.",
-    "normalize": "The scores of all keys become shares of one: how much each is looked at.",
-    "weighted_sum": "Each value is taken as far as its weight says, and all are summed.",
-    "output_projection": "The output projection turns what a head gathered into its change of the residual stream.",
+    "weights": "The scores of all keys become shares of one: how much each is looked at.",
+    "weighted-sum": "Each value is taken as far as its weight says, and all are summed.",
+    "output": "The output projection turns what a head gathered into its change of the residual stream.",
 }
 
 
@@ -126,14 +126,14 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
     attention_function = attention_module.attention_function
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
     return {
-        "read": (*_method_code(residual.norm, "forward"), *_statement_code('hook("input"')),
+        "input": (*_method_code(residual.norm, "forward"), *_statement_code('hook("input"')),
         "project": (
             *_statement_code('hook("q"', 'hook("k"', 'hook("v"'),
             _function_code(split_heads),
             *_query_norm_code(attention_module),
         ),
         "rotate": (*_statement_code('hook("rotated_q"', 'hook("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
-        "feature": _method_code(attention_function, "feature_map"),
+        "feature-map": _method_code(attention_function, "feature_map"),
         "multiply": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
         "sum": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
         "scale": (
@@ -145,15 +145,15 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
             *_bias_methods(scheme),
             *_method_code(attention_function, "add_bias"),
         ),
-        "cap": (*_statement_code('hook("scores"'), _function_code(soft_cap)),
+        "soft-cap": (*_statement_code('hook("scores"'), _function_code(soft_cap)),
         "mask": (
             *_statement_code('hook("mask"', '"masked_scores"'),
             *_method_code(attention_function, "mask"),
             *(_function_code(MASKS[mask]) for mask in sorted(masks)),
         ),
-        "normalize": (*_statement_code('hook("weights"'), *_method_code(attention_function, "normalize")),
-        "weighted_sum": _statement_code("dropped @", 'hook("weighted_values"'),
-        "output_projection": (
+        "weights": (*_statement_code('hook("weights"'), *_method_code(attention_function, "normalize")),
+        "weighted-sum": _statement_code("dropped @", 'hook("weighted_values"'),
+        "output": (
             *_statement_code('hook("output"'),
             _function_code(merge_heads),
             *_method_code(residual, "forward"),

@@ -38,8 +38,8 @@ MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight com
 WEIGHTS_QUANTITY = {
     "name": "weights",
     "title": "Weights",
-    "about": "attention weight",
-    "scale": "share",
+    "description": "attention weight",
+    "scale": "probability",
     "additive": True,
 }
 
@@ -109,17 +109,17 @@ def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Enco
     grids, numbers = pack_attentions(attentions)
     meta: dict[str, Any] = {
         "tokens": _tokens_json(text),
-        "sourceTokens": _tokens_json(source) if source else None,
+        "source_tokens": _tokens_json(source) if source else None,
         "question": {"text": text.text, "source": source.text if source else ""},
-        "grids": grids,
-        "kinds": [WEIGHTS_QUANTITY],
+        "attention_groups": grids,
+        "quantities": [WEIGHTS_QUANTITY],
         "metrics": metrics_json(isinstance(text, EncodedImage)),
         "patches": patches_json(text, with_image=True),
         "predictions": [],
         "changed": False,
         "notes": _notes(grids),
-        "choice": {},
-        "views": {},
+        "state": {},
+        "saved_views": {},
     }
     return HtmlView(f"Attention over {len(text.ids)} tokens", meta | more, numbers)
 
@@ -134,10 +134,10 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
         raise EditError("This model has no layers, so there is no attention to show.")
     attentions = [_attended(trace, grid) for grid in known]
     first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
-    choice: dict[str, Any] = {"layer": first[0], "head": first[1]}
+    state: dict[str, Any] = {"layer": first[0], "head": first[1]}
     if isinstance(trace.text, EncodedImage):
-        choice |= {"picture": "photo", "query": 0}
-    return render_html(attentions, trace.text, trace.source, choice=choice)
+        state |= {"plot": "overlay", "query": 0}
+    return render_html(attentions, trace.text, trace.source, state=state)
 
 
 def _attended(trace: Trace, grid: AttentionGroup) -> AttentionData:
@@ -174,7 +174,7 @@ def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str,
 def _notes(grids: Sequence[Mapping[str, Any]]) -> list[str]:
     """What somebody should know before believing the pictures."""
     longest = max((max(grid["rows"], grid["columns"]) for grid in grids), default=0)
-    if all(tuple(grid["cells"]) == (grid["rows"], grid["columns"]) for grid in grids):
+    if all(tuple(grid["pooled_shape"]) == (grid["rows"], grid["columns"]) for grid in grids):
         return []
     return [f"{longest} tokens: each cell shows the largest weight of its block, so that all heads fit in here."]
 
@@ -182,26 +182,26 @@ def _notes(grids: Sequence[Mapping[str, Any]]) -> list[str]:
 def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] | None:
     """Where the patches of a picture lie; None for a text. `region` is left, top, right, bottom as parts of its sides.
 
-    With a `photo` the part that the patches cover comes along, as red, green and blue bytes.
+    With an `image` the part that the patches cover comes along, as red, green and blue bytes.
     """
     if not isinstance(text, EncodedImage):
         return None
     sides = (text.image.width, text.image.height) * 2
-    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first": len(input_ids(text))}
+    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first_token": len(input_ids(text))}
     if not with_image:
         return layout | {"region": [edge / side for edge, side in zip(text.covered_region, sides, strict=True)]}
     covered = text.covered_pixels()
     encoded_pixels = base64.b64encode(zlib.compress(covered.tobytes(), 6)).decode("ascii")
     return layout | {
         "region": [0, 0, 1, 1],
-        "photo": {"height": covered.shape[0], "width": covered.shape[1], "bytes": encoded_pixels},
+        "image": {"height": covered.shape[0], "width": covered.shape[1], "bytes": encoded_pixels},
     }
 
 
 def metrics_json(image: bool = False) -> list[dict[str, str]]:
     """What the browser calls the metrics of heads that read a text, or a picture."""
     return [
-        {"name": name, "short": metric.title, "title": metric.description, "unit": metric.unit}
+        {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for name, metric in head_metrics_for(image).items()
     ]
 
@@ -209,7 +209,13 @@ def metrics_json(image: bool = False) -> list[dict[str, str]]:
 def _grid_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
     rows, columns = each.weights.shape[-2:]
     metrics = metric_values_json(each.metrics)
-    return {"rows": rows, "columns": columns, "cells": block.shape[-2:], "metrics": metrics, "pairs": False}
+    return {
+        "rows": rows,
+        "columns": columns,
+        "pooled_shape": block.shape[-2:],
+        "metrics": metrics,
+        "has_segments": False,
+    }
 
 
 def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
@@ -220,7 +226,7 @@ def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -
 
 def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
     return [
-        {"piece": piece, "special": special, "masked": False, "end": end}
+        {"text": piece, "special": special, "masked": False, "end": end}
         for piece, special, end in zip(text.token_texts, text.special_mask, utf16_ends(text), strict=True)
     ]
 

@@ -50,7 +50,7 @@ def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: s
     [
         ("decoder.position_ids[9]=set:1", "asks for pos 9"),
         ("decoder.position_ids[3]=set:1e30", "cannot stand at position"),
-        ("decoder.0.self.heat=set:1", "no site 'heat'. Known: .*scale"),
+        ("decoder.0.self.heat=set:1", "no hook point 'heat'. Known: .*scale"),
         ("decoder.7.self.scale=set:1", "Its scale are at"),
     ],
 )

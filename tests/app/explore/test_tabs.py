@@ -44,8 +44,8 @@ def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
     meta, numbers = ask("walkthrough", attention="decoder.1.self", head=2, query=4, key=1)
     values = split(meta, numbers)
     weights = trace(Question("next", TEXT))["decoder.1.self.weights"]
-    assert values["normalize"][-1] == pytest.approx(weights[2, 4])
-    assert values["weighted_sum"][0] == pytest.approx(weights[2, 4, 1])
+    assert values["weights"][-1] == pytest.approx(weights[2, 4])
+    assert values["weighted-sum"][0] == pytest.approx(weights[2, 4, 1])
     shapes = {shape["hook_point"]: shape["sizes"] for step in meta["steps"] for shape in step["shapes"]}
     assert shapes["weights"] == list(weights.shape)
 
@@ -59,9 +59,9 @@ def test_the_key_that_nobody_chose_is_the_one_looked_at_most() -> None:
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.1.cross", "encoder.0.self"])
 def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None:
     meta, numbers = ask("walkthrough", "both", source="the dog lay on the rug", attention=attention, query=2, key=3)
-    assert meta["steps"][0]["name"] == "read"
+    assert meta["steps"][0]["name"] == "input"
     assert np.isfinite(numbers[~np.isneginf(numbers)]).all()
-    assert ask("step_code", "both", source="the dog", attention=attention)[0]["code"]["normalize"]
+    assert ask("step_code", "both", source="the dog", attention=attention)[0]["code"]["weights"]
 
 
 @pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
@@ -74,8 +74,8 @@ def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
         assert found[step["name"]], step["name"]
         assert step["explanation"]
     for mark, name in {'hook("q"': "project", "attention_function.score(": "sum", 'hook("scale"': "scale",
-                       'hook("mask"': "mask", 'hook("weights"': "normalize", "dropped @": "weighted_sum",
-                       'hook("output"': "output_projection"}.items():  # fmt: skip
+                       'hook("mask"': "mask", 'hook("weights"': "weights", "dropped @": "weighted-sum",
+                       'hook("output"': "output"}.items():  # fmt: skip
         assert any(mark in piece.code for piece in found[name]), mark
     for listed in found.values():
         for piece in listed:

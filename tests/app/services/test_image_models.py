@@ -117,7 +117,7 @@ def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
     (prediction,) = meta["predictions"]
     assert {item["text"] for item in prediction["candidates"]} == set(LABELS)
     assert (prediction["preposition"], prediction["token_text"]) == ("of the picture, read at ", "[CLS]")
-    assert set(meta["attention_groups"][0]["metrics"]) >= {"around", "row", "column", "special", "distance"}
+    assert set(meta["attention_groups"][0]["metrics"]) >= {"neighbours", "row", "column", "special", "distance"}
 
 
 def test_the_first_drawn_picture_is_there_until_another_is_chosen(client: TestClient) -> None:

@@ -78,28 +78,28 @@ def test_every_weight_comes_along_with_all_its_digits() -> None:
     assert (codes[..., *np.triu_indices(count, 1)] == 0).all(), "the mask forbids what comes later"
     exact = np.frombuffer(numbers, "<f4", cells, -(-cells // 4) * 4).reshape(2, 4, count, count)
     np.testing.assert_array_equal(np.nan_to_num(exact), trace.attention())
-    assert [token["piece"] for token in meta["tokens"]] == list(trace.text.token_texts)
-    assert meta["choice"] == {"layer": 1, "head": 2}
-    (grid,) = meta["grids"]
+    assert [token["text"] for token in meta["tokens"]] == list(trace.text.token_texts)
+    assert meta["state"] == {"layer": 1, "head": 2}
+    (grid,) = meta["attention_groups"]
     assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
 
 
 def test_without_a_choice_it_begins_with_a_plain_head() -> None:
     trace = run(toys.decoder(), toys.causal(), TEXT)
     meta, _ = told(trace.show())
-    previous = np.array(meta["grids"][0]["metrics"]["previous"]).reshape(2, 4)
-    choice = meta["choice"]
+    previous = np.array(meta["attention_groups"][0]["metrics"]["previous"]).reshape(2, 4)
+    choice = meta["state"]
     assert previous[choice["layer"], choice["head"]] == previous.max()
-    assert told(trace.show(layer=1))[0]["choice"] == {"layer": 1, "head": 0}
+    assert told(trace.show(layer=1))[0]["state"] == {"layer": 1, "head": 0}
 
 
 def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
     trace = run(toys.both(), toys.masked(), "the dog", source=TEXT)
     meta, _ = told(trace.show())
-    assert [(grid["name"], grid["layers"]) for grid in meta["grids"]] == [
+    assert [(grid["name"], grid["layers"]) for grid in meta["attention_groups"]] == [
         ("decoder.self", 2), ("decoder.cross", 2), ("encoder.self", 3),
     ]  # fmt: skip
-    assert meta["grids"][1]["columns"] == len(meta["sourceTokens"])
+    assert meta["attention_groups"][1]["columns"] == len(meta["source_tokens"])
 
 
 def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("model.rendering.html.MAX_EXACT_CELLS", 8)
     trace = run(toys.decoder(), toys.causal(), TEXT)
     meta, numbers = told(trace.show())
-    assert meta["grids"][0]["cells"] == [4, 4] and len(numbers) == 8 * 16
+    assert meta["attention_groups"][0]["pooled_shape"] == [4, 4] and len(numbers) == 8 * 16
     assert f"{len(trace.text.ids)} tokens" in meta["notes"][0] and "largest weight of its block" in meta["notes"][0]
     assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are shown cell by cell"
 
@@ -138,7 +138,7 @@ def test_text_is_never_markup(text: str) -> None:
     html = shown._repr_html_()
     assert Elements(html).tags == ["div", "p", "script"]
     meta, _ = told(shown)
-    assert [token["piece"] for token in meta["tokens"]] == list(toys.causal().encode(text).token_texts)
+    assert [token["text"] for token in meta["tokens"]] == list(toys.causal().encode(text).token_texts)
     html.encode("utf-8")
 
 
