@@ -11,6 +11,7 @@ run: .venv/run.stamp
 
 test: .venv/test.stamp
 	@$(bin)/python -m tests.browser.chromium
+	@$(bin)/python -m tests.javascript.node
 	$(bin)/ruff format --check
 	$(bin)/ruff check
 	$(bin)/mypy

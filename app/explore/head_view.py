@@ -19,6 +19,7 @@ from app.services.head_selection import (
 )
 from app.services.traces import open_checkpoint, trace
 from app.state.state import Question, State
+from model.analysis.head_reduction import combine_heads
 from model.analysis.qk_projection import QKProjection, qk_projection
 from model.analysis.row_selection import renormalize_rows, top_mass_mask
 from model.attention_groups import AttentionGroup
@@ -82,7 +83,7 @@ def exact_head_view(question: Question, state: State) -> HeadView:
     texts = (encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys))
     token_filter = TokenFilter(state, quantity, open_checkpoint(question.model, question.device).tokenizer, *texts)
     values, allowed = token_filter.apply(np.where(allowed, values, 0), allowed)
-    combined, any_allowed = _combine_heads(values, state.head_reduction), allowed.any(0)
+    combined, any_allowed = combine_heads(values, allowed | quantity.additive, state.head_reduction), allowed.any(0)
     kept_states = np.where(_within_top_mass(combined, state, quantity), SHOWN, LEFT_OUT)
     states = np.where(any_allowed, kept_states, FORBIDDEN).astype(np.uint8)
     per_head = np.where(allowed & _within_top_mass(values, state, quantity), values, np.nan)
@@ -124,13 +125,6 @@ def quantity_request(question: Question, state: State, attention_group: Attentio
     return QuantityRequest(
         question, attention_group, state.other_text, other_head, prediction.position, token
     ), f"log p of “{name.strip()}” {prediction.preposition}“{prediction.token_text.strip()}”"
-
-
-def _combine_heads(per_head: np.ndarray, reduction: str) -> np.ndarray:
-    """Several heads as one picture, by a rule that the page states."""
-    if len(per_head) == 1 or reduction == "mean":
-        return np.asarray(per_head.mean(0))
-    return np.asarray(np.take_along_axis(per_head, np.abs(per_head).argmax(0)[None], 0)[0])
 
 
 def _within_top_mass(values: np.ndarray, state: State, quantity: Quantity) -> np.ndarray:

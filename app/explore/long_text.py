@@ -5,6 +5,7 @@ What the table of kinds makes of whole layers would take gigabytes here; one hea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,10 +15,11 @@ from app.explore.quantities import QUANTITIES
 from app.services.head_selection import encoded_text, selected_attention, selected_heads, zoom_ranges
 from app.services.traces import is_long_text, model_variant, trace
 from app.state.state import Question, State
+from model.analysis.head_reduction import combine_heads
+from model.attention_groups import AttentionGroup
 from model.errors import EditError
-from model.rendering.quantize import max_pool
 from model.text.word_groups import TokenGroups
-from model.tracing.recompute import recompute_values
+from model.tracing.recompute import max_pooled_value
 
 MAX_SIDE_CELLS = 384  # cells; more than a picture has pixels to show
 MAX_HEADS = 4  # of a long text in one picture
@@ -45,25 +47,8 @@ def _long_text_view(question: Question, state: State) -> HeadView:
         )
     query_text, key_text = encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys)
     queries, keys = zoom_ranges(state, len(query_text.ids), len(key_text.ids))
-    pooled_values, pooled_allowed = [], []
-    for layer, head in heads:
-        path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
-        region_values = recompute_values(
-            model_variant(question), trace(question), path, (state.quantity, "mask"), head, queries, keys
-        )
-        allowed_cells = (
-            region_values["mask"] > 0
-            if state.quantity != "scores"
-            else np.ones(region_values["mask"].shape, dtype=bool)
-        )
-        # Forbidden cells are lower than all others, so that of a block they count only where it has no other.
-        pooled_values.append(
-            max_pool(np.where(allowed_cells, region_values[state.quantity], np.finfo(np.float32).min), MAX_SIDE_CELLS)
-        )
-        pooled_allowed.append(max_pool(allowed_cells, MAX_SIDE_CELLS))
-    per_head = np.stack(pooled_values)
-    combined = per_head.mean(0) if state.head_reduction == "mean" else per_head.max(0)
-    any_allowed = np.stack(pooled_allowed).any(0)
+    per_head, allowed = _pooled_heads(question, state, attention_group, heads, queries, keys)
+    combined, any_allowed = combine_heads(per_head, allowed | quantity.additive, state.head_reduction), allowed.any(0)
     rows, columns = (
         _axis(text.token_texts, part, MAX_SIDE_CELLS) for text, part in ((query_text, queries), (key_text, keys))
     )
@@ -71,8 +56,34 @@ def _long_text_view(question: Question, state: State) -> HeadView:
     if len(heads) > 1:
         rules += (f"{'mean' if state.head_reduction == 'mean' else 'largest'} of {len(heads)} heads",)
     states = np.where(any_allowed, SHOWN, FORBIDDEN).astype(np.uint8)
-    shown = np.where(np.stack(pooled_allowed), per_head, np.nan).astype(np.float32)
+    shown = np.where(allowed, per_head, np.nan).astype(np.float32)
     return HeadView(rows, columns, np.where(any_allowed, combined, np.nan), states, shown, quantity, rules)
+
+
+def _pooled_heads(
+    question: Question,
+    state: State,
+    attention_group: AttentionGroup,
+    heads: Sequence[tuple[int, int]],
+    queries: range,
+    keys: range,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest number of each block of cells, and whether any is allowed, [head row column]; scores have no mask."""
+    model, traced = model_variant(question), trace(question)
+    pooled = [
+        max_pooled_value(
+            model,
+            traced,
+            f"{attention_group.stack}.{layer}.{attention_group.kind}.{state.quantity}",
+            MAX_SIDE_CELLS,
+            slice(head, head + 1),
+            queries,
+            keys,
+        )
+        for layer, head in heads
+    ]
+    values, allowed = (np.concatenate(each) for each in zip(*pooled, strict=True))
+    return values, allowed if state.quantity != "scores" else np.ones_like(allowed)
 
 
 def _axis(pieces: tuple[str, ...], span: range, side: int) -> Axis:

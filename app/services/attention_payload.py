@@ -15,10 +15,11 @@ from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
 from model.rendering.html import metric_values_json, patches_json, utf16_ends
-from model.rendering.quantize import MAX_THUMBNAIL_SIDE, max_pool, quantize_weights
+from model.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
 from model.text.tokenizer import Encoded, Tokenizer
 from model.text.word_groups import sentence_numbers
-from model.tracing.recompute import max_pooled_weights
+from model.tracing.max_pool import max_pool
+from model.tracing.recompute import max_pooled_value
 from model.tracing.trace import Trace, softmax
 from model.vision.patches import EncodedImage
 
@@ -71,7 +72,9 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
         weights = traced[f"{path}.weights"]
         allowed = traced[f"{path}.mask"]
         allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
-        quantized_layers.append(quantize_weights(max_pool(weights), max_pool(allowed > 0)))
+        quantized_layers.append(
+            quantize_weights(max_pool(weights, MAX_THUMBNAIL_SIDE), max_pool(allowed > 0, MAX_THUMBNAIL_SIDE))
+        )
     return np.stack(quantized_layers)
 
 
@@ -79,7 +82,7 @@ def quantized_layer_weights(question: Question, attention_group: AttentionGroup,
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
     path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
     return quantize_weights(
-        *max_pooled_weights(model_variant(question), trace(question), path, side=MAX_THUMBNAIL_SIDE)
+        *max_pooled_value(model_variant(question), trace(question), f"{path}.weights", MAX_THUMBNAIL_SIDE)
     )
 
 

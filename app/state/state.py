@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
+from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
@@ -30,7 +31,6 @@ PLOTS = (
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
-HEAD_REDUCTIONS = ("mean", "max")
 PANEL_SIZES = ("panel", "large")
 FLAGS = ("", "1")
 
@@ -199,7 +199,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "hide": HIDDEN_TOKENS,
     "renormalize": FLAGS,
     "segments": SEGMENT_PAIRS,
-    "head_reduction": HEAD_REDUCTIONS,
+    "head_reduction": tuple(HEAD_REDUCTIONS),
     "panel_size": PANEL_SIZES,
     "presenter": FLAGS,
     "embed": FLAGS,

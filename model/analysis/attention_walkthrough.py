@@ -16,15 +16,16 @@ from torch import Tensor
 
 from model.analysis.head_outputs import per_head_output
 from model.array_types import Shaped
-from model.errors import EditError, TextError
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction
 from model.nn.norms import soft_cap
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.sites import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer, attention_at
+from model.tracing.indices import require_head, require_position
 from model.tracing.interventions import Intervention
 from model.tracing.recompute import recompute_attention
+from model.tracing.run import to_numpy
 from model.tracing.trace import Trace
 
 
@@ -92,15 +93,13 @@ class _Walkthrough:
         self.kernel: AttentionFunction = self.attention.attention_function
         self.key_value_head = head // self.attention.group_size
         self._check()
-        values = recompute_attention(model, trace, path).compute(head, slice(query, query + 1))
-        self.rows = {site: _to_numpy(row[0, 0]) for site, row in values.items()}
+        values = recompute_attention(model, trace, path).compute(slice(query, query + 1), slice(head, head + 1))
+        self.rows = {site: to_numpy(row[0, 0]) for site, row in values.items()}
 
     def _check(self) -> None:
-        if not 0 <= self.head < self.attention.heads:
-            raise EditError(f"There is no head {self.head}; this layer has {self.attention.heads}, counted from 0.")
-        for position, length in ((self.query, self._value("q").shape[1]), (self.key, self._value("k").shape[1])):
-            if not 0 <= position < length:
-                raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
+        require_head(self.head, self.attention.heads)
+        require_position(self.query, self._value("q").shape[1])
+        require_position(self.key, self._value("k").shape[1])
 
     def steps(self) -> Iterator[WalkthroughStep]:
         yield self._input_step()
@@ -110,7 +109,7 @@ class _Walkthrough:
             yield self._rotation_step()
         if self.kernel.formulas.feature_map:
             q, k = self.kernel.feature_map(q), self.kernel.feature_map(k)
-            values = (StepValue("φ(q_{i})", _to_numpy(q), "head_dim"), StepValue("φ(k_{j})", _to_numpy(k), "head_dim"))
+            values = (StepValue("φ(q_{i})", to_numpy(q), "head_dim"), StepValue("φ(k_{j})", to_numpy(k), "head_dim"))
             yield WalkthroughStep("feature-map", "Feature map", self.kernel.formulas.feature_map, values)
         yield from self._score_steps(q, k)
         yield self._mask_step()
@@ -181,9 +180,9 @@ class _Walkthrough:
         q, k = self._rotated()
         values = (
             StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
-            StepValue("q'_{i}", _to_numpy(q), "head_dim"),
+            StepValue("q'_{i}", to_numpy(q), "head_dim"),
             StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
-            StepValue("k'_{j}", _to_numpy(k), "head_dim"),
+            StepValue("k'_{j}", to_numpy(k), "head_dim"),
         )
         formula = f"q'_{{i}} = R_{{{self.query}}} q_{{i}},   k'_{{j}} = R_{{{self.key}}} k_{{j}}"
         sites = ("rotated_q", "rotated_k")
@@ -195,8 +194,8 @@ class _Walkthrough:
         if self.kernel.formulas.feature_map:
             first, second = f"φ({first})", f"φ({second})"
         product, attention = q * k, self.attention
-        factors = (StepValue(first, _to_numpy(q), "head_dim"), StepValue(second, _to_numpy(k), "head_dim"))
-        row = StepValue("p_{c}", _to_numpy(product), "head_dim")
+        factors = (StepValue(first, to_numpy(q), "head_dim"), StepValue(second, to_numpy(k), "head_dim"))
+        row = StepValue("p_{c}", to_numpy(product), "head_dim")
         yield WalkthroughStep(
             "multiply",
             "Elementwise product",
@@ -204,12 +203,12 @@ class _Walkthrough:
             (*factors, row),
         )
         total = product.sum()
-        dot = StepValue(f"{first} · {second}", _to_numpy(total))
+        dot = StepValue(f"{first} · {second}", to_numpy(total))
         yield WalkthroughStep("sum", "Dot product", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
         scale = float(self._value("scale")[self.head])
         scaled = total * scale
         is_last = not (attention.score_soft_cap or self._has_bias())
-        score = StepValue("s_{ij}", _to_numpy(scaled))
+        score = StepValue("s_{ij}", to_numpy(scaled))
         yield WalkthroughStep(
             "scale",
             "Scaled",
@@ -221,14 +220,14 @@ class _Walkthrough:
         if self._has_bias():
             bias = torch.tensor(self._at_key("bias"))
             biased = self.kernel.add_bias(scaled.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
-            values = (score, StepValue("b_{ij}", _to_numpy(bias)), StepValue("s_{ij}", _to_numpy(biased)))
+            values = (score, StepValue("b_{ij}", to_numpy(bias)), StepValue("s_{ij}", to_numpy(biased)))
             sites = ("bias",) if attention.score_soft_cap else ("bias", "scores")
             formula = f"s_{{ij}} ← {self.kernel.formulas.add_bias}"
             yield WalkthroughStep("bias", "Position bias", formula, values, sites, self._edited(*sites))
             score, scaled = values[-1], biased
         if attention.score_soft_cap:
             formula = f"s_{{ij}} ← {attention.score_soft_cap:g} · tanh(s_{{ij}} / {attention.score_soft_cap:g})"
-            capped = StepValue("s_{ij}", _to_numpy(soft_cap(scaled, attention.score_soft_cap)))
+            capped = StepValue("s_{ij}", to_numpy(soft_cap(scaled, attention.score_soft_cap)))
             yield WalkthroughStep("soft-cap", "Soft cap", formula, (score, capped), ("scores",), self._edited("scores"))
 
     def _has_bias(self) -> bool:
@@ -278,7 +277,7 @@ class _Walkthrough:
         formula = f"o_{{i}} = z_{{i}} W_{{O}},   output = Σ_{{heads}} o_{{i}}{bias}"
         values = (
             StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
-            StepValue("o_{i}", _to_numpy(head_outputs[self.head]), "d_model"),
+            StepValue("o_{i}", to_numpy(head_outputs[self.head]), "d_model"),
             StepValue("output", self._value("output")[self.query], "d_model"),
         )
         return WalkthroughStep("output", "Output projection", formula, values, ("output",), self._edited("output"))
@@ -289,8 +288,3 @@ def _scaling(attention: Attention, scale: float) -> str:
     if isclose(scale, head_dim**-0.5, rel_tol=1e-6):
         return f"/ √{head_dim}"
     return "(not scaled)" if scale == 1.0 else f"· {scale:.4g}"
-
-
-def _to_numpy(value: Tensor) -> np.ndarray:
-    numbers: np.ndarray = (value.float() if value.is_floating_point() else value).cpu().numpy()
-    return numbers

@@ -9,7 +9,8 @@ from torch import Tensor
 from model.array_types import Float
 from model.errors import EditError, TextError
 from model.nn.transformer import Transformer
-from model.tracing.interventions import Intervention, InterventionHook
+from model.tracing.indices import require_position
+from model.tracing.recompute import intervention_hook
 from model.tracing.run import pixel_tensor, token_tensor
 from model.tracing.trace import Trace
 
@@ -23,10 +24,10 @@ def attention_gradient(
     first order, what would be lost without the weight (Simonyan et al. 2013; Hao et al. 2021, equation 2, in one step).
     The run of `trace` is made again, with its edits. Raises TextError for a token or position that is not there.
     """
-    intervention_hook, leaves = InterventionHook(tuple(map(Intervention.parse, trace.interventions))), []
+    edits, leaves = intervention_hook(trace), []
 
     def hook(name: str, value: Tensor) -> Tensor:
-        value = intervention_hook(name, value)
+        value = edits(name, value)
         if name == f"{path}.weights":
             value = value.detach().requires_grad_()
             leaves.append(value)
@@ -54,6 +55,5 @@ def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Te
     if trace.config.output_head == "sequence-classifier":
         text_logits: Tensor = logits[0]
         return text_logits
-    if not 0 <= position < len(trace.text.ids):
-        raise TextError(f"There is no token {position}: the text has {len(trace.text.ids)}, counted from 0.")
+    require_position(position, len(trace.text.ids))
     return logits[0, position]

@@ -9,11 +9,11 @@ from torch import Tensor
 from model.array_types import Float
 from model.errors import ConfigError, EditError, TextError
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
-from model.nn.masks import QueryKeyPositions
 from model.nn.transformer import Transformer, attention_at
 from model.text.tokenizer import Encoded
-from model.tracing.interventions import Intervention, InterventionHook
-from model.tracing.run import parse_interventions
+from model.tracing.indices import position_index
+from model.tracing.recompute import attention_contexts, intervention_hook, traced_tensor
+from model.tracing.run import token_tensor
 from model.tracing.trace import Trace
 
 TOKENS_PER_BATCH = 1024  # in one batch; a larger one is no faster and cannot be stopped as soon
@@ -77,14 +77,17 @@ def ablate_heads(
         raise EditError(
             f"There are no heads {first_head} to {first_head + count - 1}; each layer has {heads}, counted from 0."
         )
-    intervention_hook = InterventionHook(parse_interventions(trace.interventions))
+    edits = intervention_hook(trace)
     name, layer, _ = path.split(".")
-    ablation_hook = _AblateEachHead(intervention_hook, f"{path}.weights", first_head, f"{name}.{layer}.residual")
+    ablation_hook = _AblateEachHead(edits, f"{path}.weights", first_head, f"{name}.{layer}.residual")
     final = _forward_from_layer(model, trace, name, int(layer), count, ablation_hook)
     if name != model.config.stacks[-1]:
-        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=intervention_hook)
+        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
+    index = position_index(position, final.shape[1])
     answerable = model.answerable(_token_tensor(trace.text, model, count))
-    log_probabilities = _logits_at(model, final, answerable, position, intervention_hook.interventions).log_softmax(-1)
+    logits = model.logits(final, answerable, edits, slice(index, index + 1))
+    assert logits is not None  # `require_prediction` refuses models without an output head
+    log_probabilities = logits.flatten(0, -2).log_softmax(-1)
     if not 0 <= token < log_probabilities.shape[-1]:
         raise TextError(f"There is no answer {token}: this model chooses among {log_probabilities.shape[-1]}.")
     found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
@@ -92,43 +95,18 @@ def ablate_heads(
 
 
 def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int, count: int, hook: Hook) -> Tensor:
-    """What a stack makes of the stream that enters a layer: all before it is the same whichever head is off."""
+    """The final residuals of a stack, computed from the recorded input of a layer, `count` times in a batch."""
 
     def from_trace(path: str) -> Tensor:
-        values = torch.tensor(trace[path], device=model.device, dtype=model.embedding.weight.dtype)
-        return values.expand(count, -1, -1)
+        return traced_tensor(model, trace, path).expand(count, -1, -1)
 
-    stack, x = model.stack(name), from_trace(f"{name}.{layer}.residual")
-    token_positions = torch.arange(x.shape[1], device=x.device)
-    position_ids = stack.position_ids(token_positions, with_prefix(hook, name))
     memory = from_trace("encoder.final_residual") if model.config.has_cross_attention and name == "decoder" else None
-    cross_context = (
-        None
-        if memory is None
-        else stack.cross_attention_context(
-            QueryKeyPositions(token_positions, torch.arange(memory.shape[1], device=x.device))
-        )
+    contexts, cross_context = attention_contexts(model, trace, name, hook)
+    final: Tensor = model.stack(name).forward_from(
+        from_trace(f"{name}.{layer}.residual"), layer, contexts, memory, cross_context, with_prefix(hook, name)
     )
-    attention_contexts = stack.attention_contexts(
-        QueryKeyPositions(token_positions, token_positions), None, QueryKeyPositions(position_ids, position_ids)
-    )
-    final: Tensor = stack.forward_from(x, layer, attention_contexts, memory, cross_context, with_prefix(hook, name))
     return final
 
 
 def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
-    return torch.tensor([text.ids], device=model.device).expand(count, -1)
-
-
-def _logits_at(
-    model: Transformer, final: Tensor, answerable: Tensor | None, position: int, edits: tuple[Intervention, ...]
-) -> Tensor:
-    """The logits at one position only: those of the whole text would be many."""
-    if model.config.output_head == "sequence-classifier":
-        logits: Tensor = model.output_head(final, answerable)
-        return logits
-    length = final.shape[1]
-    if not -length <= position < length:
-        raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
-    index = position % length
-    return InterventionHook(edits, start=index)("logits", model.output_head(final[:, index : index + 1]))[:, 0]
+    return token_tensor(text, model).expand(count, -1)

@@ -18,6 +18,7 @@ from model.errors import TextError
 from model.nn.attention import repeat_key_values
 from model.nn.block import Block
 from model.nn.transformer import Transformer
+from model.tracing.indices import position_index
 from model.tracing.recompute import RecomputedAttention, recompute_attention
 from model.tracing.trace import Trace
 
@@ -58,13 +59,11 @@ def information_flow(
 
     `trace` holds KEEP. Raises TextError for a token that is not there or a threshold outside 0 to 1.
     """
-    length, name = len(trace.text.ids), trace.config.stacks[-1]
-    if not -length <= position < length:
-        raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
+    name = trace.config.stacks[-1]
     if not 0 < threshold <= 1:
         raise TextError(f"The threshold is {threshold}; it must be above 0 and at most 1.")
     edges: list[Edge] = []
-    targets = {position % length}
+    targets = {position_index(position, len(trace.text.ids))}
     for layer, block in reversed(list(enumerate(model.stack(name).blocks))):
         assert isinstance(block, Block)
         layer_flow = _LayerFlow(model, trace, f"{name}.{layer}", layer, block)
@@ -151,7 +150,7 @@ class _LayerFlow:
             )
             self.value_terms[kind] = attention, head_outputs, head_outputs.abs().sum(-1)
         attention, head_outputs, norms = self.value_terms[kind]
-        weights = attention.compute(None, slice(target, target + 1))["weights"][:, 0].float().cpu()
+        weights = attention.compute(slice(target, target + 1))["weights"][:, 0].float().cpu()
         sizes, order = (weights * norms).flatten().sort()
         limit = NEGLIGIBLE_SHARE * self._residual("" if kind == "self" else "self", target).abs().sum()
         cells = order[int((sizes.cumsum(0) <= limit).sum()) :]

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from model.array_types import Float
 from model.errors import ConfigError
-from model.nn.norms import GemmaRMSNorm, LayerNorm, NonparametricLayerNorm, RMSNorm
+from model.nn.norms import GemmaRMSNorm, RMSNorm
 
 Decomposition = Float[Tensor, "part width"]
 
@@ -41,23 +41,19 @@ def _(layer: nn.Linear, table: Tensor, rest: int) -> Tensor:
 
 
 @linearize.register
-def _(layer: NonparametricLayerNorm, table: Tensor, rest: int) -> Tensor:
-    return _linearize_layer_norm(table, layer.epsilon)
-
-
-@linearize.register
-def _(layer: LayerNorm, table: Tensor, rest: int) -> Tensor:
-    return add_to_row(_linearize_layer_norm(table, layer.epsilon) * layer.weight.to(table), layer.bias, rest)
+def _(layer: nn.LayerNorm, table: Tensor, rest: int) -> Tensor:
+    normed = _divide_by_rms(table - table.mean(-1, keepdim=True), layer.eps)
+    return add_to_row(normed * layer.weight.to(table), layer.bias, rest) if layer.elementwise_affine else normed
 
 
 @linearize.register
 def _(layer: RMSNorm, table: Tensor, rest: int) -> Tensor:
-    return _divide_by_rms(table, layer.epsilon) * layer.weight.to(table)
+    return _divide_by_rms(table, layer.eps) * layer.weight.to(table)
 
 
 @linearize.register
 def _(layer: GemmaRMSNorm, table: Tensor, rest: int) -> Tensor:
-    return _divide_by_rms(table, layer.epsilon) * (1 + layer.weight.to(table))
+    return _divide_by_rms(table, layer.eps) * (1 + layer.weight.to(table))
 
 
 def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
@@ -77,9 +73,5 @@ def add_to_row(table: Decomposition, value: Tensor | None, row: int) -> Decompos
     return table
 
 
-def _linearize_layer_norm(table: Tensor, epsilon: float) -> Tensor:
-    return _divide_by_rms(table - table.mean(-1, keepdim=True), epsilon)
-
-
-def _divide_by_rms(table: Tensor, epsilon: float) -> Tensor:
-    return table / (table.sum(0).square().mean() + epsilon).sqrt()
+def _divide_by_rms(table: Tensor, eps: float | None) -> Tensor:
+    return table / (table.sum(0).square().mean() + (eps or 0.0)).sqrt()

@@ -24,8 +24,10 @@ from model.nn.block import ResidualConnection
 from model.nn.norms import soft_cap
 from model.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from model.nn.transformer import Transformer
+from model.tracing.indices import position_index
 from model.tracing.interventions import Intervention
 from model.tracing.recompute import logits_at
+from model.tracing.run import to_numpy
 from model.tracing.trace import Trace
 
 # What a trace must hold, besides the values that its edits changed; for those of the logits, "*.final".
@@ -85,7 +87,7 @@ class LogitAttribution:
             added_logits = add_to_row(
                 added_logits, self.edited_logits[tokens] - added_logits.sum(0), self.components.index(Component("edit"))
             )
-        return _to_numpy(added_logits)
+        return to_numpy(added_logits)
 
     def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "part token"]:
         """What the parts of one kind add to the logit of every token: rows as in `parts`, in 32 bits."""
@@ -93,7 +95,7 @@ class LogitAttribution:
         weight, total = self.unembedding.weight, self.contributions.sum(0, keepdim=True)
         rows = torch.cat((self.contributions[is_kind], total)).to(weight) @ weight.T
         bias = 0.0 if self.unembedding.bias is None else self.unembedding.bias
-        return _to_numpy(rows[:-1] * self._cap_factor(rows[-1] + bias))
+        return to_numpy(rows[:-1] * self._cap_factor(rows[-1] + bias))
 
     def _cap_factor(self, logits: Tensor) -> Tensor:
         return torch.where(logits == 0, 1.0, soft_cap(logits, self.logit_cap) / logits)
@@ -107,9 +109,8 @@ def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> Lo
     that it changed. Raises ConfigError where a model's answer is no sum of parts, TextError for a token that is not
     there, EditError for a trace that does not hold what is needed.
     """
-    length, name = len(trace.text.ids), trace.config.stacks[-1]
-    if not -length <= position < length:
-        raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
+    name = trace.config.stacks[-1]
+    position = position_index(position, len(trace.text.ids))
     components = components_of(trace.config)
     decomposer = _ResidualDecomposer(trace, position, {part: row for row, part in enumerate(components)})
     stack, bias_row = model.stack(name), decomposer.row_of[Component("bias")]
@@ -203,8 +204,3 @@ def _(top: TokenClassifier, table: Tensor, rest: int) -> tuple[Tensor, float]:
     return linearize(
         transform.norm, linearize_activation(transform.activation, linearize(transform.dense, table, rest), rest), rest
     ), 0.0
-
-
-def _to_numpy(value: Tensor) -> np.ndarray:
-    numbers: np.ndarray = value.cpu().numpy()
-    return numbers

@@ -14,14 +14,12 @@ from torch import Tensor
 
 from model.array_types import Float, Int
 from model.errors import ConfigError, EditError
-from model.nn.hooks import hook_for_rows
+from model.nn.attention import query_chunks
 from model.nn.transformer import Transformer
-from model.tracing.interventions import InterventionHook
-from model.tracing.run import parse_interventions
+from model.tracing.recompute import trace_logits
 from model.tracing.trace import Trace
 
 KEEP = ("*.residual", "*.final_residual")
-_LOGITS_PER_BATCH = 1 << 22  # logits in memory at a time
 ALL_TOKENS = slice(None)
 LANGUAGE_HEADS = ("language-model", "masked-language-model")
 
@@ -58,7 +56,7 @@ def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np
     """
     require_language_head(model)
     rows = np.stack([trace[path][position] for path in _residual_paths(trace)])
-    probabilities: np.ndarray = _unembed(model, torch.tensor(rows)).softmax(-1).cpu().numpy()
+    probabilities: np.ndarray = _unembed(model, rows).softmax(-1).cpu().numpy()
     return probabilities
 
 
@@ -75,17 +73,12 @@ def lens_at(
     paths = _residual_paths(trace)
     if not 0 <= depth < len(paths):
         raise EditError(f"There is no depth {depth}: this model has {len(paths) - 1} layers, and 0 is the embedding.")
-    position_range = range(len(trace.text.ids))[positions]
-    batch_size = max(1, _LOGITS_PER_BATCH // model.config.vocabulary_size)
-    batches = []
-    for start in range(position_range.start, position_range.stop, batch_size):
-        batch = slice(start, min(start + batch_size, position_range.stop))
-        is_last = depth == len(paths) - 1
-        logits = (
-            _model_logits(model, trace, batch) if is_last else _unembed(model, torch.tensor(trace[paths[depth]][batch]))
-        )
-        batches.append(_summarize(logits, torch.tensor(targets[batch], device=logits.device), count))
-    return LensOutput(*(torch.cat(each).cpu().numpy() for each in zip(*batches, strict=True)))
+    chosen, is_last, parts = range(len(trace.text.ids))[positions], depth == len(paths) - 1, []
+    for chunk in query_chunks(len(chosen), model.config.vocabulary_size):
+        part = slice(chosen.start + chunk.start, chosen.start + chunk.stop)
+        logits = trace_logits(model, trace, part) if is_last else _unembed(model, trace[paths[depth]][part])
+        parts.append(_summarize(logits, torch.tensor(targets[part], device=logits.device), count))
+    return LensOutput(*(torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True)))
 
 
 def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -107,23 +100,13 @@ def _residual_paths(trace: Trace) -> list[str]:
     return [*(f"{name}.{layer}.residual" for layer in range(trace.config.num_layers(name))), f"{name}.residual"]
 
 
-def _unembed(model: Transformer, residual: Float[Tensor, "pos width"]) -> Float[Tensor, "pos token"]:
+def _unembed(model: Transformer, residual: Float[np.ndarray, "pos d_model"]) -> Float[Tensor, "pos token"]:
+    """The logits of residuals of any depth: final norm and output head."""
     stack = model.stack(model.config.stacks[-1])
-    residual = residual.to(model.device, model.embedding.weight.dtype)
-    logits: Tensor = model.output_head(stack.project_out(stack.final_norm(residual))).float()
-    return logits
-
-
-def _model_logits(model: Transformer, trace: Trace, positions: slice) -> Float[Tensor, "pos token"]:
-    """The model's own logits: kept, or for a long text made from the stream after the final norm."""
-    if trace.logits is not None:
-        return torch.tensor(trace.logits[positions])
-    final = torch.tensor(trace[f"{trace.config.stacks[-1]}.final_residual"][positions])
-    logits = model.output_head(final.to(model.device, model.embedding.weight.dtype)).float()
-    intervention_hook = hook_for_rows(
-        InterventionHook(parse_interventions(trace.interventions)), positions.start, len(trace.text.ids)
-    )
-    return intervention_hook("logits", logits[None])[0]
+    rows = torch.tensor(residual, device=model.device, dtype=model.embedding.weight.dtype)[None]
+    logits = model.logits(stack.project_out(stack.final_norm(rows)))
+    assert logits is not None  # `require_language_head` refuses models without one
+    return logits[0].float()
 
 
 def _summarize(logits: Tensor, targets: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

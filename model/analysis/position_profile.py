@@ -11,6 +11,7 @@ from model.array_types import Float
 from model.errors import EditError
 from model.nn.positional_encodings import Alibi, Rope
 from model.nn.transformer import Transformer
+from model.tracing.run import to_numpy
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
     return PositionProfile(
         encoding=model.config.positional_encoding,
-        embeddings=_to_numpy(embeddings) if embeddings.any() or model.new_parameters else None,
-        angles=None if angles is None else _to_numpy(angles),
-        bias=_to_numpy(bias) if bias.any() else None,
-        slopes=_to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
+        embeddings=to_numpy(embeddings) if embeddings.any() or model.new_parameters else None,
+        angles=None if angles is None else to_numpy(angles),
+        bias=to_numpy(bias) if bias.any() else None,
+        slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
         similarity=_similarity(embeddings, angles),
     )
 
@@ -52,12 +53,8 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
 def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
     """Added vectors: their cosine. Rotations: q . k of a vector of ones with itself, each turned to its place."""
     if angles is not None:
-        return _to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
+        return to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
     if not embeddings.any():
         return None
     unit = torch.nn.functional.normalize(embeddings.float(), dim=-1)
-    return _to_numpy(unit @ unit.T)
-
-
-def _to_numpy(value: torch.Tensor) -> np.ndarray:
-    return value.detach().float().cpu().numpy().copy()
+    return to_numpy(unit @ unit.T)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.array_types import Float
-from model.errors import EditError
+from model.tracing.indices import require_head
 from model.tracing.trace import Trace
 
 
@@ -27,8 +27,7 @@ def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
     points to where the farthest vector lies.
     """
     q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
-    if not 0 <= head < len(q):
-        raise EditError(f"There is no head {head}; this layer has {len(q)}, counted from 0.")
+    require_head(head, len(q))
     k = keys[head * len(keys) // len(q)]
     vectors = np.concatenate([q[head], k]).astype(np.float64)
     centred = vectors - vectors.mean(0)

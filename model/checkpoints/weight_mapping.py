@@ -50,7 +50,7 @@ class HeadMapping:
 
 def no_head(fields: ConfigReader) -> ConfigValues:
     """No top: the hidden states are all there is."""
-    return {"top": "none"}
+    return {"output_head": "none"}
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     fields.tensor_names = frozenset(tensors)
     fields.require_values({**COMMON_REQUIRED_VALUES, **family.required_values})
     head, notes = _choose_head(family, fields, tensors)
-    values = {"tied": False, **family.config_values(fields)}
+    values = {"tied_embeddings": False, **family.config_values(fields)}
     values.update(head.config_values(fields))
-    if values.get("start_token", 0) >= values["vocabulary_size"]:
+    if values.get("start_token_id", 0) >= values["vocabulary_size"]:
         values["start_token_id"] = 0  # the first token, as what is meant does not exist; _beyond says so
     try:
         config = Config(**values)
@@ -161,7 +161,7 @@ def _matching_rules(head: HeadMapping, base: str, fields: ConfigReader, tensors:
     """How many rows of a head are among the tensors; -1 where one is missing that is not the embedding's own."""
     stored = {key for key, row in head.weights.items() if _is_stored(row, base, tensors)}
     missing = set(head.weights) - stored
-    tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied", False)
+    tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied_embeddings", False)
     return len(stored) if tied or not missing else -1
 
 

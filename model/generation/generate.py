@@ -69,19 +69,21 @@ class CacheSize:
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """What was read: token numbers, their keys and values by attention, and what the encoder made of the source.
+    """An immutable key/value cache: token ids, keys and values by the path of their attention, and the encoder output.
 
-    Nothing in it ever changes: reading on makes a new one, so that several continuations may begin with the same.
+    Reading on makes a new one, so that several continuations may begin with the same. `encoded_length` is the length
+    of the text whose position encoding the keys have: rotary frequencies may depend on it (`Rope.same_for_lengths`).
     """
 
     ids: tuple[int, ...]
     key_values: Mapping[str, tuple[Tensor, Tensor]]
+    encoded_length: int
     memory: Tensor | None = None
 
     def truncate(self, length: int) -> Prefix:
-        """The same as it was after the first `length` tokens, where no token sees a later one."""
+        """The cache of the first `length` tokens, where no token attends to a later one."""
         key_values = {path: (k[:, :, :length], v[:, :, :length]) for path, (k, v) in self.key_values.items()}
-        return Prefix(self.ids[:length], key_values, self.memory)
+        return replace(self, ids=self.ids[:length], key_values=key_values)
 
     def cache_sizes(self) -> tuple[CacheSize, ...]:
         """How much each attention keeps."""
@@ -176,7 +178,8 @@ class TextGenerator:
         later ones, or an edit mixes tokens. A custom mask grows with the text: see `masks.extended`.
         """
         text = self.encoded_with(generated)
-        cache = KVCache(len(prefix.ids), dict(prefix.key_values)) if prefix and self.can_cache else KVCache()
+        reusable = prefix if prefix is not None and self._can_continue(prefix, len(text.ids)) else None
+        cache = KVCache(len(reusable.ids), dict(reusable.key_values)) if reusable else KVCache()
         start, edits = cache.length, InterventionHook(self.edits, cache.length)
         record = (
             RowRecordingHook(edits, self.keep, self.model.config.stacks[-1], [-1])
@@ -189,7 +192,8 @@ class TextGenerator:
             memory = model.encode(token_tensor(self.source, model), hook=record)
         ids = token_tensor(text, model)[:, start:]
         hidden = model.encode_hidden(ids, memory=memory, hook=record, cache=cache if self.can_cache else None)
-        logits = record("logits", model.output_head(hidden))
+        logits = model.logits(hidden, hook=record)
+        assert logits is not None  # `from_text` refuses models without a language head
         if prefix is None:
             edits.require_all_applied()
         chosen = self.sampling.sample(logits[0, -1].float().cpu().numpy(), len(generated)).chosen
@@ -198,7 +202,12 @@ class TextGenerator:
         result = GenerationStep(
             model.config, text, self.source, arrays, edit_texts, start=start, position=position, chosen_token=chosen
         )
-        return result, Prefix(text.ids, cache.key_values, memory)
+        return result, Prefix(text.ids, cache.key_values, len(text.ids), memory)
+
+    def _can_continue(self, prefix: Prefix, length: int) -> bool:
+        """Whether a prefix holds what reading a text of `length` tokens at once would compute for its tokens."""
+        decoder = self.model.stack(self.model.config.stacks[-1])
+        return self.can_cache and decoder.same_for_lengths(prefix.encoded_length, length)
 
     def is_finished(self, step: GenerationStep) -> bool:
         """Whether nothing follows a step: it ends the text, or the model reads no longer one."""

@@ -28,8 +28,7 @@ def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 ALL_HEADS = slice(None)
-MAX_CELLS = 1 << 24  # head x query x key: past them a text is long, and 64 MB would be taken several times
-CHUNK_CELLS = 1 << 22  # cells at a time, where a long text is walked
+CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are computed at a time: 16 MB, taken several times
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,8 @@ class Attention(nn.Module):
         scale = hook("scale", self.score_scales(q))
         queries, keys = q.shape[2], k.shape[2]
         scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
-        if self.heads * queries * keys <= MAX_CELLS or scope is HookScope.ALL or self.training:
+        chunks = query_chunks(queries, self.heads * keys)
+        if len(chunks) <= 1 or scope is HookScope.ALL or self.training:
             return self.weighted_sum(q, k, v, scale, context, hook)
         if (
             scope is HookScope.NONE
@@ -174,8 +174,6 @@ class Attention(nn.Module):
             k, v = repeat_key_values(k, self.group_size), repeat_key_values(v, self.group_size)
             q = (q * scale[:, :, None, None]).to(q.dtype)
             return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
-        chunk_size = max(1, CHUNK_CELLS // (self.heads * keys))
-        chunks = (slice(start, start + chunk_size) for start in range(0, queries, chunk_size))
         return torch.cat(
             [
                 self.weighted_sum(
@@ -223,6 +221,12 @@ class Attention(nn.Module):
         weights = hook("weights", self.attention_function.normalize(masked, allowed))
         dropped = functional.dropout(weights, self.dropout, self.training)
         return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
+
+
+def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
+    """Consecutive queries, at least one at a time, so that the cells of each chunk stay within CELLS_AT_ONCE."""
+    size = max(1, CELLS_AT_ONCE // max(1, cells_per_query))
+    return [slice(start, min(start + size, queries)) for start in range(0, queries, size)]
 
 
 def split_heads(x: Float[Tensor, "batch pos width"], heads: int) -> Float[Tensor, "batch head pos channel"]:

@@ -1,4 +1,4 @@
-"""What stands around attention: norms, feed-forward networks, residual connections."""
+"""Norms over the channels: LayerNorm and RMSNorm, as torch has them, and their variants."""
 
 from __future__ import annotations
 
@@ -13,73 +13,44 @@ from model.config import Config
 from model.registry import Registry
 
 
-class LayerNorm(nn.Module):
-    """Mean 0 and variance 1 over the channels, then a trained stretch and shift (Ba et al. 2016, equation 4)."""
+class RMSNorm(nn.RMSNorm):
+    """x / sqrt(mean of x^2 + eps) * weight (Zhang and Sennrich 2019, equation 4), for mixed precision as well."""
 
-    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(dim))
-        self.bias = nn.Parameter(torch.zeros(dim)) if bias else None
-        self.epsilon = epsilon
-
-    def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        """(x - mean) / sqrt(variance + epsilon) * weight + bias."""
-        return functional.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.epsilon)
+    def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
+        """The same; torch's own would leave its fused kernel where x has another precision than the weight."""
+        return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
 
 
-class RMSNorm(nn.Module):
-    """Root mean square 1 over the channels, then a trained stretch (Zhang and Sennrich 2019, equation 4)."""
+class GemmaRMSNorm(nn.RMSNorm):
+    """x / sqrt(mean of x^2 + eps) * (1 + weight), with weights that begin at 0 (Gemma Team 2024)."""
 
-    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(dim))
-        self.epsilon = epsilon
-
-    def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        """x / sqrt(mean of x^2 + epsilon) * weight."""
-        return functional.rms_norm(x, x.shape[-1:], self.weight.to(x.dtype), self.epsilon)
-
-
-class GemmaRMSNorm(RMSNorm):
-    """RMSNorm whose trained stretch is counted from one, so that weights near 0 mean none (Gemma Team 2024)."""
-
-    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
-        super().__init__(dim, epsilon, bias)
+    def reset_parameters(self) -> None:
+        """Weights of 0."""
         nn.init.zeros_(self.weight)
 
-    def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        """x / sqrt(mean of x^2 + epsilon) * (1 + weight)."""
-        return functional.rms_norm(x, x.shape[-1:], 1 + self.weight, self.epsilon)
+    def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
+        """Normalized, then scaled by 1 + weight."""
+        return functional.rms_norm(x, self.normalized_shape, 1 + self.weight, self.eps)
 
 
-class NonparametricLayerNorm(nn.Module):
-    """LayerNorm without anything trained (Groeneveld et al. 2024, section 2.1)."""
-
-    def __init__(self, dim: int, epsilon: float, bias: bool) -> None:
-        super().__init__()
-        self.epsilon = epsilon
-
-    def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        """(x - mean) / sqrt(variance + epsilon)."""
-        return functional.layer_norm(x, x.shape[-1:], None, None, self.epsilon)
-
-
+# Each from the number of channels, epsilon, and whether there is a bias.
 NORMS: Registry[Callable[[int, float, bool], nn.Module]] = Registry(
     "norm",
     {
-        "layernorm": LayerNorm,
-        "nonparametric-layernorm": NonparametricLayerNorm,
-        "rmsnorm": RMSNorm,
-        "gemma-rmsnorm": GemmaRMSNorm,
+        "layernorm": lambda dim, eps, bias: nn.LayerNorm(dim, eps, bias=bias),  # Ba et al. 2016, equation 4
+        # without weight and bias: Groeneveld et al. 2024 (OLMo), section 2.1
+        "nonparametric-layernorm": lambda dim, eps, bias: nn.LayerNorm(dim, eps, elementwise_affine=False),
+        "rmsnorm": lambda dim, eps, bias: RMSNorm(dim, eps),
+        "gemma-rmsnorm": lambda dim, eps, bias: GemmaRMSNorm(dim, eps),
     },
 )
 
 
 def make_norm(config: Config, dim: int) -> nn.Module:
-    """The config's norm over `width` channels."""
+    """The config's norm over `dim` channels."""
     return NORMS[config.norm](dim, config.norm_epsilon, config.has_bias("norm"))
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:
-    """Numbers kept between -cap and cap without a corner: cap tanh(x / cap); a cap of 0 leaves them."""
+    """Smoothly limit x to (-cap, cap): cap tanh(x / cap); x itself where `cap` is 0 (Gemma Team 2024, section 2)."""
     return cap * torch.tanh(x / cap) if cap else x

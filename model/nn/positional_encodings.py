@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from model.array_types import Float, Int, Shaped
 from model.config import Config
-from model.nn.rope_scaling import ROPE_SCALINGS
+from model.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from model.registry import Registry
 
 MAX_POSITION = 1 << 24  # up to here 32 bits tell all whole numbers apart
@@ -62,6 +62,10 @@ class PositionalEncoding(nn.Module):
         `places` is what one attention layer keeps for it, as `reader` made it.
         """
         return torch.zeros((1, 1, 1, 1), device=q.device)
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether texts of both lengths encode positions alike, so that keys cached for one serve the other."""
+        return True
 
     @property
     def position_range(self) -> tuple[int, int]:
@@ -137,10 +141,15 @@ class Rope(PositionalEncoding):
 
     def angles(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
         """By how much (radians) each pair of channels is turned at each position."""
-        frequencies = ROPE_SCALINGS[self.rope_config.scaling](
-            self.rope_config, self.rotary_dim, lambda: int(position_ids.max()) + 1 if len(position_ids) else 0
-        )
+        frequencies = self._frequencies(lambda: int(position_ids.max()) + 1 if len(position_ids) else 0)
         return position_ids[:, None] * frequencies.to(position_ids.device)
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether both lengths have the same frequencies: not where the scaling is dynamic or LongRoPE's."""
+        return torch.equal(self._frequencies(lambda: length), self._frequencies(lambda: other_length))
+
+    def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
+        return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
     def rotate(
         self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]

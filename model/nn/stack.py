@@ -86,6 +86,11 @@ class Stack(nn.Module):
                 )
         return ids if bool(fractional.any()) else ids.long()
 
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether every layer encodes positions alike in texts of two lengths (`PositionalEncoding`)."""
+        encodings = {self.positional_encoding, *self.layer_positional_encodings}
+        return all(encoding.same_for_lengths(length, other_length) for encoding in encodings)
+
     def attention_contexts(
         self,
         positions: QueryKeyPositions,

@@ -12,14 +12,15 @@ from model.array_types import Bool, Float, Int
 from model.config import Config
 from model.errors import ConfigError, EditError, ImageError, TextError
 from model.nn.attention import Attention
-from model.nn.hooks import Hook, no_hook, with_prefix
+from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
 from model.nn.kv_cache import KVCache
 from model.nn.masks import check_mask, parse_masks
-from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead, MaskedLanguageModelHead
+from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead, MaskedLanguageModelHead, SequenceClassifier
 from model.nn.patch_embedding import PatchEmbedding
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.stack import Stack
 
+ALL_POSITIONS = slice(None)
 RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
 
 
@@ -185,8 +186,30 @@ class Transformer(nn.Module):
             hook=hook,
             cache=cache,
         )
-        logits = self.output_head(final, self.answerable(ids, padding_mask))
-        return logits if logits is None else hook("logits", logits)
+        return self.logits(final, self.answerable(ids, padding_mask), hook)
+
+    def logits(
+        self,
+        final_residual: Float[Tensor, "batch pos embedding_dim"],
+        answerable: Bool[Tensor, "batch pos"] | None = None,
+        hook: Hook = no_hook,
+        positions: slice = ALL_POSITIONS,
+    ) -> Float[Tensor, "*shape token"] | None:
+        """The output head applied to the residual stream after the final norm, at some positions or all.
+
+        [batch pos token]; [batch label] of the whole text, whatever the positions, where a classifier pools the
+        `answerable` tokens; None without an output head.
+        """
+        if isinstance(self.output_head, SequenceClassifier):
+            return hook("logits", self.output_head(final_residual, answerable))
+        if positions != ALL_POSITIONS and hook_scope(hook, "logits") is HookScope.ALL:
+            logits = self.logits(final_residual, answerable, hook)
+            return None if logits is None else logits[:, positions]
+        logits = self.output_head(final_residual[:, positions])
+        if logits is None:
+            return None
+        start, length = positions.indices(final_residual.shape[1])[0], final_residual.shape[1]
+        return (hook if positions == ALL_POSITIONS else hook_for_rows(hook, start, length))("logits", logits)
 
 
 class _SkipRandomInit(TorchFunctionMode):

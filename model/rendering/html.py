@@ -24,8 +24,9 @@ from model.analysis.head_metrics import allowed_mask, compute_head_metrics, head
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
-from model.rendering.quantize import max_pool, quantize_weights
+from model.rendering.quantize import quantize_weights
 from model.text.tokenizer import Encoded
+from model.tracing.max_pool import max_pool
 from model.tracing.trace import Trace
 from model.vision.patches import EncodedImage, input_ids
 

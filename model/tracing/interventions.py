@@ -209,8 +209,11 @@ class InterventionHook:
         self._allowed: dict[str, Tensor] = {}
 
     def scope(self, path: str) -> HookScope:
-        """Rows suffice: no edit of a pair of tokens looks at another query's row."""
-        return HookScope.ROWS if any(each.matches(path) for each in self.interventions) else HookScope.NONE
+        """Some rows at a time suffice, but for a mean over all tokens; that of a query's keys stays in its row."""
+        edits = [edit for edit in self.interventions if edit.matches(path)]
+        if any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
+            return HookScope.ALL
+        return HookScope.ROWS if edits else HookScope.NONE
 
     def for_rows(self, start: int, total: int) -> InterventionHook:
         """The same edits, for values that hold the rows from `start` on, of `total`."""

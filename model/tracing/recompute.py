@@ -1,13 +1,14 @@
-"""What a long text's trace does not hold, made again from the residual stream that it does: one head, one region.
+"""Recompute what the trace of a long text leaves out: one head of an attention, a region of it, the logits of a token.
 
-Scores and weights grow with the square of the text. Past a budget `run` keeps what each attention read, and here the
-same functions with the same edits make from it the one picture that somebody looks at.
+Scores and weights grow with the square of the text. Past a budget `run` keeps only what each attention read
+(RECOMPUTE_FROM); the network's own functions, with the same edits, compute from it what somebody looks at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -15,22 +16,20 @@ from torch import Tensor
 
 from model.array_types import Bool, Float, Shaped
 from model.errors import EditError
-from model.nn.attention import ALL_HEADS, Attention, AttentionContext
-from model.nn.block import Block
+from model.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from model.nn.masks import QueryKeyPositions
 from model.nn.sites import QUERY_KEY_HOOK_POINTS
-from model.nn.transformer import Transformer
+from model.nn.transformer import Transformer, attention_at
 from model.tracing.interventions import InterventionHook
-from model.tracing.run import parse_interventions
+from model.tracing.max_pool import block_starts, max_pool_axis
+from model.tracing.run import parse_interventions, to_numpy, token_tensor
 from model.tracing.trace import Trace
-
-CELLS_PER_BATCH = 1 << 22  # of all heads that are made at a time
 
 
 @dataclass(frozen=True)
 class RecomputedAttention:
-    """One attention of a trace, ready to be looked at anew: its queries, keys and values, and who sees whom."""
+    """One attention of a trace with its recorded input projected to q, k and v, ready to compute scores and weights."""
 
     attention: Attention
     q: Tensor
@@ -40,10 +39,10 @@ class RecomputedAttention:
     context: AttentionContext
     hook: Hook
 
-    def compute(self, head: int | None, queries: slice) -> dict[str, Shaped[Tensor, "head query key"]]:
-        """The values of every paired site, for one head or all, and some queries with all their keys.
+    def compute(self, queries: slice, heads: slice = ALL_HEADS) -> dict[str, Shaped[Tensor, "head query key"]]:
+        """The values of every hook point of QUERY_KEY_HOOK_POINTS for some queries and heads.
 
-        One head is made alone unless an edit reaches in: an edit counts heads.
+        An edit counts heads, so where one reaches in all heads are computed.
         """
         values: dict[str, Tensor] = {}
         row_hook = hook_for_rows(self.hook, queries.start, self.q.shape[2])
@@ -53,114 +52,125 @@ class RecomputedAttention:
             return values[name]
 
         has_edits = max(hook_scope(self.hook, name) for name in QUERY_KEY_HOOK_POINTS) is not HookScope.NONE
-        chosen = ALL_HEADS if head is None else slice(head, head + 1)
-        computed_heads = ALL_HEADS if has_edits else chosen
         q, context = self.q[:, :, queries], self.context.for_queries(queries)
-        self.attention.weighted_sum(q, self.k, self.v, self.scale, context, record, computed_heads)
-        return {name: value[0][chosen] if has_edits else value[0] for name, value in values.items()}
+        self.attention.weighted_sum(q, self.k, self.v, self.scale, context, record, ALL_HEADS if has_edits else heads)
+        return {name: value[0][heads] if has_edits else value[0] for name, value in values.items()}
+
+    def chunks(self, queries: range) -> Iterator[slice]:
+        """Some of the queries, few enough at a time to compute all heads at once."""
+        for chunk in query_chunks(len(queries), self.attention.heads * self.k.shape[2]):
+            yield slice(queries.start + chunk.start, queries.start + chunk.stop)
 
 
 @torch.inference_mode()
 def recompute_attention(model: Transformer, trace: Trace, path: str) -> RecomputedAttention:
-    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks what it read."""
+    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks its input."""
+    attention, _ = attention_at(model, path)
     name, layer, kind = path.split(".")
-    stack, layer_index = model.stack(name), int(layer)
-    block = stack.blocks[layer_index]
-    assert isinstance(block, Block)
-    attention = block.self_attention if kind == "self" else block.cross_attention
-    if attention is None:
-        raise EditError(f"This model has no cross-attention, so there is no {path}.")
-    x = _load(model, trace, f"{path}.input")
-    memory = _load(model, trace, "encoder.final_residual") if kind == "cross" else None
-    token_positions, intervention_hook = (
-        torch.arange(x.shape[1], device=x.device),
-        InterventionHook(parse_interventions(trace.interventions)),
-    )
-    if memory is None:
-        position_ids = stack.position_ids(token_positions, with_prefix(intervention_hook, name))
-        context = stack.attention_contexts(
-            QueryKeyPositions(token_positions, token_positions), None, QueryKeyPositions(position_ids, position_ids)
-        )[layer_index]
-    else:
-        context = stack.cross_attention_context(
-            QueryKeyPositions(token_positions, torch.arange(memory.shape[1], device=x.device))
-        )
-    hook = with_prefix(intervention_hook, path)
+    x = traced_tensor(model, trace, f"{path}.input")[None]
+    memory = traced_tensor(model, trace, "encoder.final_residual")[None] if kind == "cross" else None
+    edits = intervention_hook(trace)
+    contexts, cross_context = attention_contexts(model, trace, name, edits)
+    context = contexts[int(layer)] if cross_context is None or kind == "self" else cross_context
+    hook = with_prefix(edits, path)
     q, k, v = attention.project(x, memory, context, hook)
     return RecomputedAttention(attention, q, k, v, hook("scale", attention.score_scales(q)), context, hook)
 
 
-@torch.inference_mode()
-def recompute_values(
-    model: Transformer, trace: Trace, path: str, hook_points: Sequence[str], head: int, queries: range, keys: range
-) -> dict[str, Shaped[np.ndarray, "query key"]]:
-    """The exact values of several sites of one head at `path` (`decoder.3.self`), for some queries and keys."""
-    attention = recompute_attention(model, trace, path)
-    step = max(1, CELLS_PER_BATCH // (attention.k.shape[2] * attention.q.shape[1]))
-    blocks = (slice(start, min(start + step, queries.stop)) for start in range(queries.start, queries.stop, step))
-    parts_by_name: dict[str, list[np.ndarray]] = {site: [] for site in hook_points}
-    for values in (attention.compute(head, block) for block in blocks):
-        for site in hook_points:
-            parts_by_name[site].append(_to_numpy(values[site][0, :, keys.start : keys.stop]))
-    return {site: np.concatenate(parts) for site, parts in parts_by_name.items()}
-
-
-def recompute_value(
-    model: Transformer, trace: Trace, path: str, head: int, queries: range, keys: range
-) -> Shaped[np.ndarray, "query key"]:
-    """The exact values of one head at `path` (`decoder.3.self.weights`) for some queries and keys."""
-    attention_path, _, hook_point = path.rpartition(".")
-    if path in trace.values:
-        return np.asarray(trace[path][head, queries.start : queries.stop, keys.start : keys.stop])
-    return recompute_values(model, trace, attention_path, (hook_point,), head, queries, keys)[hook_point]
-
-
-@torch.inference_mode()
-def max_pooled_weights(
-    model: Transformer, trace: Trace, path: str, head: int | None = None, side: int = 80
-) -> tuple[Float[np.ndarray, "head row column"], Bool[np.ndarray, "head row column"]]:
-    """The largest weight of each block of cells, at most `side` blocks a side, and whether any of it is allowed."""
-    attention = recompute_attention(model, trace, path)
-    weights, allowed = [], []
-    starts = _block_starts(attention.q.shape[2], side)
-    for first, end in zip(starts, [*starts[1:], attention.q.shape[2]], strict=True):
-        values = attention.compute(head, slice(first, end))
-        weights.append(_max_pool(values["weights"], side))
-        allowed.append(_max_pool(values["mask"].to(torch.uint8), side) > 0)
-    return np.stack(weights, axis=1), np.stack(allowed, axis=1)
-
-
-@torch.inference_mode()
-def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarray, " token"]:
-    """The logits at one position: kept, or made from the residual stream after the final norm."""
-    if trace.logits is not None:
-        return np.asarray(trace.logits[position])
-    final = _load(model, trace, f"{model.config.stacks[-1]}.final_residual")
-    index = position % final.shape[1]
-    logits = model.output_head(final[:, index : index + 1])
-    if logits is None:
-        raise EditError("This model ends without a head, so it has no logits.")
-    return _to_numpy(
-        hook_for_rows(InterventionHook(parse_interventions(trace.interventions)), index, final.shape[1])(
-            "logits", logits
-        )[0, 0]
+def attention_contexts(
+    model: Transformer, trace: Trace, stack_name: str, hook: Hook
+) -> tuple[list[AttentionContext], AttentionContext | None]:
+    """Positions and masks of a stack that reads the whole text: of self-attention by layer, and of cross-attention."""
+    stack, device = model.stack(stack_name), model.device
+    tokens = torch.arange(len(trace.text_of_stack(stack_name).ids), device=device)
+    position_ids = stack.position_ids(tokens, with_prefix(hook, stack_name))
+    contexts = stack.attention_contexts(
+        QueryKeyPositions(tokens, tokens), None, QueryKeyPositions(position_ids, position_ids)
     )
+    if not model.config.has_cross_attention or stack_name == "encoder":
+        return contexts, None
+    source_tokens = torch.arange(len(trace.text_of_stack("encoder").ids), device=device)
+    return contexts, stack.cross_attention_context(QueryKeyPositions(tokens, source_tokens))
 
 
-def _block_starts(length: int, side: int) -> list[int]:
-    count = min(length, side)
-    return [block * length // count for block in range(count)]
+@torch.inference_mode()
+def recompute_value(
+    model: Transformer, trace: Trace, path: str, heads: range, queries: range, keys: range
+) -> Shaped[np.ndarray, "head query key"]:
+    """The value at `path` (`decoder.3.self.weights`) for some heads, queries and keys: from the trace, or recomputed.
+
+    Nothing is held that is larger than the result, but for a chunk of queries (`query_chunks`).
+    """
+    cells = tuple(slice(part.start, part.stop) for part in (heads, queries, keys))
+    if path in trace.values:
+        return np.asarray(trace[path][cells])
+    attention_path, _, hook_point = path.rpartition(".")
+    attention = recompute_attention(model, trace, attention_path)
+    parts = [
+        to_numpy(attention.compute(chunk, cells[0])[hook_point][:, :, cells[2]]) for chunk in attention.chunks(queries)
+    ]
+    return np.concatenate(parts, axis=1)
 
 
-def _max_pool(values: Shaped[Tensor, "head query key"], side: int) -> Shaped[np.ndarray, "head column"]:
-    """The largest over the queries and over each block of keys."""
-    highest = _to_numpy(values.amax(1))
-    return np.asarray(np.maximum.reduceat(highest, _block_starts(highest.shape[-1], side), axis=-1))
+@torch.inference_mode()
+def max_pooled_value(
+    model: Transformer,
+    trace: Trace,
+    path: str,
+    side: int,
+    heads: slice = ALL_HEADS,
+    queries: range | None = None,
+    keys: range | None = None,
+) -> tuple[Float[np.ndarray, "head row column"], Bool[np.ndarray, "head row column"]]:
+    """The largest number of each block of cells of a value, at most `side` blocks a side, and whether any is allowed.
+
+    For some heads, queries and keys of the value at `path` (`decoder.3.self.weights`), None: for all.
+    """
+    attention_path, _, hook_point = path.rpartition(".")
+    attention = recompute_attention(model, trace, attention_path)
+    queries, keys = queries or range(attention.q.shape[2]), keys or range(attention.k.shape[2])
+    starts = block_starts(len(queries), side)
+    rows, allowed_rows = [], []
+    for first, end in pairwise(starts):
+        largest, allowed = [], []
+        for chunk in attention.chunks(queries[first:end]):
+            values = attention.compute(chunk, heads)
+            largest.append(values[hook_point][:, :, keys.start : keys.stop].amax(1))
+            allowed.append(values["mask"][:, :, keys.start : keys.stop].any(1))
+        rows.append(max_pool_axis(to_numpy(torch.stack(largest).amax(0)), side, -1))
+        allowed_rows.append(max_pool_axis(to_numpy(torch.stack(allowed).any(0)), side, -1))
+    return np.stack(rows, axis=1), np.stack(allowed_rows, axis=1)
 
 
-def _load(model: Transformer, trace: Trace, path: str) -> Tensor:
-    return torch.tensor(trace[path], device=model.device, dtype=model.embedding.weight.dtype)[None]
+@torch.inference_mode()
+def trace_logits(model: Transformer, trace: Trace, positions: slice = slice(None)) -> Float[Tensor, "*shape token"]:
+    """The logits at some positions, [pos token]: recorded, or from the residual stream after the final norm.
+
+    [label] of the whole text where that is what is classified. Raises EditError for a model without an output head.
+    """
+    if trace.logits is not None:
+        logits = torch.tensor(trace.logits, device=model.device)
+        return logits if logits.dim() == 1 else logits[positions]
+    final = traced_tensor(model, trace, f"{model.config.stacks[-1]}.final_residual")[None]
+    answerable = model.answerable(token_tensor(trace.text, model))
+    found = model.logits(final, answerable, intervention_hook(trace), positions)
+    if found is None:
+        raise EditError("This model ends without a head, so it has no logits.")
+    return found[0].float()
 
 
-def _to_numpy(value: Tensor) -> np.ndarray:
-    return (value.float() if value.is_floating_point() else value).cpu().numpy()
+def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarray, " token"]:
+    """The logits at one position (of the whole text, where that is what is classified), as `trace_logits`."""
+    index = position % len(trace.text.ids)
+    logits = trace_logits(model, trace, slice(index, index + 1))
+    return to_numpy(logits if logits.dim() == 1 else logits[0])
+
+
+def traced_tensor(model: Transformer, trace: Trace, path: str) -> Tensor:
+    """A recorded value on the model's device, in the type of its weights."""
+    return torch.tensor(trace[path], device=model.device, dtype=model.embedding.weight.dtype)
+
+
+def intervention_hook(trace: Trace) -> InterventionHook:
+    """A hook that applies the edits of a trace again."""
+    return InterventionHook(parse_interventions(trace.interventions))

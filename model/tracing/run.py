@@ -59,7 +59,7 @@ class RecordingHook:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything kept, without the batch axis."""
-        return {path: _to_numpy(value) for path, value in self.values.items()}
+        return {path: to_numpy(value.detach()[0]) for path, value in self.values.items()}
 
 
 @lru_cache(maxsize=256)
@@ -254,6 +254,6 @@ def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
     return None if array is None else torch.tensor(array, device=model.device)[None]
 
 
-def _to_numpy(value: Tensor) -> np.ndarray:
-    single = value.detach()[0]
-    return (single.float() if single.is_floating_point() else single).cpu().numpy()
+def to_numpy(value: Tensor) -> np.ndarray:
+    """The same numbers as an array; floats of any precision as float32."""
+    return (value.float() if value.is_floating_point() else value).cpu().numpy()

@@ -15,8 +15,9 @@ import numpy as np
 
 from model.array_types import Float, Shaped
 from model.config import Config
-from model.errors import EditError, TextError
+from model.errors import EditError
 from model.text.tokenizer import Encoded
+from model.tracing.indices import position_index
 
 if TYPE_CHECKING:
     from model.rendering.html import HtmlView
@@ -85,10 +86,7 @@ class Trace:
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
         """The whole vocabulary's probabilities at one position: softmax of the logits."""
         rows = self["logits"]
-        length = len(rows)
-        if not -length <= position < length:
-            raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
-        return softmax(rows[position])
+        return softmax(rows[position_index(position, len(rows))])
 
 
 def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:

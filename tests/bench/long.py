@@ -14,8 +14,7 @@ from torch import Tensor
 
 from model import Encoded, Trace, Transformer
 from model.nn.hooks import no_hook
-from model.rendering.quantize import max_pool
-from model.tracing.recompute import recompute_values
+from model.tracing.recompute import max_pooled_value
 from model.tracing.run import RECOMPUTE_FROM, RecordingHook
 from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
@@ -63,10 +62,10 @@ def head(model: Transformer, ids: Tensor) -> float:
     nowhere, marks = ((0, 0),) * len(pieces), (False,) * len(pieces)
     text = Encoded("", tuple(ids[0].tolist()), pieces, pieces, nowhere, marks)
     trace = Trace(LONG, text, None, seeds(model, ids))
-    (path, number), every, taken = HEAD, range(ids.shape[1]), []
+    (path, number), taken = HEAD, []
     for _ in range(TURNS):
         began = perf_counter()
-        max_pool(recompute_values(model, trace, path, ("weights",), number, every, every)["weights"], SIDE)
+        max_pooled_value(model, trace, f"{path}.weights", SIDE, slice(number, number + 1))
         taken.append(perf_counter() - began)
     return float(np.median(taken))
 

@@ -30,7 +30,7 @@ from tests.families.reference import TARGET, Case, build, photo
 MOVED = 1e-3
 FIRST = [pytest.param(cases[0], id=family) for family, cases in CASES.items()]
 # Read, but what it changes is no number of a trace: how long a text may be, where a decoder starts, what labels say.
-TOLD = ("context", "start_token", "labels", "tied")
+TOLD = ("context_length", "start_token_id", "labels", "tied_embeddings")
 # Only looked at where another field, which the files of the reference have, is absent; and heads that are not tied
 # although their config says so stay two weights.
 SUPERSEDED = (

@@ -75,13 +75,15 @@ def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tm
 
 def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:
     words = masked()
-    model = Transformer(Config(**ROOT | {"vocabulary": words.vocabulary_size}))
+    model = Transformer(Config(**ROOT | {"vocabulary_size": words.vocabulary_size}))
     assert export(tmp_path, model, words) == "eurobert"
     assert transformers.AutoConfig.from_pretrained(tmp_path).mask_token_id == words.mask_id
 
 
 def test_a_model_that_no_family_is_built_like_is_refused(tmp_path: Path) -> None:
-    save(tmp_path / "ours", Transformer(Config(**SIZES | {"position": "alibi"})), Tokenizer(tokenizer(False)))
+    save(
+        tmp_path / "ours", Transformer(Config(**SIZES | {"positional_encoding": "alibi"})), Tokenizer(tokenizer(False))
+    )
     with pytest.raises(CheckpointError, match="No family"):
         loaded = load(tmp_path / "ours")
         export(tmp_path / "theirs", loaded.model, loaded.tokenizer)

@@ -193,7 +193,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(
     ("kind", "share", "sentence"),
-    [("default", 1.0, "11 channels are to turn in pairs, but a head has 11"), ("yarn", 0.3, "3 are to turn")],
+    [("default", 1.0, "rope.rotary_dim is 11, but a head has only 11 channels"), ("yarn", 0.3, "3 are to turn")],
 )
 def test_turning_channels_without_a_partner_are_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
     odd = CASES["gpt_neox"][0].config | {"hidden_size": 33, "rotary_pct": 0.5}
@@ -266,17 +266,17 @@ def test_the_hub_cache_is_listed_by_the_names_of_its_models(tmp_path: Path, monk
     assert load(find_checkpoint("some/gpt")).model.config.d_model == 24
 
 
-def test_configs_of_the_first_version_stay_readable() -> None:
-    old = {
+def test_what_a_config_does_not_say_is_the_default() -> None:
+    short = {
         "vocabulary_size": 8,
         "context_length": 4,
         "d_model": 8,
         "layers": 1,
         "heads": 2,
-        "rope_base": 500.0,
+        "rope": {"theta": 500.0},
         "bias": True,
     }
-    config = Config.from_dict(old)
+    config = Config.from_dict(short)
     assert config.rope.theta == 500.0 and config.has_bias("query")
     assert Config.from_dict(config.to_dict()) == config
 

@@ -7,7 +7,12 @@ import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend
 /** @typedef {(patch: Difference) => void} Differ B differs from A in something else; undefined: not any more */
 
 /** @type {[VariantField, string][]} */
-const PARTS = [["masks", "Mask"], ["position", "Positions"], ["kernel", "Kernel"], ["scale", "Scores"]];
+const PARTS = [
+  ["masks", "Mask"],
+  ["position", "Positions"],
+  ["kernel", "Kernel"],
+  ["scale", "Scores"],
+];
 const NEW_MASK = { width: 4, matrix: "100/110/111" };
 const WIDEST = 64; // tokens
 const SAME = "as A";
@@ -30,7 +35,11 @@ export function describeA(element, catalog, a) {
   const trained = trainedParts(catalog, a.model);
   const words = [a.model, ...PARTS.map(([part]) => titleOf(catalog, part, a[part] || trained[part] || ""))];
   if (a.edits.length) words.push(`${a.edits.length} change${a.edits.length > 1 ? "s" : ""}`);
-  updateChildren(element, createElement("span", "", words.join(" · ")), createElement("span", "quiet", " – as in the sidebar"));
+  updateChildren(
+    element,
+    createElement("span", "", words.join(" · ")),
+    createElement("span", "quiet", " – as in the sidebar"),
+  );
 }
 
 /**
@@ -81,7 +90,10 @@ function modelControl({ models }, b, difference, differ) {
   /** @type {Options} */
   const options = [[SAME, SAME], ...models.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]))];
   const chosen = difference.model === undefined ? SAME : b.model;
-  return labelled("Model", createSelect("model", options, chosen, (model) => differ({ model: model === SAME ? undefined : model })));
+  return labelled(
+    "Model",
+    createSelect("model", options, chosen, (model) => differ({ model: model === SAME ? undefined : model })),
+  );
 }
 
 /**
@@ -132,7 +144,12 @@ function widthField(kind, argument, differ) {
  */
 function matrixField(argument, differ) {
   const field = createElement("input");
-  Object.assign(field, { type: "text", value: argument, ariaLabel: "Matrix: a row per query, 1 = may attend", spellcheck: false });
+  Object.assign(field, {
+    type: "text",
+    value: argument,
+    ariaLabel: "Matrix: a row per query, 1 = may attend",
+    spellcheck: false,
+  });
   field.title = "A row for each query, 1 where it may attend, rows parted by /";
   field.onchange = () => differ({ masks: customMask(field.value) });
   return field;
@@ -145,7 +162,10 @@ function matrixField(argument, differ) {
  */
 function editsControl(b, difference, differ) {
   /** @type {Options} */
-  const options = [[SAME, SAME], ["none", "none"]];
+  const options = [
+    [SAME, SAME],
+    ["none", "none"],
+  ];
   if (difference.edits?.length) options.push(["own", `${b.edits.length} of its own`]);
   const chosen = difference.edits === undefined ? SAME : difference.edits.length ? "own" : "none";
   const pick = (/** @type {string} */ value) => {

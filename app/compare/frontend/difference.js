@@ -27,6 +27,8 @@ export function weightDifference(comparison, { grids }, heads) {
     });
   });
   const extent = numbers.reduce((most, number) => (Math.abs(number) > most ? Math.abs(number) : most), 1e-6);
-  const codes = Uint8Array.from(numbers, (number) => (Number.isNaN(number) ? 0 : 1 + Math.round(127 * (number / extent + 1))));
+  const codes = Uint8Array.from(numbers, (number) =>
+    Number.isNaN(number) ? 0 : 1 + Math.round(127 * (number / extent + 1)),
+  );
   return { queries, keys, extent, codes };
 }

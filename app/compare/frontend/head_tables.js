@@ -37,7 +37,9 @@ export class HeadTables {
   constructor(elements, actions) {
     this.#elements = elements;
     this.#actions = actions;
-    this.#sides = SIDES.map((side) => new HeadTable(elements.headTables[side], (layer, head) => actions.chooseHead(side, { layer, head })));
+    this.#sides = SIDES.map(
+      (side) => new HeadTable(elements.headTables[side], (layer, head) => actions.chooseHead(side, { layer, head })),
+    );
     this.#distances = new HeadTable(elements.distances, (layer, head) => actions.chooseHead(null, { layer, head }));
   }
 
@@ -77,10 +79,15 @@ export class HeadTables {
     const outdated = painted?.comparison !== comparison || painted.name !== grid.name;
     this.#sides[side].layout(grid, () => [createElement("canvas")]);
     this.#sides[side].forEach((cell, layer, head) => {
-      if (outdated) paintCodes(find(cell, "canvas", HTMLCanvasElement), comparison.codes(grid, { layer, head }), ...grid.cells);
+      if (outdated)
+        paintCodes(find(cell, "canvas", HTMLCanvasElement), comparison.codes(grid, { layer, head }), ...grid.cells);
       const off = edits.includes(ablationEdit(grid, { layer, head }));
       cell.classList.toggle("off", off);
-      labelCell(cell, `${"AB"[side]}: layer ${layer}, head ${head}${off ? ", off" : ""}`, layer === chosen.layer && head === chosen.head);
+      labelCell(
+        cell,
+        `${"AB"[side]}: layer ${layer}, head ${head}${off ? ", off" : ""}`,
+        layer === chosen.layer && head === chosen.head,
+      );
     });
     this.#painted[side] = { comparison, name: grid.name };
   }

@@ -70,7 +70,10 @@ export class Heatmaps {
     const style = canvasStyle(this.#elements.root);
     attention.grids.forEach(({ queries, keys }, side) => {
       const canvas = this.#elements.sideMaps[side];
-      canvas.setAttribute("aria-label", `Attention of ${"AB"[side]}, layer ${heads[side].layer}, head ${heads[side].head}`);
+      canvas.setAttribute(
+        "aria-label",
+        `Attention of ${"AB"[side]}, layer ${heads[side].layer}, head ${heads[side].head}`,
+      );
       const axes = { queries: comparison.tokens(side, queries), keys: comparison.tokens(side, keys) };
       this.#sideLayouts[side] = paintMap(canvas, { ...axes, image: this.#sideImages[side] }, positions[side], style);
     });
@@ -79,8 +82,14 @@ export class Heatmaps {
     this.#differenceLayout = null;
     if (!difference.codes.length) return void hidpiContext(canvas, 1, 1);
     const { queries, keys } = attention.grids[0];
-    const axes = { queries: sharedTokens(comparison, queries, difference.queries), keys: sharedTokens(comparison, keys, difference.keys) };
-    const hot = { query: indexOfPair(difference.queries, positions, "query"), key: indexOfPair(difference.keys, positions, "key") };
+    const axes = {
+      queries: sharedTokens(comparison, queries, difference.queries),
+      keys: sharedTokens(comparison, keys, difference.keys),
+    };
+    const hot = {
+      query: indexOfPair(difference.queries, positions, "query"),
+      key: indexOfPair(difference.keys, positions, "key"),
+    };
     this.#differenceLayout = paintMap(canvas, { ...axes, image: this.#differenceImage, ground: true }, hot, style);
   }
 
@@ -89,9 +98,15 @@ export class Heatmaps {
     const { low, high, unmatched } = this.#elements;
     low.textContent = extent > 1e-5 ? `−${extent.toFixed(2)}` : "0";
     high.textContent = extent > 1e-5 ? `+${extent.toFixed(2)}` : "0";
-    const [a, b] = attention.grids.map(({ keys }, side) => comparison.tokens(side, keys).length - comparison.pairs(keys).length);
+    const [a, b] = attention.grids.map(
+      ({ keys }, side) => comparison.tokens(side, keys).length - comparison.pairs(keys).length,
+    );
     const words = [a && `${a} of A`, b && `${b} of B`].filter(Boolean).join(" and ");
-    unmatched.textContent = !codes.length ? "No token has a partner." : words ? `Without a partner, left out: ${words}.` : "";
+    unmatched.textContent = !codes.length
+      ? "No token has a partner."
+      : words
+        ? `Without a partner, left out: ${words}.`
+        : "";
   }
 
   /**
@@ -160,7 +175,9 @@ function paintSide(image, comparison, side, { grids }, head) {
   const grid = grids[side];
   if (!comparison.exact(side, grid, head)) return paintCodes(image, comparison.codes(grid, head), ...grid.cells);
   const weight = comparison.weights(side, grid, head);
-  const codes = Uint8Array.from({ length: grid.rows * grid.columns }, (_, cell) => encodeWeight(weight(Math.floor(cell / grid.columns), cell % grid.columns)));
+  const codes = Uint8Array.from({ length: grid.rows * grid.columns }, (_, cell) =>
+    encodeWeight(weight(Math.floor(cell / grid.columns), cell % grid.columns)),
+  );
   paintCodes(image, codes, grid.rows, grid.columns);
 }
 

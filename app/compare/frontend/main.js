@@ -22,7 +22,10 @@ import { TokenStrips } from "./token_strips.js";
 
 const EXACT_AFTER = 120; // milliseconds that a head is looked at before its exact weights are fetched
 /** @type {[string, string][]} */
-const ALIGNMENTS = [["tokens", "Match tokens"], ["position", "Match positions"]];
+const ALIGNMENTS = [
+  ["tokens", "Match tokens"],
+  ["position", "Match positions"],
+];
 
 class ComparePage {
   #elements;
@@ -193,7 +196,11 @@ class ComparePage {
     answer.classList.remove("stale");
     answer.hidden = false;
     status.textContent = `${Math.round(comparison.milliseconds)} ms`;
-    notes.replaceChildren(...[0, 1].flatMap((side) => comparison.notes(side).map((note) => createElement("p", "", `${"AB"[side]} – ${note}`))));
+    notes.replaceChildren(
+      ...[0, 1].flatMap((side) =>
+        comparison.notes(side).map((note) => createElement("p", "", `${"AB"[side]} – ${note}`)),
+      ),
+    );
     this.#followLargest(comparison);
     this.#strips.draw(comparison, this.#state.choice.query);
     this.#drawHeads(comparison);
@@ -221,7 +228,11 @@ class ComparePage {
   #drawHeads(comparison) {
     this.#headTables.draw(comparison, this.#state);
     const attention = comparison.attention(this.#state.choice.attention);
-    this.#shown = attention && { comparison, attention, heads: attention.grids.map((grid, side) => this.#state.headOf(side, grid)) };
+    this.#shown = attention && {
+      comparison,
+      attention,
+      heads: attention.grids.map((grid, side) => this.#state.headOf(side, grid)),
+    };
     this.#elements.maps.hidden = !this.#shown;
     clearTimeout(this.#exactTimer);
     if (!this.#shown) return;
@@ -276,7 +287,9 @@ class ComparePage {
   /** @param {Shown} shown */
   async #fetchExact({ comparison, attention, heads }) {
     const fetched = attention.grids.map((grid, side) =>
-      comparison.fetchExact(side, grid, heads[side], () => this.#server.fetchWeights(comparison.questions[side], grid, heads[side])),
+      comparison.fetchExact(side, grid, heads[side], () =>
+        this.#server.fetchWeights(comparison.questions[side], grid, heads[side]),
+      ),
     );
     const arrived = (await Promise.all(fetched)).some(Boolean);
     if (arrived && this.#shown?.comparison === comparison) this.#drawMaps(this.#shown);

@@ -1,6 +1,13 @@
 // What both sides predict, over everything that either can predict, with the difference.
 
-import { createElement, formatPercent, inlineText, quotedToken, updateChildren, visibleText } from "../../../model/rendering/static/ui/dom.js";
+import {
+  createElement,
+  formatPercent,
+  inlineText,
+  quotedToken,
+  updateChildren,
+  visibleText,
+} from "../../../model/rendering/static/ui/dom.js";
 
 /** @import { Prediction, PredictionCandidate } from "./types.d.ts" */
 
@@ -10,7 +17,10 @@ import { createElement, formatPercent, inlineText, quotedToken, updateChildren, 
  */
 export function drawPredictions(panel, predictions) {
   if (!predictions.length) {
-    return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", "One of the two ends without a head."));
+    return panel.replaceChildren(
+      createElement("h3", "", "No prediction"),
+      createElement("p", "quiet", "One of the two ends without a head."),
+    );
   }
   const key = createElement("p", "quiet key");
   const words = createElement("span", "", " · shares of everything that either can say");
@@ -25,7 +35,11 @@ function createPrediction({ titles, places, pieces, apart, candidates }) {
   const where = createElement("p", "quiet");
   titles.forEach((name, side) => {
     const preposition = name === "Next token" ? "after" : "at";
-    where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition} `, ...quotedToken({ piece: pieces[side] }), ` (position ${places[side]})`);
+    where.append(
+      `${side ? " · " : ""}${"AB"[side]}: ${preposition} `,
+      ...quotedToken({ piece: pieces[side] }),
+      ` (position ${places[side]})`,
+    );
   });
   where.append(` · Jensen–Shannon distance ${apart.toFixed(3)}`);
   const list = createElement("ol", "bars changed pairs");
@@ -44,9 +58,18 @@ function createCandidate({ piece, before, after }, largest) {
   const row = createElement("li", "candidate");
   const track = createElement("span", "track");
   track.append(createBar("ghost", before, largest), createBar("bar", after, largest));
-  const number = (/** @type {number | null} */ share) => createElement("span", "number", share === null ? "cannot" : formatPercent(share));
-  row.append(createElement("bdi", "token", visibleText(piece)), track, number(before), number(after), createChange(before, after));
-  const words = [before, after].map((share, side) => `${"AB"[side]} ${share === null ? "cannot say it" : formatPercent(share)}`);
+  const number = (/** @type {number | null} */ share) =>
+    createElement("span", "number", share === null ? "cannot" : formatPercent(share));
+  row.append(
+    createElement("bdi", "token", visibleText(piece)),
+    track,
+    number(before),
+    number(after),
+    createChange(before, after),
+  );
+  const words = [before, after].map(
+    (share, side) => `${"AB"[side]} ${share === null ? "cannot say it" : formatPercent(share)}`,
+  );
   row.setAttribute("aria-label", `${inlineText(piece)}: ${words.join(", ")}`);
   row.title = `${visibleText(piece)}  ${words.join(", ")}`;
   return row;
@@ -74,5 +97,9 @@ function createChange(before, after) {
   const points = (after - before) * 100;
   const small = Math.abs(points) < 0.05;
   const sign = small ? "±" : points > 0 ? "▲" : "▼";
-  return createElement("span", `difference ${small ? "" : points > 0 ? "up" : "down"}`, `${sign} ${Math.abs(points).toFixed(1)}`);
+  return createElement(
+    "span",
+    `difference ${small ? "" : points > 0 ? "up" : "down"}`,
+    `${sign} ${Math.abs(points).toFixed(1)}`,
+  );
 }

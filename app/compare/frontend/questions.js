@@ -21,7 +21,9 @@ export function questionA({ text, source, edits, masked }, settings) {
  * @returns {Question}
  */
 export function questionB(a, difference) {
-  const changed = Object.fromEntries(Object.entries(difference).filter(([name]) => FIELDS.includes(/** @type {QuestionField} */ (name))));
+  const changed = Object.fromEntries(
+    Object.entries(difference).filter(([name]) => FIELDS.includes(/** @type {QuestionField} */ (name))),
+  );
   const b = { ...a, ...changed };
   const otherModel = b.model !== a.model;
   if (otherModel && !("edits" in changed)) b.edits = [];
@@ -41,7 +43,9 @@ export function patchDifference(difference, patch) {
     delete patched.edits;
     delete patched.masked;
   }
-  return /** @type {Difference} */ (Object.fromEntries(Object.entries(patched).filter(([, value]) => value !== undefined)));
+  return /** @type {Difference} */ (
+    Object.fromEntries(Object.entries(patched).filter(([, value]) => value !== undefined))
+  );
 }
 
 /**

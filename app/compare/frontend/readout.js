@@ -43,6 +43,10 @@ function describeSide(comparison, { grids }, side, head, { query, key }) {
     .filter(({ share }) => share > LEAST)
     .sort((one, other) => other.share - one.share)
     .slice(0, LISTED);
-  const list = largest.flatMap(({ token, share }, index) => [index ? ", " : " looks at ", ...quotedToken(token), ` ${formatPercent(share)}`]);
+  const list = largest.flatMap(({ token, share }, index) => [
+    index ? ", " : " looks at ",
+    ...quotedToken(token),
+    ` ${formatPercent(share)}`,
+  ]);
   return [`${letter}: `, ...quotedToken(queries[query]), ...(list.length ? list : [" looks at nothing"])];
 }

@@ -1,6 +1,12 @@
 // The tokens of both sides as chips: without a partner dashed, shaded by what the query at hand attends to.
 
-import { createChip, createElement, moveChipFocus, onHover, updateChildren } from "../../../model/rendering/static/ui/dom.js";
+import {
+  createChip,
+  createElement,
+  moveChipFocus,
+  onHover,
+  updateChildren,
+} from "../../../model/rendering/static/ui/dom.js";
 
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @import { Cell, HeadIndex, QueryKey, Token } from "./types.d.ts" */
@@ -74,7 +80,11 @@ export class TokenStrips {
     const chip = createChip(token, focusable);
     chip.classList.toggle("alone", alone);
     chip.title = alone ? "The other side has no such token" : "Click to ask what both sides make of this token";
-    onHover(chip, () => this.#actions.point(cell), () => this.#actions.point(null));
+    onHover(
+      chip,
+      () => this.#actions.point(cell),
+      () => this.#actions.point(null),
+    );
     chip.onclick = () => this.#actions.choose(cell);
     chip.onkeydown = (event) => {
       if (moveChipFocus(chip, event)) event.preventDefault();

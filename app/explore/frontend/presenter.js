@@ -1,27 +1,36 @@
 // Presenter mode: large type and thick lines for a projector, fewer controls. The key p switches it where nobody types.
 
-import { clearMeasurements } from "../../../model/rendering/static/heads/measurements.js";
+import { clearLayout } from "../../../model/rendering/static/heads/heads_tab.js";
+import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 
-export function listenToPresenter(self, named) {
-  named("leave-presenter").onclick = () => self.change({ presenter: "" });
+/** @import { ExplorePage } from "./types.js" */
+
+/**
+ * @param {ExplorePage} page @param {ParentNode} place
+ * @returns {() => void} ends it
+ */
+export function listenToPresenter(page, place) {
+  findByTestId(place, "leave-presenter").onclick = () => page.change({ presenter: "" });
+  /** @param {KeyboardEvent} event */
   const pressed = (event) => {
-    if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !self.choice) return;
+    if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const [from] = event.composedPath();
-    if (from.closest?.("input, textarea, select, [contenteditable]")) return;
+    if (from instanceof Element && from.closest("input, textarea, select, [contenteditable]")) return;
     event.preventDefault();
-    self.change({ presenter: self.choice.presenter ? "" : "1" });
+    page.change({ presenter: page.state.choice.presenter ? "" : "1" });
   };
   document.addEventListener("keydown", pressed);
   return () => document.removeEventListener("keydown", pressed);
 }
 
-/** Only the class: what is drawn follows it by `--type`. */
-export function drawPresenter(self) {
-  const { root } = self.parts;
+/**
+ * Only the class: what is drawn follows it by `--type`.
+ * @param {ExplorePage} page
+ */
+export function drawPresenter(page) {
+  const { root } = page.view.elements;
   const before = root.className;
-  root.classList.toggle("presenter", self.choice.presenter === "1");
-  root.classList.toggle("bare", self.choice.bare === "1");
-  if (root.className === before) return;
-  self.laid = self.shape = ""; // thumbnails are laid out anew
-  clearMeasurements(self);
+  root.classList.toggle("presenter", page.state.choice.presenter === "1");
+  root.classList.toggle("bare", page.state.choice.bare === "1");
+  if (root.className !== before) clearLayout(page); // thumbnails are laid out anew
 }

@@ -1,65 +1,83 @@
-// The rooms of the instrument: one row here, one file, one panel. Only the open room is drawn.
+// The tabs of the page: a row here, a folder with its files, a panel. Only the open tab is drawn.
 //
-// A room has a title, `draw(self, fresh)`, and may have `point(self)`, for when only the pointer has moved. Its panel is
-// `self.rooms[name]`, filled from the room's HTML file; its name stands in ROOMS of app/components and of app/state.py too.
+// The name of a tab stands in the page's TABS in Python too, which has its HTML, and among the rooms of app/state.py.
 
 import { HEADS_TAB } from "../../../model/rendering/static/heads/heads_tab.js";
+import { remembered } from "../../../model/rendering/static/state/memory.js";
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
+import { HORIZONTAL_STEPS } from "../../../model/rendering/static/ui/keyboard.js";
+import { drawHint } from "./examples.js";
 import { LAYERS_TAB } from "./layers/layers_tab.js";
-import { drawHint } from "./main.js";
 import { WALKTHROUGH_TAB } from "./walkthrough/walkthrough_tab.js";
 
-export const TABS = Object.freeze({ heads: HEADS_TAB, steps: WALKTHROUGH_TAB, layers: LAYERS_TAB });
+/** @import { ExploreAnswer, ExplorePage, Tab } from "./types.js" */
 
-export function activeTab(self) {
-  return TABS[self.choice?.room] ? self.choice.room : "heads";
+/** @type {Readonly<Record<string, Tab>>} */
+export const TABS = { heads: HEADS_TAB, steps: WALKTHROUGH_TAB, layers: LAYERS_TAB };
+
+/** The answer that each tab has drawn. */
+const drawn = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, ExploreAnswer>} */ (new Map()));
+
+/** @param {ExplorePage} page */
+function activeTab(page) {
+  const { room } = page.state.choice;
+  return room in TABS ? room : "heads";
 }
 
-/** Draws the open room, and hides the others. */
-export function drawActiveTab(self, fresh = false) {
-  if (!self.answer) return;
-  const open = activeTab(self);
-  for (const [name, panel] of Object.entries(self.rooms)) panel.hidden = name !== open;
-  self.parts.board.dataset.room = open;
-  drawHint(self, open);
-  self.parts.tabs.hidden = Object.keys(TABS).length < 2;
-  drawTabs(self, open);
-  // A room that was closed when the answer came has all of it still to draw.
-  const stale = self.drawn[open] !== self.answer;
-  self.drawn[open] = self.answer;
-  TABS[open].draw(self, fresh || stale);
+/**
+ * Draws the open tab, and hides the others.
+ * @param {ExplorePage} page
+ */
+export function drawActiveTab(page, fresh = false) {
+  const answer = page.state.latestAnswer;
+  if (!answer) return;
+  const open = activeTab(page);
+  for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open;
+  page.view.elements.board.dataset.room = open;
+  drawHint(page, open);
+  drawTabs(page, open);
+  // A tab that was closed when the answer came has all of it still to draw.
+  const stale = drawn(page).get(open) !== answer;
+  drawn(page).set(open, answer);
+  TABS[open].draw(page, fresh || stale);
 }
 
-/** The pointer is at another token: the open room shows it as cheaply as it can. */
-export function markActiveTab(self) {
-  TABS[activeTab(self)].point?.(self);
+/**
+ * The pointer is at another token: the open tab shows it as cheaply as it can.
+ * @param {ExplorePage} page
+ */
+export function markActiveTab(page) {
+  TABS[activeTab(page)].markPointer?.(page);
 }
 
-function drawTabs(self, open) {
-  const { tabs } = self.parts;
-  if (!tabs.children.length) tabs.replaceChildren(...Object.entries(TABS).map(([name, { title }]) => createTab(self, name, title)));
-  for (const button of tabs.children) {
+/** @param {ExplorePage} page @param {string} open */
+function drawTabs(page, open) {
+  const { tabs } = page.view.elements;
+  if (!tabs.children.length)
+    tabs.replaceChildren(...Object.entries(TABS).map(([name, { title }]) => createTab(page, name, title)));
+  for (const button of /** @type {Iterable<HTMLElement>} */ (tabs.children)) {
     const chosen = button.dataset.testid === `room-tab-${open}`;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   }
 }
 
-function createTab(self, name, title) {
+/** @param {ExplorePage} page @param {string} name @param {string} title */
+function createTab(page, name, title) {
   const button = createElement("button", "", title);
   button.type = "button";
   button.id = `tab-${name}`;
   button.setAttribute("role", "tab");
   button.dataset.testid = `room-tab-${name}`;
-  button.onclick = () => self.change({ room: name });
+  button.onclick = () => page.change({ room: name });
   button.onkeydown = (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const step = HORIZONTAL_STEPS[event.key];
     const names = Object.keys(TABS);
     if (!step) return;
     event.preventDefault();
-    const next = names[(names.indexOf(name) + step + names.length) % names.length];
-    self.change({ room: next });
-    self.parts.tabs.querySelector(`#tab-${next}`).focus();
+    const next = (names.indexOf(name) + step + names.length) % names.length;
+    page.change({ room: names[next] });
+    /** @type {HTMLElement} */ (page.view.elements.tabs.children[next]).focus();
   };
   return button;
 }

@@ -64,7 +64,11 @@ class ModelVariant {
     const shown = { ...this.#choice, masks: kind };
     const drawn = JSON.stringify([this.#data.parts, shown]);
     // A list that somebody has open stays open.
-    if (this.#drawn !== drawn) updateChildren(find(this.#root, ".parts"), ...this.#data.parts.map((part) => this.#createSelect(part, shown[part.field])));
+    if (this.#drawn !== drawn)
+      updateChildren(
+        find(this.#root, ".parts"),
+        ...this.#data.parts.map((part) => this.#createSelect(part, shown[part.field])),
+      );
     this.#drawn = drawn;
     this.#drawWindow(kind, argument);
     this.#drawMatrix(kind, argument);
@@ -84,7 +88,8 @@ class ModelVariant {
     select.dataset.testid = `wiring-${field}`;
     const known = options.some(([value]) => value === chosen);
     select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
-    select.onchange = () => this.#change({ [field]: field === "masks" ? defaultMask(select.value, this.#data) : select.value });
+    select.onchange = () =>
+      this.#change({ [field]: field === "masks" ? defaultMask(select.value, this.#data) : select.value });
     label.append(createElement("span", "name", title), select);
     return label;
   }

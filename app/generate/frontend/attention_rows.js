@@ -78,5 +78,9 @@ export function stepCodes(records, name, choice, columns) {
 
 /** @param {HeadChoice} choice */
 export function blendTitle({ blend, layer, head }) {
-  return { head: `Layer ${layer} · Head ${head}`, layer: `Layer ${layer} · mean of its heads`, all: "Mean of all heads" }[blend];
+  return {
+    head: `Layer ${layer} · Head ${head}`,
+    layer: `Layer ${layer} · mean of its heads`,
+    all: "Mean of all heads",
+  }[blend];
 }

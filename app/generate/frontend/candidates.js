@@ -1,6 +1,15 @@
 // Candidates before and after the sampling settings, and the random number that chose one of them.
 
-import { canvasStyle, createElement, formatPercent, hidpiContext, inlineText, quotedToken, updateChildren, visibleText } from "../../../model/rendering/static/ui/dom.js";
+import {
+  canvasStyle,
+  createElement,
+  formatPercent,
+  hidpiContext,
+  inlineText,
+  quotedToken,
+  updateChildren,
+  visibleText,
+} from "../../../model/rendering/static/ui/dom.js";
 import { sampledCandidate } from "./generator.js";
 
 /** @import { GenerateElements } from "./elements.js" */
@@ -27,9 +36,15 @@ export function drawNext(elements, generator, kind) {
   }
   const taken = viewed === null ? null : generator.written[viewed];
   nextTitle.textContent = taken ? "What could have stood here" : kind === "fill" ? "The surest mask" : "Next token";
-  const outdated = generator.isOutdated(record) ? ` · drawn with temperature ${record.sampling.temperature.toFixed(2)}` : "";
-  nextWhere.replaceChildren(...positionWords(generator, record, kind), ` · entropy ${record.spread.toFixed(2)} bits${outdated}`);
-  nextWhere.title = "How undecided the model is, over its whole vocabulary: 0 bits is sure, one more doubles the choice";
+  const outdated = generator.isOutdated(record)
+    ? ` · drawn with temperature ${record.sampling.temperature.toFixed(2)}`
+    : "";
+  nextWhere.replaceChildren(
+    ...positionWords(generator, record, kind),
+    ` · entropy ${record.spread.toFixed(2)} bits${outdated}`,
+  );
+  nextWhere.title =
+    "How undecided the model is, over its whole vocabulary: 0 bits is sure, one more doubles the choice";
   drawCandidates(candidates, generator, record, taken);
   drawRandomNumber(elements, record);
 }
@@ -40,7 +55,9 @@ export function drawNext(elements, generator, kind) {
  * @param {Kind} kind
  */
 function positionWords({ tokens }, { place }, kind) {
-  return kind === "fill" ? [`at position ${place}`] : ["after ", ...quotedToken(tokens[place - 1]), ` (position ${place - 1})`];
+  return kind === "fill"
+    ? [`at position ${place}`]
+    : ["after ", ...quotedToken(tokens[place - 1]), ` (position ${place - 1})`];
 }
 
 /**
@@ -89,7 +106,10 @@ function createCandidate({ id, piece, before, after }, largest, sampled, taken) 
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? sampled));
   const note = id === sampled ? ", chosen by the dice" : "";
-  button.setAttribute("aria-label", `Take ${inlineText(piece)}: ${formatPercent(before)} by the model, ${formatPercent(after)} by the rule${note}`);
+  button.setAttribute(
+    "aria-label",
+    `Take ${inlineText(piece)}: ${formatPercent(before)} by the model, ${formatPercent(after)} by the rule${note}`,
+  );
   button.title = `${visibleText(piece)}  probability ${before.toPrecision(4)}, chance by the rule ${after.toPrecision(4)}. Click to take it`;
   return button;
 }
@@ -137,9 +157,16 @@ function drawRandomNumber({ root, draw, drawStrip, drawWords }, record) {
   paintShares(context, width, record, style);
   paintMarker(context, record.number * width, style.ink);
   const sampled = sampledCandidate(record);
-  const count = record.kept === record.vocabulary ? `all ${record.vocabulary} tokens` : `${record.kept} of ${record.vocabulary} tokens`;
+  const count =
+    record.kept === record.vocabulary
+      ? `all ${record.vocabulary} tokens`
+      : `${record.kept} of ${record.vocabulary} tokens`;
   const number = record.number.toFixed(3);
-  drawWords.replaceChildren(`The dice show ${number}: `, ...quotedToken(sampled), ` (rank ${record.rank}). The rule leaves ${count}.`);
+  drawWords.replaceChildren(
+    `The dice show ${number}: `,
+    ...quotedToken(sampled),
+    ` (rank ${record.rank}). The rule leaves ${count}.`,
+  );
   drawStrip.setAttribute("aria-label", `The dice show ${number} and hit ${inlineText(sampled.piece)}`);
 }
 

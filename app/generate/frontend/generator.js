@@ -111,7 +111,8 @@ export class Generator {
     const record = this.newest;
     const last = this.written.at(-1);
     if (!record) return "";
-    if (record.done) return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
+    if (record.done)
+      return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
     if (last && record.end !== null && last.id === record.end) return "The model has ended the text.";
     const full = this.#state().kind === "continue" && record.place >= record.context;
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";

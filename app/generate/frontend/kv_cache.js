@@ -64,7 +64,9 @@ export function describeCache({ cache: { layers, heads }, context }) {
   ];
   if (one.heads < heads) {
     const [times, size] = [(heads / one.heads).toLocaleString("en"), formatBytes((total * heads) / one.heads)];
-    words.push(`${heads} heads share ${one.heads} keys and values: with one for each head it would be ${size}, ${times} times as much.`);
+    words.push(
+      `${heads} heads share ${one.heads} keys and values: with one for each head it would be ${size}, ${times} times as much.`,
+    );
   }
   return words.join("");
 }
@@ -90,7 +92,13 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
     context.fillStyle = style.quiet;
     context.textAlign = "right";
     if (left) context.fillText(String(row), left - 8, (row + 0.5) * height);
-    paintLayer(context, { ...place, top: row * height }, layer, { fresh: layer.positions - record.read, written: promptLength, heads }, style);
+    paintLayer(
+      context,
+      { ...place, top: row * height },
+      layer,
+      { fresh: layer.positions - record.read, written: promptLength, heads },
+      style,
+    );
   });
   context.fillStyle = style.quiet;
   const footer = height * layers.length + FOOTER / 2;

@@ -41,7 +41,13 @@ class GeneratePage {
    */
   constructor(place, data) {
     this.#elements = findElements(place);
-    this.#state = { kind: data.kind, settings: data.settings, choice: { blend: "head", ...data.choice }, sampling: data.rule, cached: true };
+    this.#state = {
+      kind: data.kind,
+      settings: data.settings,
+      choice: { blend: "head", ...data.choice },
+      sampling: data.rule,
+      cached: true,
+    };
     this.#reporter = new Reporter(() => this.#report());
     this.#generator = new Generator(new GenerateServer(data.api), () => this.#state, {
       changed: () => this.#draw(),
@@ -53,8 +59,16 @@ class GeneratePage {
     });
     const point = (/** @type {number | null} */ position) => this.#point(position);
     const view = (/** @type {number | null} */ step) => this.#view(step);
-    this.#text = new TextView(this.#elements, this.#generator, { point, view, toggleMask: (position) => this.#toggleMask(position) });
-    this.#attention = new StepAttention(this.#elements, this.#generator, { point, view, change: (patch) => this.#change(patch) });
+    this.#text = new TextView(this.#elements, this.#generator, {
+      point,
+      view,
+      toggleMask: (position) => this.#toggleMask(position),
+    });
+    this.#attention = new StepAttention(this.#elements, this.#generator, {
+      point,
+      view,
+      change: (patch) => this.#change(patch),
+    });
     this.#listen();
     this.#resized = new ResizeObserver(() => this.#draw());
     this.#resized.observe(this.#elements.root);
@@ -159,7 +173,11 @@ class GeneratePage {
       this.#state = { ...this.#state, cached: !this.#state.cached };
       this.#draw();
     };
-    listenToSampling(this.#elements, () => this.#state.sampling, (patch) => this.#changeSampling(patch));
+    listenToSampling(
+      this.#elements,
+      () => this.#state.sampling,
+      (patch) => this.#changeSampling(patch),
+    );
   }
 
   /** @param {Partial<Choice>} typed */
@@ -261,14 +279,18 @@ class GeneratePage {
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-pressed", String(playing));
     back.disabled = restart.disabled = !written.length;
-    if (newest && !newest.done) status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
+    if (newest && !newest.done)
+      status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
     rate.textContent = describeRate(this.#generator);
   }
 
   #hint() {
-    if (this.#generator.viewed !== null) return "Click a candidate to take it instead: the text goes on from here, and the old one stays on offer.";
+    if (this.#generator.viewed !== null)
+      return "Click a candidate to take it instead: the text goes on from here, and the old one stays on offer.";
     if (this.#generator.written.length) return "Click a word that was written to go back there and choose another.";
-    return this.#state.kind === "fill" ? "The mask whose first candidate is surest is filled first." : "Underlined words are written by the model.";
+    return this.#state.kind === "fill"
+      ? "The mask whose first candidate is surest is filled first."
+      : "Underlined words are written by the model.";
   }
 
   /** Shades every word by what the step at hand attended to. */

@@ -1,7 +1,13 @@
 // What a step attended to: all heads as stripes, and the chosen one (or a mean) as a map, a row for each step.
 
 import { paintCodes } from "../../../model/rendering/static/ui/colours.js";
-import { canvasStyle, createElement, drawChoices, formatPercent, quotedToken } from "../../../model/rendering/static/ui/dom.js";
+import {
+  canvasStyle,
+  createElement,
+  drawChoices,
+  formatPercent,
+  quotedToken,
+} from "../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { cellAtPointer, drawHeatmap } from "../../../model/rendering/static/ui/heatmap.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
@@ -23,7 +29,11 @@ const STRIPES = 48; // at most, in one thumbnail
 const LISTED = 3;
 const LEAST = 0.005; // a weight that is worth a word
 /** @type {[string, string][]} */
-const BLENDS = [["head", "One head"], ["layer", "Mean of layer"], ["all", "Mean of all"]];
+const BLENDS = [
+  ["head", "One head"],
+  ["layer", "Mean of layer"],
+  ["all", "Mean of all"],
+];
 
 export class StepAttention {
   #elements;
@@ -63,7 +73,9 @@ export class StepAttention {
     attentions.hidden = record.grids.length < 2;
     const options = record.grids.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
     drawChoices(attentions, "attention", options, grid.name, (name) => this.#actions.change({ attention: name }));
-    drawChoices(blend, "blend", BLENDS, choice.blend, (name) => this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }));
+    drawChoices(blend, "blend", BLENDS, choice.blend, (name) =>
+      this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }),
+    );
     attentionTitle.textContent = `Where it looked: ${blendTitle(choice)}`;
     this.#drawHeads(record, grid, choice);
     this.paint({ choice, kind }, key);
@@ -81,9 +93,17 @@ export class StepAttention {
     const keys = grid.keys === "source" ? (source ?? []) : tokens;
     this.#rows = this.#mapRows();
     this.#paintMap(grid, choice, keys, key);
-    this.#elements.map.setAttribute("aria-label", `${blendTitle(choice)}: a row for each token written, a column for each token read`);
+    this.#elements.map.setAttribute(
+      "aria-label",
+      `${blendTitle(choice)}: a row for each token written, a column for each token read`,
+    );
     const words = this.#describe(attentionRow(record, grid, choice), keys, key);
-    this.#elements.readout.replaceChildren(...this.#describeStep(record, kind), `, ${blendTitle(choice)} looked`, ...words, ".");
+    this.#elements.readout.replaceChildren(
+      ...this.#describeStep(record, kind),
+      `, ${blendTitle(choice)} looked`,
+      ...words,
+      ".",
+    );
   }
 
   /**
@@ -95,7 +115,12 @@ export class StepAttention {
     const width = Math.min(grid.columns, STRIPES);
     this.#heads.layout(grid, () => [createElement("canvas")]);
     this.#heads.forEach((cell, layer, head) => {
-      paintCodes(find(cell, "canvas", HTMLCanvasElement), pooledCodes(headRow(record, grid, layer, head), width), 1, width);
+      paintCodes(
+        find(cell, "canvas", HTMLCanvasElement),
+        pooledCodes(headRow(record, grid, layer, head), width),
+        1,
+        width,
+      );
       const chosen = layer === choice.layer && head === choice.head;
       const shown = choice.blend === "layer" ? layer === choice.layer : choice.blend === "head" && chosen;
       labelCell(cell, `Layer ${layer}, head ${head}`, shown, chosen);
@@ -129,7 +154,14 @@ export class StepAttention {
     if (!width || query < 0) return;
     const records = rows.map(({ record }) => record);
     paintCodes(this.#image, stepCodes(records, grid.name, choice, keys.length), rows.length, keys.length);
-    this.#layout = drawHeatmap(map, width, { queries: rows, keys, image: this.#image, alpha: 1, hot: { query, key }, style: canvasStyle(root) });
+    this.#layout = drawHeatmap(map, width, {
+      queries: rows,
+      keys,
+      image: this.#image,
+      alpha: 1,
+      hot: { query, key },
+      style: canvasStyle(root),
+    });
   }
 
   /**
@@ -148,13 +180,18 @@ export class StepAttention {
    * @param {number | null} key
    */
   #describe(row, keys, key) {
-    if (key !== null && keys[key] && key < row.length) return [" at ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+    if (key !== null && keys[key] && key < row.length)
+      return [" at ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
     const largest = Array.from(row, (weight, place) => ({ weight, token: keys[place] }))
       .sort((one, other) => other.weight - one.weight)
       .slice(0, LISTED)
       .filter(({ weight }) => weight > LEAST);
     if (!largest.length) return [" at nothing"];
-    return largest.flatMap(({ weight, token }, place) => [place ? ", " : " at ", ...quotedToken(token), ` ${formatPercent(weight)}`]);
+    return largest.flatMap(({ weight, token }, place) => [
+      place ? ", " : " at ",
+      ...quotedToken(token),
+      ` ${formatPercent(weight)}`,
+    ]);
   }
 
   #listen() {

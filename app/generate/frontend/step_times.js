@@ -23,7 +23,9 @@ function median(numbers) {
  * @returns {StepRecord[]}
  */
 function recordsFrom(generator, from) {
-  const steps = Array.from({ length: generator.written.length + 1 - from }, (_, step) => generator.recordAt(from + step));
+  const steps = Array.from({ length: generator.written.length + 1 - from }, (_, step) =>
+    generator.recordAt(from + step),
+  );
   return /** @type {StepRecord[]} */ (steps.filter((record) => record && !record.done));
 }
 
@@ -61,7 +63,9 @@ export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
  */
 export function describeRate(generator) {
   const first = Math.max(generator.written.length - RECENT, 0) + 1;
-  const times = recordsFrom(generator, first).map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
+  const times = recordsFrom(generator, first)
+    .map(({ milliseconds }) => milliseconds)
+    .sort((a, b) => a - b);
   const pace = generator.pace.slice(-RECENT);
   const words = [];
   if (pace.length > 1) words.push(`${(1_000 / (pace.reduce((a, b) => a + b) / pace.length)).toFixed(1)} tokens/s`);

@@ -1,6 +1,12 @@
 // The text as it stands: prompt, written tokens to click, and other lines that can be gone on with.
 
-import { createElement, inlineText, onHover, updateChildren, visibleText } from "../../../model/rendering/static/ui/dom.js";
+import {
+  createElement,
+  inlineText,
+  onHover,
+  updateChildren,
+  visibleText,
+} from "../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { sampledCandidate } from "./generator.js";
 
@@ -75,9 +81,18 @@ export class TextView {
   #createToken(token, position, kind) {
     const { step } = token;
     const maskable = kind === "fill" && step === null && !token.special;
-    const word = step === null ? (maskable ? this.#createMaskable(token, position) : createWord(token, "word")) : this.#createWritten(token, step);
+    const word =
+      step === null
+        ? maskable
+          ? this.#createMaskable(token, position)
+          : createWord(token, "word")
+        : this.#createWritten(token, step);
     word.dataset.place = String(position);
-    onHover(word, () => this.#actions.point(position), () => this.#actions.point(null));
+    onHover(
+      word,
+      () => this.#actions.point(position),
+      () => this.#actions.point(null),
+    );
     return word;
   }
 
@@ -86,7 +101,9 @@ export class TextView {
    * @param {number} position
    */
   #createMaskable(token, position) {
-    const button = this.#createButton(token, "word", "Click to mask this word", () => this.#actions.toggleMask(position));
+    const button = this.#createButton(token, "word", "Click to mask this word", () =>
+      this.#actions.toggleMask(position),
+    );
     button.tabIndex = position === 1 ? 0 : -1;
     return button;
   }
@@ -98,7 +115,9 @@ export class TextView {
   #createWritten(token, step) {
     const { viewed, written } = this.#generator;
     const title = "Go back here: see what else could have stood here, and choose it";
-    const button = this.#createButton(token, "word written", title, () => this.#actions.view(viewed === step ? null : step));
+    const button = this.#createButton(token, "word written", title, () =>
+      this.#actions.view(viewed === step ? null : step),
+    );
     button.dataset.step = String(step);
     button.setAttribute("aria-pressed", String(viewed === step));
     button.tabIndex = step === (viewed ?? written.length - 1) ? 0 : -1;
@@ -159,7 +178,10 @@ export class TextView {
     const buttons = branches.map((branch) => {
       const button = createElement("button", "pill");
       button.type = "button";
-      button.append(createElement("span", "quiet", kind === "fill" ? "" : `…${leadOf(branch)}`), createElement("bdi", "", textOf(branch)));
+      button.append(
+        createElement("span", "quiet", kind === "fill" ? "" : `…${leadOf(branch)}`),
+        createElement("bdi", "", textOf(branch)),
+      );
       button.title = "Go on with this text instead";
       button.onclick = () => this.#generator.switchTo(branch);
       return button;
@@ -187,7 +209,12 @@ function leadOf({ written, from }) {
 
 /** @param {Branch} branch */
 function textOf({ written, from }) {
-  const text = written.slice(from).map(({ piece }) => flowingText(piece)).join("").replace(/\s+/g, " ").trim();
+  const text = written
+    .slice(from)
+    .map(({ piece }) => flowingText(piece))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
   return text.length > LONGEST_BRANCH ? `${text.slice(0, LONGEST_BRANCH - 1)}…` : text;
 }
 

@@ -73,7 +73,8 @@ export class HeadTable {
   /** @param {KeyboardEvent} event */
   #moveFocus(event) {
     const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
-    const cell = event.target instanceof Element ? /** @type {HTMLElement | null} */ (event.target.closest(".head-cell")) : null;
+    const cell =
+      event.target instanceof Element ? /** @type {HTMLElement | null} */ (event.target.closest(".head-cell")) : null;
     const row = cell ? this.#cells.findIndex((cells) => cells.includes(cell)) : -1;
     if (!step || !cell || row < 0) return;
     event.preventDefault();
@@ -104,7 +105,10 @@ export function labelCell(cell, label, chosen, focusable = chosen) {
 function headerRow(heads) {
   const row = createElement("div", "row");
   row.setAttribute("aria-hidden", "true");
-  row.append(createElement("span", "corner", "L\\H"), ...range(heads).map((head) => createElement("span", "", String(head))));
+  row.append(
+    createElement("span", "corner", "L\\H"),
+    ...range(heads).map((head) => createElement("span", "", String(head))),
+  );
   return row;
 }
 

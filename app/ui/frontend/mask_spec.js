@@ -31,5 +31,8 @@ export function defaultMask(kind, { width, matrix }) {
  * @param {string} typed
  */
 export function customMask(typed) {
-  return `custom:${typed.trim().split(/[\s/]+/).join("/")}`;
+  return `custom:${typed
+    .trim()
+    .split(/[\s/]+/)
+    .join("/")}`;
 }

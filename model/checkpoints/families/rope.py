@@ -44,7 +44,7 @@ def rope_config(
             f"{fields.name}: rotary positions with base {theta} over a share of {fraction} cannot be."
         )
     stored_rotary_dim = 0 if rotary_dim == head_width // 2 * 2 else rotary_dim
-    found = {"base": theta, "channels": stored_rotary_dim, "scaling": kind, **choices}
+    found = {"theta": theta, "rotary_dim": stored_rotary_dim, "scaling": kind, **choices}
     if kind != "none":
         found |= _scaling_values(fields, group, kind, (context, original_context or context), rotary_dim)
     return RopeConfig(**found)
@@ -71,20 +71,25 @@ def _scaling_values(
     factor = group.number("factor", context / max(original, 1))
     if factor <= 0 or original < 1:
         raise CheckpointError(f"{fields.name}: a rope scaling by {factor} from {original} tokens cannot be.")
-    values: dict[str, Any] = {"factor": factor, "original": original}
+    values: dict[str, Any] = {"factor": factor, "original_context_length": original}
     if kind == "llama3":
-        values |= {"low": group.number("low_freq_factor"), "high": group.number("high_freq_factor")}
-        if values["high"] <= values["low"]:
+        names = ("low_freq_factor", "high_freq_factor")
+        values |= {name: group.number(name) for name in names}
+        if values["high_freq_factor"] <= values["low_freq_factor"]:
             raise CheckpointError(f"{fields.name}: its high_freq_factor is not above its low_freq_factor.")
     elif kind == "yarn":
         if rotary_dim % 2:
             raise CheckpointError(f"{fields.name}: yarn scales pairs of channels, but {rotary_dim} are to turn.")
-        values |= {"low": group.number("beta_slow", 1) or 1.0, "high": group.number("beta_fast", 32) or 32.0}
-        values |= {"whole": group.boolean("truncate", True), "strength": _yarn_attention_factor(group, factor)}
+        values |= {
+            "low_freq_factor": group.number("beta_slow", 1) or 1.0,
+            "high_freq_factor": group.number("beta_fast", 32) or 32.0,
+            "truncate": group.boolean("truncate", True),
+            "attention_factor": _yarn_attention_factor(group, factor),
+        }
     elif kind == "longrope":
-        values |= {name: _frequency_factors(group, f"{name}_factor", rotary_dim) for name in ("short", "long")}
+        values |= {name: _frequency_factors(group, name, rotary_dim) for name in ("short_factor", "long_factor")}
         usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 and original > 1 else 1.0
-        values["strength"] = group.number("attention_factor", usual)
+        values["attention_factor"] = group.number("attention_factor", usual)
     return values
 
 

@@ -42,22 +42,22 @@ class MarianTokenizer(Tokenizer):
         special = sorted(token for token, number in self.token_ids.items() if number in self.special_ids)
         self.special_pattern = re.compile("|".join(map(re.escape, special)) or r"(?!)")
 
-    def encode(self, text: str, special: bool = True) -> Encoded:
+    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
         """The text's tokens, and the end token unless told not to."""
         text = sanitize_surrogates(text)
         tokens_and_spans = list(self._tokens(text))
         ids = [self.token_ids.get(token, self.unknown_token_id) for token, _ in tokens_and_spans]
         spans, added = [span for _, span in tokens_and_spans], [False] * len(tokens_and_spans)
         pieces = [token.replace(SPACE, " ") for token, _ in tokens_and_spans]
-        if special and self.end_token is not None:
+        if add_special_tokens and self.end_token is not None:
             ids, pieces = [*ids, self.token_ids[self.end_token]], [*pieces, self.end_token]
             spans, added = [*spans, (0, 0)], [*added, True]
         tokens = tuple(self.backend.id_to_token(number) or "" for number in ids)
         return Encoded(text, tuple(ids), tokens, tuple(pieces), tuple(spans), tuple(added))
 
-    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Only the token numbers of many texts."""
-        return [list(self.encode(text, special=False).ids) for text in texts]
+        return [list(self.encode(text, add_special_tokens=False).ids) for text in texts]
 
     def save(self, folder: str | Path) -> None:
         """Never: one file cannot hold two models."""

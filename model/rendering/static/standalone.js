@@ -1,5 +1,5 @@
-// The heads without a server: in a notebook's cell, or in a file that somebody saved. What the page would ask the server
-// is answered from what came along: the weights of all heads as bytes, and perhaps one picture with its exact numbers.
+// The heads without a server: in a notebook's cell, or in a file that somebody saved. What the app would ask the server
+// is answered from what came along: the weights of all heads as bytes, and perhaps one matrix with its exact numbers.
 
 import { HEADS_TAB, headElements, listenToHeads } from "./heads/heads_tab.js";
 import { clearMeasurements } from "./heads/measurements.js";
@@ -7,105 +7,213 @@ import { drawPredictions } from "./heads/predictions.js";
 import { drawTokenStrips } from "./heads/token_strip.js";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "./state/head_matrix.js";
 import { currentGrid, selectedHeads } from "./state/head_selection.js";
+import { State } from "./state/state.js";
 import { createElement } from "./ui/dom.js";
+import { find, findByTestId } from "./ui/elements.js";
 import { fromBase64, inflate, readFloats, unpack } from "./ui/wire.js";
 
+/** @import { Found, Grid, HeadChoice, HeadMatrix, MatrixMeta, MatrixQuery, Page, Routes, SavedPage, Server, View } from "./types.js" */
+
+/** @type {HeadChoice} */
 const DEFAULTS = {
-  attention: "", layer: 0, head: 0, heads: [], sort: "layer", view: "weights", versus: "", other: "", rule: "mean", unit: "tokens",
-  mass: 100, hide: "", rest: "as-is", pair: "", window: "", picture: "map", size: "panel", query: -1, locked: [], target: -1, edits: [], masked: [],
+  attention: "",
+  layer: 0,
+  head: 0,
+  heads: [],
+  sort: "layer",
+  view: "weights",
+  versus: "",
+  other: "",
+  rule: "mean",
+  unit: "tokens",
+  mass: 100,
+  hide: "",
+  rest: "as-is",
+  pair: "",
+  window: "",
+  picture: "map",
+  size: "panel",
+  query: -1,
+  locked: [],
+  target: -1,
+  edits: [],
+  masked: [],
 };
 const FIXED = ["text", "source", "edits", "masked", "window"]; // choices that only a model could follow
-const NOT_SAVED = "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
+const NOT_SAVED =
+  "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
 
-/** Draws into `host` what Python's `show` has put together; `numbers` are bytes, deflated, as base64. */
-async function openStandalone(host, style, body, meta, numbers) {
+/**
+ * Draws into `host` what Python's `show` has put together.
+ * @param {HTMLElement} host @param {string} style @param {string} body @param {SavedPage} saved
+ * @param {string} numbers bytes, deflated, as base64
+ */
+export async function openStandalone(host, style, body, saved, numbers) {
   const root = host.attachShadow({ mode: "open" });
   root.innerHTML = `<style>${style}</style>${body}`;
-  const named = (name) => root.querySelector(`[data-testid="${name}"]`);
-  const parts = { root: root.querySelector(".instrument"), board: root.querySelector(".board"), notes: named("notes"), ...headElements(named) };
-  const { kinds, metrics, views } = meta;
-  const self = { parts, rooms: { heads: named("room-heads") }, kinds, metrics, views, measured: {}, known: new Map(), hovered: null, serial: 0 };
-  Object.assign(self, { change: (patch) => change(self, patch), wanted: (route, details) => savedAnswerTo(self, route, details) });
-  Object.assign(self, { redraw: (fresh) => drawRoom(self, fresh), mark: () => HEADS_TAB.point(self) });
-  self.choice = { ...DEFAULTS, ...meta.choice };
-  self.answer = { ...meta, maskable: false, bytes: await inflate(numbers) };
-  self.rooms.heads.hidden = false;
-  named("view").hidden = kinds.length < 2;
-  listenToHeads(self);
-  followTheme(self, host);
-  drawPage(self);
+  const page = new StandalonePage(root, saved, await inflate(numbers));
+  listenToHeads(page);
+  followTheme(page, host);
+  page.draw();
   new ResizeObserver(() => {
-    clearMeasurements(self);
-    drawRoom(self);
-  }).observe(parts.board);
+    clearMeasurements(page);
+    page.view.redraw();
+  }).observe(find(root, ".board"));
 }
 
+/** @implements {Page} */
+class StandalonePage {
+  /** @type {State} */
+  state;
+  /** @type {View} */
+  view;
+  /** @type {Server} */
+  server;
+  #root;
 
-/** Dark where the notebook is dark; a file of its own follows the system. */
-function followTheme(self, host) {
+  /** @param {ShadowRoot} root @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
+  constructor(root, saved, bytes) {
+    this.#root = root;
+    const { kinds, metrics, choice, views } = saved;
+    this.state = new State({ ...DEFAULTS, ...choice }, { kinds, metrics });
+    this.state.receive({ ...saved, maskable: false, bytes });
+    const board = find(root, ".board");
+    this.view = {
+      elements: headElements(root),
+      redraw: (fresh = false) => {
+        if (board.clientWidth) HEADS_TAB.draw(this, fresh);
+      },
+      markPointer: () => HEADS_TAB.markPointer(this),
+    };
+    this.server = new SavedAnswers(this, views);
+    this.view.elements.headsTab.hidden = false;
+    findByTestId(root, "view").hidden = kinds.length < 2;
+  }
+
+  /** @param {Partial<HeadChoice>} patch */
+  change(patch) {
+    const possible = Object.entries(patch).filter(([name]) => !FIXED.includes(name));
+    this.state.update(Object.fromEntries(possible));
+    this.view.redraw();
+  }
+
+  /** Draws everything. */
+  draw() {
+    const { answer } = this.state;
+    const { root, predictions } = this.view.elements;
+    findByTestId(this.#root, "notes").replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
+    predictions.hidden = !answer.predictions.length;
+    drawTokenStrips(this);
+    drawPredictions(this);
+    for (const button of predictions.querySelectorAll("button")) button.disabled = true;
+    this.view.redraw(true);
+    root.dataset.painted = "alone";
+  }
+}
+
+/**
+ * Dark where the notebook is dark; a file of its own follows the system.
+ * @param {StandalonePage} page @param {HTMLElement} host
+ */
+function followTheme(page, host) {
   const { body, documentElement } = document;
   const system = matchMedia("(prefers-color-scheme: dark)");
   const own = "headlight" in documentElement.dataset;
-  const dark = () => body.dataset.jpThemeLight === "false" || body.classList.contains("vscode-dark") || documentElement.getAttribute("theme") === "dark";
-  const follow = () => {
-    host.toggleAttribute("data-dark", own ? system.matches : dark());
-    clearMeasurements(self);
-    if (self.style) drawPage(self);
+  const notebookIsDark = () =>
+    body.dataset.jpThemeLight === "false" ||
+    body.classList.contains("vscode-dark") ||
+    documentElement.getAttribute("theme") === "dark";
+  host.toggleAttribute("data-dark", own ? system.matches : notebookIsDark());
+  if (!own) return;
+  system.onchange = () => {
+    host.toggleAttribute("data-dark", system.matches);
+    clearMeasurements(page);
+    page.draw();
   };
-  follow();
-  if (own) system.onchange = follow;
 }
 
-function drawPage(self) {
-  const { parts, answer } = self;
-  parts.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
-  parts.predictions.hidden = !answer.predictions.length;
-  drawTokenStrips(self);
-  drawPredictions(self);
-  for (const button of parts.predictions.querySelectorAll("button")) button.disabled = true;
-  drawRoom(self, true);
-  parts.root.dataset.painted = "alone";
+/**
+ * Answers out of what was saved.
+ * @implements {Server}
+ */
+class SavedAnswers {
+  #page;
+  #views;
+  /** @type {Map<string, Found<MatrixMeta>>} */
+  #known = new Map();
+
+  /** @param {Page} page @param {SavedPage["views"]} views */
+  constructor(page, views) {
+    this.#page = page;
+    this.#views = views;
+  }
+
+  /**
+   * What came along; null where the byte codes of all heads hold it, else a sentence.
+   * @template {keyof Routes} Name
+   * @param {Name} route
+   * @param {object} details
+   * @returns {Found<Routes[Name]> | null}
+   */
+  get(route, details) {
+    const { each: _, ...asked } = /** @type {MatrixQuery} */ (details);
+    const plain = route === "view" && isPlainWeights(this.#page, asked);
+    if (plain && !currentGrid(this.#page).exact) return null;
+    const key = `${route} ${JSON.stringify(asked)}`;
+    const found = this.#known.get(key) ?? (plain ? this.#plain() : this.#saved(key));
+    this.#known.set(key, found);
+    return /** @type {Found<Routes[Name]>} */ (/** @type {unknown} */ (found));
+  }
+
+  /** @param {Grid} _grid @param {number} _layer */
+  async getLayerCodes(_grid, _layer) {
+    return null; // all are here
+  }
+
+  imageName() {
+    return "";
+  }
+
+  imageUrl() {
+    return "";
+  }
+
+  /** @returns {Found<MatrixMeta>} */
+  #plain() {
+    const matrix = exactWeights(this.#page);
+    return { meta: { ...matrix, each: matrix.each.length }, numbers: new Float32Array(), matrix };
+  }
+
+  /**
+   * @param {string} key
+   * @returns {Found<MatrixMeta>}
+   */
+  #saved(key) {
+    const packed = this.#views[key];
+    if (!packed) return { meta: /** @type {MatrixMeta} */ ({ error: NOT_SAVED }), numbers: new Float32Array() };
+    const { meta, start, buffer } = /** @type {import("./ui/wire.js").Packed<MatrixMeta>} */ (
+      unpack(fromBase64(packed).buffer)
+    );
+    return { meta, numbers: readFloats(buffer, start) };
+  }
 }
 
-function drawRoom(self, fresh = false) {
-  if (self.parts.board.clientWidth) HEADS_TAB.draw(self, fresh);
-}
-
-function change(self, patch) {
-  const kept = Object.entries(patch).filter(([name]) => !FIXED.includes(name));
-  self.choice = { ...self.choice, ...Object.fromEntries(kept) };
-  self.serial++;
-  self.hovered = null;
-  drawRoom(self);
-}
-
-/** The answer that came along, null where the bytes of all heads hold it, else a sentence. */
-function savedAnswerTo(self, route, { each, ...asked }) {
-  const plain = route === "view" && isPlainWeights(self, asked);
-  if (plain && !currentGrid(self).exact) return null;
-  const key = `${route} ${JSON.stringify(asked)}`;
-  if (!self.known.has(key)) self.known.set(key, plain ? { meta: {}, view: plainMatrix(self) } : savedAnswer(self, key));
-  return self.known.get(key);
-}
-
-/** The weights with all their digits, as far as they came along. */
-function plainMatrix(self) {
-  const grid = currentGrid(self);
-  const { bytes, grids } = self.answer;
-  const last = grids.at(-1);
+/**
+ * The weights of the selected heads with all their digits: they follow the byte codes of all grids.
+ * @param {Page} page
+ * @returns {HeadMatrix}
+ */
+function exactWeights(page) {
+  const grid = currentGrid(page);
+  const { bytes, grids } = page.state.answer;
+  const last = grids[grids.length - 1];
   const cells = last.offset + last.layers * last.heads * last.rows * last.columns;
   const all = new Float32Array(bytes.buffer, Math.ceil(cells / 4) * 4);
   const size = grid.rows * grid.columns;
-  const each = selectedHeads(self).map(([layer, head]) => {
+  const each = selectedHeads(page).map(([layer, head]) => {
     const from = grid.offset + (layer * grid.heads + head) * size;
     return all.subarray(from, from + size);
   });
-  const numbers = each.length > 1 ? combineHeads(each, self.choice.rule) : each[0];
-  return { ...quantizedMatrix(self), each, numbers, exact: true };
-}
-
-function savedAnswer(self, key) {
-  if (!self.views[key]) return { meta: { error: NOT_SAVED }, numbers: new Float32Array() };
-  const { meta, start, buffer } = unpack(fromBase64(self.views[key]).buffer);
-  return { meta, numbers: readFloats(buffer, start) };
+  const numbers = each.length > 1 ? combineHeads(each, page.state.choice.rule) : each[0];
+  return { ...quantizedMatrix(page), each, numbers, exact: true };
 }

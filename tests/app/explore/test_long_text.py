@@ -65,6 +65,21 @@ def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.Mo
     assert "queries 3 to 7, keys 1 to 5" in made.rules
 
 
+@pytest.mark.parametrize("reduction", ["mean", "max"])
+@pytest.mark.parametrize("quantity", LONG_TEXT_QUANTITIES)
+def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
+    quantity: str, reduction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = Question("next", TEXT, edits=("decoder.0.self.mask[1,5,2]=set:0",))
+    state = State(quantity=quantity, heads=("0.1", "0.2"), head_reduction=reduction)
+    usual = exact_head_view(question, state)
+    _everything_is_long(monkeypatch)
+    made = head_view(question, state)
+    np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
+    assert np.nanmin(made.values) > -1e3, "a forbidden cell of one head is no score"
+    assert np.isfinite(made.values[5, 2])
+
+
 def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = exact_head_view(QUESTION, State(head=1))
     _everything_is_long(monkeypatch)

@@ -10,7 +10,6 @@ from app.explore import page as explore
 from app.state.state import (
     ANALYSES,
     DEVICES,
-    HEAD_REDUCTIONS,
     HIDDEN_TOKENS,
     MAX_ADDRESS_LENGTH,
     PANEL_SIZES,
@@ -22,6 +21,7 @@ from app.state.state import (
     Question,
     State,
 )
+from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -49,7 +49,7 @@ STATES = st.builds(
     quantity=st.sampled_from(QUANTITY_NAMES),
     other_head=HEADS,
     other_text=WORDS,
-    head_reduction=st.sampled_from(HEAD_REDUCTIONS),
+    head_reduction=st.sampled_from(tuple(HEAD_REDUCTIONS)),
     unit=st.sampled_from(UNITS),
     top_mass=st.integers(1, 100),
     hide=st.sampled_from(HIDDEN_TOKENS),

@@ -14,7 +14,7 @@ from model import ConfigError, EditError, TextError, Trace, Transformer, run, va
 from model.analysis.logit_attribution import KEEP, Component, LogitAttribution, attribute_logits, components_of
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.norms import NORMS, LayerNorm, RMSNorm
+from model.nn.norms import NORMS, RMSNorm
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import toys
 
@@ -146,7 +146,7 @@ def by_hand(model: Transformer, trace: Trace, position: int) -> dict[Component, 
     norm, project = stack.final_norm, model.output_head.projection
     assert isinstance(norm, RMSNorm)
     stream = trace["decoder.residual"][position].astype(np.float64)
-    factor = norm.weight.numpy() / np.sqrt((stream**2).mean() + norm.epsilon)
+    factor = norm.weight.numpy() / np.sqrt((stream**2).mean() + norm.eps)
     unembed = project.weight.numpy()[TOKENS]  # type: ignore[union-attr, operator]
     found = {}
     for layer, block in enumerate(stack.blocks):
@@ -175,9 +175,9 @@ def test_a_last_head_taken_away_costs_its_contribution_where_the_norm_is_held() 
     model = toys.decoder(parallel_residual=True, norm="layernorm", bias=True)
     before, after = traced(model), traced(model, ("decoder.1.self.weights[2]=set:0",))
     norm = model.stack("decoder").final_norm
-    assert isinstance(norm, LayerNorm)
+    assert isinstance(norm, torch.nn.LayerNorm)
     streams = [torch.tensor(trace["decoder.residual"][5]).double() for trace in (before, after)]
-    length = (streams[0].var(correction=0) + norm.epsilon).sqrt()
+    length = (streams[0].var(correction=0) + norm.eps).sqrt()
     lost = ((streams[0] - streams[0].mean()) - (streams[1] - streams[1].mean())) / length * norm.weight
     wanted = lost @ model.embedding.weight.double().T[:, TOKENS]
     found = attribute_logits(model, before, 5)

@@ -57,7 +57,7 @@ def test_a_long_text_is_read_in_pieces_and_nothing_changes(monkeypatch: pytest.M
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT)
     whole = lens_at(model, trace, 1, target_tokens(trace))
-    monkeypatch.setattr("model.analysis.logit_lens._LOGITS_PER_BATCH", 2 * model.config.vocabulary_size)
+    monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 2 * model.config.vocabulary_size)
     pieces = lens_at(model, trace, 1, target_tokens(trace))
     assert np.array_equal(whole.token_ids, pieces.token_ids)
     assert whole.negative_log_likelihood == pytest.approx(pieces.negative_log_likelihood, abs=1e-5, nan_ok=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model import EditError, Trace, run
+from model import Trace, run
 from model.analysis.head_metrics import HEAD_METRICS, head_metrics
-from model.analysis.rollout import attention_rollout, difference, value_weighted
+from model.analysis.rollout import attention_rollout
 from model.text.tokenizer import Encoded
 from tests.model import toys
 
@@ -125,35 +123,3 @@ def test_rollout_of_two_layers_by_hand() -> None:
 
 def test_an_empty_row_keeps_only_its_own_stream() -> None:
     assert attention_rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))
-
-
-def test_a_value_of_length_zero_fetches_nothing() -> None:
-    trace = run(toys.decoder(key_value_heads=2), toys.causal(), REPEATED, ["decoder.0.self.v[0,2]=set:0"])
-    fetched = value_weighted(trace)
-    assert fetched.shape == trace.attention().shape
-    assert np.all(fetched[0, :2, :, 2] == 0)  # the two heads that share it
-    assert np.all(fetched[0, 2:, 2:, 2] > 0)
-    lengths = np.linalg.norm(trace["decoder.1.self.v"][1], axis=-1)
-    assert fetched[1, 3] == pytest.approx(trace.attention()[1, 3] * lengths, rel=1e-4, abs=1e-6)
-
-
-def test_an_edit_shows_in_the_difference_from_its_layer_on() -> None:
-    model, tokenizer = toys.decoder(), toys.causal()
-    before = run(model, tokenizer, REPEATED)
-    after = run(model, tokenizer, REPEATED, ["decoder.1.self.weights[3]=set:0"])
-    changes = difference(before, after)
-    assert set(changes) == set(before.values)
-    assert not changes["decoder.0.self.weights"].any()
-    assert changes["decoder.1.self.weights"][3] == pytest.approx(-before["decoder.1.self.weights"][3])
-    assert changes["logits"].any()
-
-
-def test_texts_of_different_length_have_no_difference() -> None:
-    model, tokenizer = toys.decoder(), toys.causal()
-    with pytest.raises(EditError, match="same length"):
-        difference(run(model, tokenizer, "the cat"), run(model, tokenizer, REPEATED))
-
-
-def test_what_only_one_trace_holds_is_left_out() -> None:
-    trace = run(toys.decoder(), toys.causal(), REPEATED)
-    assert list(difference(trace, replace(trace, values={"logits": trace["logits"].copy()}))) == ["logits"]

@@ -96,5 +96,5 @@ def test_a_search_ends_in_any_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     put(tmp_path / "a" / "near")
     put(tmp_path / ".hidden" / "model")
     assert {place.name for place in checkpoint_locations([tmp_path]) if not place.shipped} == {"a/near"}
-    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "MOST", 1)
+    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "MAX_FOLDERS", 1)
     assert not [place for place in checkpoint_locations([tmp_path]) if not place.shipped]

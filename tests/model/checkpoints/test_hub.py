@@ -92,7 +92,7 @@ def asking(home: Path, endpoint: str, *verbs: list[str]) -> list[tuple[int, str]
     """The status of each verb and what it said, all in one process of its own: the library reads its address once."""
     program = f"""
 import contextlib, io, json, sys
-from model.cli import main
+from model.cli.main import main
 for verb in {list(verbs)!r}:
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):

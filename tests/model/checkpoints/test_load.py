@@ -65,7 +65,7 @@ def test_so_do_encoders_and_encoder_decoders(tmp_path: Path, make: Callable[[], 
 @pytest.mark.parametrize("dtype", sorted(DTYPES))
 def test_an_opened_model_is_tied_and_can_be_saved_again(tmp_path: Path, dtype: str) -> None:
     first = load(saved(tmp_path / "first"))
-    assert first.model.output_head.project.weight is first.model.embedding.weight  # type: ignore[union-attr]
+    assert first.model.output_head.projection.weight is first.model.embedding.weight  # type: ignore[union-attr]
     save(tmp_path / "second", first.model, first.tokenizer, dtype=dtype)
     second = load(tmp_path / "second")
     assert first.model.state_dict().keys() == second.model.state_dict().keys()
@@ -74,7 +74,7 @@ def test_an_opened_model_is_tied_and_can_be_saved_again(tmp_path: Path, dtype: s
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_model_computes_in_half_precision_when_asked(tmp_path: Path, dtype: str, position: str) -> None:
-    folder = saved(tmp_path, position=position)
+    folder = saved(tmp_path, positional_encoding=position)
     loaded = load(folder, dtype=dtype)
     assert loaded.model.embedding.weight.dtype == DTYPES[dtype]
     half = run(loaded.model, loaded.tokenizer, TEXT)
@@ -149,7 +149,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "an adapter of what is above": (lambda f: adapter(f, "/srv/.."), r"is an adapter of '\.\.'"),
     "a weight missing": (
         lambda f: edited(f, lambda t: t.pop("decoder.final_norm.weight")),
-        r"missing decoder\.norm\.weight",
+        r"missing decoder\.final_norm\.weight",
     ),
     "a weight too many": (
         lambda f: edited(f, lambda t: t.update(extra=torch.ones(2))),
@@ -157,7 +157,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a weight misshaped": (
         lambda f: edited(f, lambda t: t.update({"decoder.final_norm.weight": torch.ones(3)})),
-        r"decoder\.norm\.weight is \(3,\); the config wants \(16,\)",
+        r"decoder\.final_norm\.weight is \(3,\); the config wants \(16,\)",
     ),
 }
 

@@ -47,7 +47,8 @@ def test_a_pickle_that_can_only_be_read_whole_is_not_read(tmp_path: Path, monkey
         ('{"model_type": "mamba"}', "mamba"),
         ('{"model_type": "headlight"}', "misses"),
         (
-            '{"model_type": "headlight", "vocabulary": 99, "context": 9, "width": 9, "layers": 0, "heads": -1}',
+            '{"model_type": "headlight", "vocabulary_size": 99, "context_length": 9, "d_model": 9, "layers": 0, '
+            '"heads": -1}',
             "",
         ),
     ],

@@ -17,10 +17,12 @@ from model import (
     GenerationStep,
     HeadlightError,
     TextError,
+    TextGenerator,
     Transformer,
     generate,
     variant,
 )
+from model.config_groups import RopeConfig
 from model.nn.hooks import Hook, no_hook
 from model.nn.output_heads import LanguageModelHead
 from model.tracing.interventions import Intervention, InterventionHook
@@ -79,14 +81,15 @@ def full(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
     return logits[0]
 
 
-def holds(model: Transformer, *edits: str) -> None:
+def assert_equals_full_forward(model: Transformer, *edits: str, **choices: Any) -> list[GenerationStep]:
     """Every step's rows are those of the full forward, and the chosen token is their likeliest."""
-    made = steps(model, *edits)
+    made = steps(model, *edits, **choices)
     assert made
     for step in made:
         whole = full(model, step, *edits)
         np.testing.assert_allclose(step["logits"], whole[step.start :], atol=1e-5, rtol=1e-5)
         assert step.chosen_token == int(whole[-1].argmax())
+    return made
 
 
 @pytest.mark.parametrize("masks", [("causal",), ("causal", "window:3")])
@@ -94,31 +97,60 @@ def holds(model: Transformer, *edits: str) -> None:
     ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
 )
 def test_cached_generation_equals_the_full_forward(position: str, kernel: str, masks: tuple[str, ...]) -> None:
-    holds(toys.decoder(positional_encoding=position, attention_function=kernel, masks=masks, key_value_heads=2))
+    assert_equals_full_forward(
+        toys.decoder(positional_encoding=position, attention_function=kernel, masks=masks, key_value_heads=2)
+    )
+
+
+LENGTH_DEPENDENT_SCALINGS = {
+    "dynamic": RopeConfig(scaling="dynamic", factor=4.0, original_context_length=6),
+    "longrope": RopeConfig(
+        scaling="longrope", original_context_length=6, short_factor=(1.0, 1.0), long_factor=(3.0, 9.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("scaling", LENGTH_DEPENDENT_SCALINGS)
+def test_cached_generation_equals_the_full_forward_where_frequencies_depend_on_the_length(scaling: str) -> None:
+    model = toys.decoder(positional_encoding="rope", rope=LENGTH_DEPENDENT_SCALINGS[scaling])
+    made = assert_equals_full_forward(model, steps=10)
+    starts = [step.start for step in made]
+    assert all(starts[1:4]), "within the original context one token is read"
+    assert not starts[4], "past it the text is read anew"
+
+
+@pytest.mark.parametrize("scaling", LENGTH_DEPENDENT_SCALINGS)
+def test_a_prefix_of_a_longer_text_is_not_taken_where_frequencies_depend_on_the_length(scaling: str) -> None:
+    model = toys.decoder(positional_encoding="rope", rope=LENGTH_DEPENDENT_SCALINGS[scaling])
+    generator = TextGenerator.from_text(model, toys.causal(), TEXT)
+    _, long_prefix = generator.step((5, 6, 7, 8, 9, 10))
+    alone, _ = generator.step((5,))
+    after_another, _ = generator.step((5,), long_prefix.truncate(len(generator.text.ids)))
+    np.testing.assert_array_equal(after_another["logits"][-1], alone["logits"][-1])
 
 
 @pytest.mark.parametrize("masks", [("window:3",), ()])
 def test_so_does_generation_where_a_token_may_see_later_ones(masks: tuple[str, ...]) -> None:
-    holds(toys.decoder(masks=masks))
+    assert_equals_full_forward(toys.decoder(masks=masks))
 
 
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 def test_so_does_that_of_an_encoder_decoder(position: str) -> None:
-    holds(toys.both(positional_encoding=position))
+    assert_equals_full_forward(toys.both(positional_encoding=position))
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_edits_under_generation_equal_edits_in_the_full_forward(edit: str) -> None:
-    holds(toys.decoder(positional_encoding="relative", key_value_heads=2), edit)
+    assert_equals_full_forward(toys.decoder(positional_encoding="relative", key_value_heads=2), edit)
 
 
 @pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
 def test_so_do_edits_of_an_encoder_decoder(edit: str) -> None:
-    holds(toys.both(), edit)
+    assert_equals_full_forward(toys.both(), edit)
 
 
 def test_several_edits_at_once_too() -> None:
-    holds(toys.decoder(), *EDITS[:8])
+    assert_equals_full_forward(toys.decoder(), *EDITS[:8])
 
 
 def test_a_causal_step_reads_one_token() -> None:

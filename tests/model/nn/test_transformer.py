@@ -120,7 +120,7 @@ def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
     model = toys.model(**ARCHITECTURES[architecture])
     alone = torch.eye(6, dtype=torch.bool)[None, None]
     seen: dict[str, Tensor] = {}
-    logits(model, mask=alone, tap=lambda name, value: seen.setdefault(name, value))
+    logits(model, mask=alone, hook=lambda name, value: seen.setdefault(name, value))
     weights = seen[f"{model.config.stacks[-1]}.0.self.weights"]
     torch.testing.assert_close(weights, torch.eye(6).expand_as(weights))
 
@@ -129,7 +129,7 @@ def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
 def test_the_stream_adds_up(placement: str) -> None:
     """What a block reads is what the one before it left, and pre-norm only ever adds to it."""
     model, seen = toys.model(norm_placement=placement), dict[str, Tensor]()
-    logits(model, tap=lambda name, value: seen.setdefault(name, value))
+    logits(model, hook=lambda name, value: seen.setdefault(name, value))
     start = seen["decoder.embedding"] + seen["decoder.position_embedding"]
     torch.testing.assert_close(seen["decoder.0.residual"], start)
     if placement == "pre":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,39 +41,35 @@ def hidden(model: Transformer, tap: Hook = no_hook) -> np.ndarray:
     return np.asarray(model.encode_hidden(IDS, hook=tap))
 
 
-@pytest.fixture
-def long(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Everything counts as long, and is walked two or three queries at a time."""
-    monkeypatch.setattr(model.nn.attention, "CHUNK_CELLS", 130)
-    with monkeypatch.context() as patch:
-        yield patch
-
-
-def both(model_: Transformer, long: pytest.MonkeyPatch, edits: tuple[str, ...] = ()) -> tuple[np.ndarray, np.ndarray]:
+def both(
+    model_: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """What comes out at usual length, and what does where everything is long."""
 
     def tap() -> Hook:
         return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook
 
     usual = hidden(model_, tap())
-    long.setattr(model.nn.attention, "MAX_CELLS", 0)
+    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     return usual, hidden(model_, tap())
 
 
 @pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
 @pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
-def test_every_kernel_and_scheme_gives_the_same(kernel: str, position: str, long: pytest.MonkeyPatch) -> None:
-    np.testing.assert_allclose(*both(made(attention_function=kernel, positional_encoding=position), long), atol=2e-5)
+def test_every_kernel_and_scheme_gives_the_same(kernel: str, position: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.testing.assert_allclose(
+        *both(made(attention_function=kernel, positional_encoding=position), monkeypatch), atol=2e-5
+    )
 
 
 @pytest.mark.parametrize("masks", [(), ("causal",), ("window:3",), ("causal", "window:2")])
-def test_every_mask_gives_the_same(masks: tuple[str, ...], long: pytest.MonkeyPatch) -> None:
-    np.testing.assert_allclose(*both(made(masks=masks), long), atol=2e-5)
+def test_every_mask_gives_the_same(masks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    np.testing.assert_allclose(*both(made(masks=masks), monkeypatch), atol=2e-5)
 
 
-def test_a_query_that_may_attend_to_nothing_stays_at_zero(long: pytest.MonkeyPatch) -> None:
+def test_a_query_that_may_attend_to_nothing_stays_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "/".join("0" * 13 if row == 4 else "1" * 13 for row in range(13))
-    usual, walked = both(made(masks=(f"custom:{rows}",)), long)
+    usual, walked = both(made(masks=(f"custom:{rows}",)), monkeypatch)
     assert np.isfinite(walked).all()
     np.testing.assert_allclose(usual, walked, atol=2e-5)
 
@@ -93,24 +88,24 @@ EDITS = [
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_is_never_lost(edit: str, long: pytest.MonkeyPatch) -> None:
+def test_an_edit_is_never_lost(edit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model_ = made()
     plain = hidden(model_)
-    usual, walked = both(model_, long, (edit,))
+    usual, walked = both(model_, monkeypatch, (edit,))
     assert np.abs(usual - plain).max() > 1e-3
     np.testing.assert_allclose(usual, walked, atol=2e-5)
 
 
-def test_an_edit_past_the_end_is_refused_all_the_same(long: pytest.MonkeyPatch) -> None:
-    long.setattr(model.nn.attention, "MAX_CELLS", 0)
+def test_an_edit_past_the_end_is_refused_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
         hidden(made(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
 
 
-def test_what_is_asked_for_is_kept_whole(long: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_for_is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     model_, asked = made(), ("decoder.1.self.weights",)
     usual, walked = RecordingHook(no_hook, asked), RecordingHook(no_hook, asked)
     hidden(model_, usual)
-    long.setattr(model.nn.attention, "MAX_CELLS", 0)
+    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     hidden(model_, walked)
     np.testing.assert_allclose(usual.arrays()[asked[0]], walked.arrays()[asked[0]], atol=1e-6)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
 from model.errors import EditError
 from model.nn.transformer import Transformer
-from model.tracing.recompute import logits_at, max_pooled_weights, recompute_value
+from model.tracing.max_pool import max_pool
+from model.tracing.recompute import (
+    RecomputedAttention,
+    logits_at,
+    max_pooled_value,
+    recompute_value,
+    trace_logits,
+)
 from model.tracing.run import run
 from model.tracing.trace import Trace
 from tests.model.toys import both, causal, decoder, masked
@@ -38,8 +46,8 @@ def test_one_head_and_region(position: str, edits: tuple[str, ...], monkeypatch:
     assert not [path for path in lean.values if path.endswith(SITES) or path == "logits"]
     for site in SITES:
         path = f"decoder.1.self.{site}"
-        made = recompute_value(model, lean, path, 1, range(2, 7), range(1, 4))
-        np.testing.assert_allclose(made, whole[path][1, 2:7, 1:4], atol=1e-5)
+        made = recompute_value(model, lean, path, range(1, 3), range(2, 7), range(1, 4))
+        np.testing.assert_allclose(made, whole[path][1:3, 2:7, 1:4], atol=1e-5)
 
 
 def test_cross_attention(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +56,7 @@ def test_cross_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ("decoder.1.cross.weights", "encoder.0.self.weights"):
         rows, columns = whole[path].shape[1:]
         np.testing.assert_allclose(
-            recompute_value(model, lean, path, 0, range(rows), range(columns)), whole[path][0], atol=1e-5
+            recompute_value(model, lean, path, range(1), range(rows), range(columns)), whole[path][:1], atol=1e-5
         )
 
 
@@ -56,7 +64,7 @@ def test_cross_attention(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_overview_holds_the_largest_of_each_block(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
     whole, lean = pair(model, monkeypatch)
-    weights, allowed = max_pooled_weights(model, lean, "decoder.0.self", side=side)
+    weights, allowed = max_pooled_value(model, lean, "decoder.0.self.weights", side)
     exact = whole["decoder.0.self.weights"]
     cells = min(side, exact.shape[-1])
     starts = np.arange(cells) * exact.shape[-1] // cells
@@ -64,7 +72,11 @@ def test_an_overview_holds_the_largest_of_each_block(side: int, monkeypatch: pyt
     np.testing.assert_allclose(weights, expected, atol=1e-6)
     may = np.maximum.reduceat(np.maximum.reduceat(whole["decoder.0.self.mask"], starts, axis=1), starts, axis=2)
     np.testing.assert_array_equal(allowed, may > 0)
-    np.testing.assert_allclose(max_pooled_weights(model, lean, "decoder.0.self", 1, side)[0], weights[1:2], atol=1e-6)
+    one_head, _ = max_pooled_value(model, lean, "decoder.0.self.weights", side, slice(1, 2))
+    np.testing.assert_allclose(one_head, weights[1:2], atol=1e-6)
+    region, _ = max_pooled_value(model, lean, "decoder.0.self.scores", side, slice(2, 3), range(2, 9), range(1, 5))
+    scores, _ = max_pooled_value(model, lean, "decoder.0.self.scores", 80)
+    np.testing.assert_allclose(region, max_pool(scores[2:3, 2:9, 1:5], side), atol=1e-6)
 
 
 @pytest.mark.parametrize("edits", [(), ("logits[3,5]=add:4",), ("decoder.final_residual[2:4]=scale:0.5",)])
@@ -73,6 +85,37 @@ def test_logits_of_one_place(edits: tuple[str, ...], monkeypatch: pytest.MonkeyP
     whole, lean = pair(model, monkeypatch, edits)
     for place in (0, 3, -1):
         np.testing.assert_allclose(logits_at(model, lean, place), whole["logits"][place], atol=1e-5)
+
+
+def test_a_mean_over_all_tokens_is_in_the_logits_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = decoder()
+    whole, lean = pair(model, monkeypatch, ("logits[2]=mean",))
+    np.testing.assert_allclose(logits_at(model, lean, 2), whole["logits"][2], atol=1e-5)
+
+
+def test_the_logits_of_a_pooled_classifier_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = decoder(output_head="sequence-classifier", labels=("good", "bad"), pooling="mean", tied_embeddings=False)
+    whole, lean = pair(model, monkeypatch)
+    np.testing.assert_allclose(trace_logits(model, lean).numpy(), whole["logits"], atol=1e-5)
+    np.testing.assert_allclose(logits_at(model, lean, 3), whole["logits"], atol=1e-5)
+
+
+def test_a_region_is_recomputed_a_chunk_of_queries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = decoder()
+    whole, lean = pair(model, monkeypatch)
+    monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 130)
+    shapes = []
+    compute = RecomputedAttention.compute
+
+    def watched(attention: RecomputedAttention, queries: slice, heads: slice) -> Any:
+        values = compute(attention, queries, heads)
+        shapes.append(values["weights"].shape)
+        return values
+
+    monkeypatch.setattr(RecomputedAttention, "compute", watched)
+    found = recompute_value(model, lean, "decoder.0.self.weights", range(1, 2), range(1, 10), range(0, 4))
+    np.testing.assert_allclose(found, whole["decoder.0.self.weights"][1:2, 1:10, :4], atol=1e-5)
+    assert {shape[:2] for shape in shapes} <= {(1, 2), (1, 3), (1, 1)}, "one head, few queries"
 
 
 def test_a_bare_model_has_no_logits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,57 +2,59 @@
 // shows all of them, the menus of a head, a cell and a token those that belong there. Each is { element, update() }.
 
 import { headCodes } from "../../../../model/rendering/static/state/head_matrix.js";
-import { currentGrid, isOff, layerHeads, selectedHeads, toggleHeads } from "../../../../model/rendering/static/state/head_selection.js";
-import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { drawEdits, replaceEdit } from "./edit_list.js";
-import { formatFigure } from "./edit_text.js";
+import {
+  currentGrid,
+  isOff,
+  layerHeads,
+  selectedHeads,
+  toggleHeads,
+} from "../../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { activeElement, createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
+import { editText, formatFigure } from "./edit_text.js";
 
-const SCOPES = Object.freeze({
-  head: { title: (self) => (selectedHeads(self).length > 1 ? `the ${selectedHeads(self).length} heads` : `layer ${self.choice.layer}, head ${self.choice.head}`) },
-  layer: { title: (self) => `all of layer ${self.choice.layer}` },
-  model: { title: () => "every layer" },
-});
+/** @import { Control, ControlElements, EditTarget, ExplorePage } from "../types.js" */
+/** @import { Head, Side } from "../../../../model/rendering/static/types.js" */
 
-/** What a change is meant for: the path of an attention, and a head of it or nothing for all. */
-export function editTargets(self) {
-  const { stack, kind } = currentGrid(self);
+/** @type {Readonly<Record<string, (page: ExplorePage) => string>>} */
+const SCOPES = {
+  head: (page) => {
+    const { layer, head, heads } = page.state.choice;
+    return heads.length > 1 ? `the ${heads.length} heads` : `layer ${layer}, head ${head}`;
+  },
+  layer: (page) => `all of layer ${page.state.choice.layer}`,
+  model: () => "every layer",
+};
+
+const memory = remembered(() => ({ scope: "head" }));
+
+/**
+ * What a change is meant for: the path of an attention, and a head of it or nothing for all.
+ * @param {ExplorePage} page
+ * @returns {EditTarget[]}
+ */
+export function editTargets(page) {
+  const { stack, kind } = currentGrid(page);
+  /** @param {number | string} layer */
   const path = (layer) => `${stack}.${layer}.${kind}`;
-  if (self.scope === "model") return [{ path: path("*"), head: "" }];
-  if (self.scope === "layer") return [{ path: path(self.choice.layer), head: "" }];
-  return selectedHeads(self).map(([layer, head]) => ({ path: path(layer), head: String(head) }));
+  if (memory(page).scope === "model") return [{ path: path("*"), head: "" }];
+  if (memory(page).scope === "layer") return [{ path: path(page.state.choice.layer), head: "" }];
+  return selectedHeads(page).map(([layer, head]) => ({ path: path(layer), head: String(head) }));
 }
 
-function headsInScope(self) {
-  const grid = currentGrid(self);
-  if (self.scope === "head") return selectedHeads(self);
-  if (self.scope === "layer") return layerHeads(grid, self.choice.layer);
+/**
+ * @param {ExplorePage} page
+ * @returns {Head[]}
+ */
+function headsInScope(page) {
+  const grid = currentGrid(page);
+  if (memory(page).scope === "head") return selectedHeads(page);
+  if (memory(page).scope === "layer") return layerHeads(grid, page.state.choice.layer);
   return Array.from({ length: grid.layers }, (_, layer) => layerHeads(grid, layer)).flat();
 }
 
-export function editText(path, picked, operation) {
-  const last = picked.findLastIndex((part) => part !== "" && part !== undefined);
-  const index = picked.slice(0, last + 1).map((part) => (part === "" || part === undefined ? ":" : part));
-  return `${path}${index.length ? `[${index.join(",")}]` : ""}=${operation}`;
-}
-
-/** What stands before the "=": edits of the same values. */
-function editSubject(edit) {
-  return edit.slice(0, edit.indexOf("="));
-}
-
-/** Makes all of some edits in place of others of the same values, or takes all back where all are there already. */
-export function toggleEdits(self, wanted) {
-  const { edits } = self.choice;
-  const there = wanted.every((edit) => edits.includes(edit));
-  const subjects = wanted.map(editSubject);
-  const others = edits.filter((edit) => !subjects.includes(editSubject(edit)));
-  self.change({ edits: there ? others : [...others, ...wanted] });
-}
-
-export function hasEdits(self, wanted) {
-  return wanted.length > 0 && wanted.every((edit) => self.choice.edits.includes(edit));
-}
-
+/** @param {string} title @param {string} testid @param {string} about @param {(event: MouseEvent) => void} press */
 export function createButton(title, testid, about, press) {
   const button = createElement("button", "press", title);
   button.type = "button";
@@ -62,6 +64,7 @@ export function createButton(title, testid, about, press) {
   return button;
 }
 
+/** @param {string} name @param {...(Node | string)} children */
 export function labelledRow(name, ...children) {
   const element = createElement("div", "line");
   const controls = createElement("div", "");
@@ -70,63 +73,86 @@ export function labelledRow(name, ...children) {
   return element;
 }
 
-/** For which heads the next controls are meant. */
-export function scopeControl(self) {
+/**
+ * For which heads the next controls are meant.
+ * @param {ExplorePage} page
+ * @returns {Control}
+ */
+export function scopeControl(page) {
   const group = createElement("div", "choices");
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", "Which heads");
   const buttons = Object.keys(SCOPES).map((name) => {
     const button = createButton("", `scope-${name}`, "", () => {
-      self.scope = name;
-      drawEdits(self);
+      memory(page).scope = name;
+      page.view.drawEdits();
     });
     group.append(button);
-    return [name, button];
+    return { name, button };
   });
   const update = () => {
-    for (const [name, button] of buttons) {
-      button.textContent = SCOPES[name].title(self);
-      button.setAttribute("aria-pressed", String(self.scope === name));
+    for (const { name, button } of buttons) {
+      button.textContent = SCOPES[name](page);
+      button.setAttribute("aria-pressed", String(memory(page).scope === name));
     }
   };
   return { element: labelledRow("In", group), update };
 }
 
-/** Off, evenly spread, hotter or colder, without the scale. */
-export function headControl(self) {
-  const edits = (site, operation) => editTargets(self).map(({ path, head }) => editText(`${path}.${site}`, [head], operation));
-  const off = createButton("Off", "make-off", "These heads move nothing", () => toggleHeads(self, headsInScope(self)));
-  const even = createButton("Even", "make-even", "Every allowed token gets the same weight", () => toggleEdits(self, edits("weights", "uniform")));
-  const plain = createButton("No 1/√d", "make-unscaled", "Scores are not divided by the root of d", () => toggleEdits(self, edits("scale", "set:1")));
-  const heat = temperatureControl(self, () => editTargets(self).map(({ path, head }) => editText(`${path}.scores`, [head], "")));
+/**
+ * Off, evenly spread, hotter or colder, without the scale.
+ * @param {ExplorePage} page
+ * @returns {Control}
+ */
+export function headControl(page) {
+  /** @param {string} site @param {string} operation */
+  const edits = (site, operation) =>
+    editTargets(page).map(({ path, head }) => editText(`${path}.${site}`, [head], operation));
+  const off = createButton("Off", "make-off", "These heads move nothing", () => toggleHeads(page, headsInScope(page)));
+  const even = createButton("Even", "make-even", "Every allowed token gets the same weight", () =>
+    toggleEdits(page, edits("weights", "uniform")),
+  );
+  const plain = createButton("No 1/√d", "make-unscaled", "Scores are not divided by the root of d", () =>
+    toggleEdits(page, edits("scale", "set:1")),
+  );
+  const heat = temperatureControl(page, () =>
+    editTargets(page).map(({ path, head }) => editText(`${path}.scores`, [head], "")),
+  );
   const update = () => {
-    off.setAttribute("aria-pressed", String(headsInScope(self).every((one) => isOff(self, currentGrid(self), ...one))));
-    even.setAttribute("aria-pressed", String(hasEdits(self, edits("weights", "uniform"))));
-    plain.setAttribute("aria-pressed", String(hasEdits(self, edits("scale", "set:1"))));
+    off.setAttribute("aria-pressed", String(headsInScope(page).every((one) => isOff(page, currentGrid(page), ...one))));
+    even.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "uniform"))));
+    plain.setAttribute("aria-pressed", String(hasEdits(page, edits("scale", "set:1"))));
     heat.update();
   };
   return { element: labelledRow("Heads", off, even, plain, heat.element), update };
 }
 
-/** The temperature of the softmax, on a scale of octaves: scores divided by it. `starts` are edits without an operation. */
-function temperatureControl(self, starts) {
+/**
+ * The temperature of the softmax, on a scale of octaves: scores divided by it. `starts` are edits without an operation.
+ * @param {ExplorePage} page @param {() => string[]} starts
+ * @returns {Control}
+ */
+function temperatureControl(page, starts) {
   const slider = createElement("input", "heat");
   Object.assign(slider, { type: "range", min: -3, max: 3, step: 0.25 });
   slider.dataset.testid = "make-heat";
   slider.setAttribute("aria-label", "Temperature of the softmax");
   const told = createElement("output", "");
+  /** @param {string} edit */
   const mine = (edit) => starts().some((start) => edit.startsWith(`${start}scale:`));
   slider.oninput = () => {
-    const made = Number(slider.value) ? starts().map((start) => `${start}scale:${Number((2 ** -slider.value).toPrecision(4))}`) : [];
-    self.history.stroke ||= "begins";
-    self.change({ edits: [...self.choice.edits.filter((edit) => !mine(edit)), ...made] });
+    const made = Number(slider.value)
+      ? starts().map((start) => `${start}scale:${Number((2 ** -Number(slider.value)).toPrecision(4))}`)
+      : [];
+    page.state.history.beginStroke();
+    page.change({ edits: [...page.state.choice.edits.filter((edit) => !mine(edit)), ...made] });
   };
-  slider.onchange = () => (self.history.stroke = "");
+  slider.onchange = () => page.state.history.endStroke();
   const update = () => {
-    const found = self.choice.edits.find(mine);
+    const found = page.state.choice.edits.find(mine);
     const heat = found ? 1 / Number(found.split("scale:")[1]) : 1;
-    slider.value = Math.log2(heat > 0 ? heat : 1);
-    slider.disabled = ["hard", "linear"].includes(self.choice.kernel);
+    slider.value = String(Math.log2(heat > 0 ? heat : 1));
+    slider.disabled = ["hard", "linear"].includes(page.state.choice.kernel);
     told.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
     slider.setAttribute("aria-valuetext", told.textContent);
   };
@@ -135,51 +161,72 @@ function temperatureControl(self, starts) {
   return { element: label, update };
 }
 
-/** Whether a query sees a key: in the mask, or by weight. `pair` says which two tokens are meant. */
-export function visibilityControl(self, pair) {
-  const edits = (site, operation) => editTargets(self).map(({ path, head }) => editText(`${path}.${site}`, [head, ...pair()], operation));
-  const hide = createButton("", "make-hidden", "", () => toggleEdits(self, edits("mask", isClosed() ? "set:1" : "set:0")));
-  const none = createButton("Weight 0", "make-weightless", "The other weights of the row stay as they are", () => toggleEdits(self, edits("weights", "set:0")));
+/**
+ * Whether a query sees a key: in the mask, or by weight. `pair` says which two tokens are meant.
+ * @param {ExplorePage} page @param {() => [number, number]} pair
+ * @returns {ControlElements & { elements: [HTMLElement, HTMLElement] }}
+ */
+export function visibilityControl(page, pair) {
+  /** @param {string} site @param {string} operation */
+  const edits = (site, operation) =>
+    editTargets(page).map(({ path, head }) => editText(`${path}.${site}`, [head, ...pair()], operation));
+  const hide = createButton("", "make-hidden", "", () =>
+    toggleEdits(page, edits("mask", isClosed() ? "set:1" : "set:0")),
+  );
+  const none = createButton("Weight 0", "make-weightless", "The other weights of the row stay as they are", () =>
+    toggleEdits(page, edits("weights", "set:0")),
+  );
   /** Whether something else than a change of this very cell forbids it. */
-  const isClosed = () => hasEdits(self, edits("mask", "set:1")) || (!hasEdits(self, edits("mask", "set:0")) && !isAllowed(self, ...pair()));
+  const isClosed = () =>
+    hasEdits(page, edits("mask", "set:1")) || (!hasEdits(page, edits("mask", "set:0")) && !isAllowed(page, ...pair()));
   const update = () => {
     const closed = isClosed();
-    const made = hasEdits(self, edits("mask", closed ? "set:1" : "set:0"));
+    const made = hasEdits(page, edits("mask", closed ? "set:1" : "set:0"));
     hide.textContent = closed ? "Let it see" : "Hide";
-    hide.title = closed ? "The mask forbids this cell; allow it" : "The mask forbids this cell; the row's other tokens share its weight";
+    hide.title = closed
+      ? "The mask forbids this cell; allow it"
+      : "The mask forbids this cell; the row's other tokens share its weight";
     hide.setAttribute("aria-pressed", String(made));
-    none.setAttribute("aria-pressed", String(hasEdits(self, edits("weights", "set:0"))));
+    none.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "set:0"))));
     none.disabled = closed && !made;
   };
   return { elements: [hide, none], update };
 }
 
-/** Whether the mask lets any head in scope see a cell, read from the pictures on the screen. */
-function isAllowed(self, query, key) {
-  const grid = currentGrid(self);
+/**
+ * Whether the mask lets any head in scope see a cell, read from the pictures on the screen.
+ * @param {ExplorePage} page @param {number} query @param {number} key
+ */
+function isAllowed(page, query, key) {
+  const grid = currentGrid(page);
   const [rows, columns] = grid.cells;
   const row = Math.min(Math.floor((query * rows) / grid.rows), rows - 1);
   const column = Math.min(Math.floor((key * columns) / grid.columns), columns - 1);
-  return headsInScope(self).some(([layer, head]) => headCodes(self, grid, layer, head)[row * columns + column] !== 0);
+  return headsInScope(page).some(([layer, head]) => headCodes(page, grid, layer, head)[row * columns + column] !== 0);
 }
 
-/** Where a token stands for the position scheme. */
-export function positionControl(self, which, place) {
-  const stack = () => (which() === "source" ? "encoder" : self.answer.grids[0].stack);
+/**
+ * Where a token stands for the position scheme.
+ * @param {ExplorePage} page @param {() => Side} which @param {() => number} place
+ * @returns {ControlElements}
+ */
+export function positionControl(page, which, place) {
+  const stack = () => (which() === "source" ? "encoder" : page.state.answer.grids[0].stack);
   const start = () => `${stack()}.at[${place()}]=`;
   const box = createElement("input", "stand");
   Object.assign(box, { type: "number", step: 1 });
   box.dataset.testid = "make-stand";
   box.setAttribute("aria-label", "Position of the token");
+  /** @param {string} edit */
   const mine = (edit) => edit.startsWith(start());
   box.oninput = () => {
     if (box.value === "" || !Number.isFinite(Number(box.value))) return;
-    replaceEdit(self, mine, Number(box.value) === place() ? null : `${start()}set:${Number(box.value)}`);
+    replaceEdit(page, mine, Number(box.value) === place() ? null : `${start()}set:${Number(box.value)}`);
   };
   const update = () => {
-    const found = self.choice.edits.find((edit) => edit.startsWith(`${start()}set:`));
+    const found = page.state.choice.edits.find((edit) => edit.startsWith(`${start()}set:`));
     const stands = found ? found.split("set:")[1] : String(place());
-    if (box.getRootNode().activeElement !== box) box.value = stands;
+    if (activeElement(box) !== box) box.value = stands;
   };
   return { elements: [createElement("span", "", "stands at position"), box], update };
 }

@@ -1,153 +1,96 @@
 // The changes to the model: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
-import { createElement, updateChildren } from "../../../../model/rendering/static/ui/dom.js";
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { activeElement, createElement, updateChildren } from "../../../../model/rendering/static/ui/dom.js";
+import { find } from "../../../../model/rendering/static/ui/elements.js";
+import { onUndoKey, redoEdit, removeEdit, toggleEdit, undoEdit } from "./edit_actions.js";
+import { updateMenu } from "./edit_menus.js";
 import { createEditPanel, drawEditPanel } from "./edit_panel.js";
-import { describeEdit, wordNodes, wordText } from "./edit_text.js";
+import { describeEdit, formatEditList, parseEditList, wordNodes, wordText } from "./edit_text.js";
 
-/** Remembers the list as it was, before it changes; one stroke of a slider is one change. */
-export function recordEdits(self, before, patch) {
-  if (!("edits" in patch || "paused" in patch) || self.history.moving) return;
-  if (self.history.stroke !== "goes on") self.history.past.push({ edits: before.edits, paused: before.paused });
-  if (self.history.stroke) self.history.stroke = "goes on";
-  self.history.future = [];
-}
+/** @import { ExplorePage } from "../types.js" */
 
-export function clearHistory(self) {
-  self.history = { past: [], future: [], moving: false, stroke: "" };
-}
+/** What is open: the panel of edits, and in it the list as text. */
+const memory = remembered(() => ({ panel: false, text: false }));
 
-/** Back by one change. What came with the address has no past: there the last edit is taken back. */
-function undoEdit(self) {
-  const { edits, paused } = self.choice;
-  const { past, future } = self.history;
-  if (!past.length && !edits.length) return;
-  future.push({ edits, paused });
-  restoreEdits(self, past.pop() || { edits: edits.slice(0, -1), paused });
-}
-
-function redoEdit(self) {
-  const { edits, paused } = self.choice;
-  const { past, future } = self.history;
-  if (!future.length) return;
-  past.push({ edits, paused });
-  restoreEdits(self, future.pop());
-}
-
-function restoreEdits(self, list) {
-  self.history.moving = true;
-  self.change(list);
-  self.history.moving = false;
-}
-
-export function addEdits(self, added) {
-  const { edits, paused } = self.choice;
-  const others = (list) => list.filter((edit) => !added.includes(edit));
-  self.change({ edits: [...others(edits), ...added], paused: others(paused) });
-}
-
-function removeEdit(self, edit) {
-  const { edits, paused } = self.choice;
-  self.change({ edits: edits.filter((other) => other !== edit), paused: paused.filter((other) => other !== edit) });
-}
-
-/** In place of every edit that the test picks one other, or none. */
-export function replaceEdit(self, picks, edit) {
-  const { edits } = self.choice;
-  const place = edits.findIndex(picks);
-  const rest = edits.filter((other) => !picks(other));
-  if (edit) rest.splice(place < 0 ? rest.length : place, 0, edit);
-  if (JSON.stringify(rest) !== JSON.stringify(edits)) self.change({ edits: rest });
-}
-
-/** Puts an edit aside without losing it, or takes it up again. */
-function toggleEdit(self, edit) {
-  const { edits, paused } = self.choice;
-  if (edits.includes(edit)) return self.change({ edits: edits.filter((other) => other !== edit), paused: [...paused, edit] });
-  addEdits(self, [edit]);
-}
-
-/** Ctrl+Z and Ctrl+Shift+Z (or Ctrl+Y) anywhere but where somebody writes. */
-export function onUndoKey(self, event) {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || !self.choice) return;
-  const [target] = event.composedPath();
-  if (target.closest?.('textarea, [contenteditable="true"], input:not([type="range"], [type="checkbox"])')) return;
-  const key = event.key.toLowerCase();
-  if (key !== "z" && key !== "y") return;
-  event.preventDefault();
-  (key === "y" || event.shiftKey ? redoEdit : undoEdit)(self);
-}
-
-/** Hooks the list up, once. */
-export function listenToEdits(self) {
-  const { changes, undo, redo, edits } = self.parts;
-  clearHistory(self);
-  self.open = { edits: false, text: false };
+/**
+ * Hooks the list up, once.
+ * @param {ExplorePage} page
+ * @returns {() => void} ends it
+ */
+export function listenToEdits(page) {
+  const { changes, undo, redo, edits } = page.view.elements;
+  const open = memory(page);
   changes.onclick = () => {
-    self.open.edits = !self.open.edits;
-    drawEdits(self);
+    open.panel = !open.panel;
+    drawEdits(page);
   };
-  undo.onclick = () => undoEdit(self);
-  redo.onclick = () => redoEdit(self);
-  edits.querySelector(".as-text").onclick = () => {
-    self.open.text = !self.open.text;
-    drawEdits(self);
+  undo.onclick = () => undoEdit(page);
+  redo.onclick = () => redoEdit(page);
+  find(edits, ".as-text").onclick = () => {
+    open.text = !open.text;
+    drawEdits(page);
   };
-  edits.querySelector(".clear").onclick = () => self.change({ edits: [], paused: [] });
-  const box = edits.querySelector("textarea");
-  box.onchange = () => self.change(parseEditList(box.value));
-  box.onkeydown = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && box.onchange();
-  const keys = (event) => onUndoKey(self, event);
+  find(edits, ".clear").onclick = () => page.change({ edits: [], paused: [] });
+  const box = find(edits, "textarea", HTMLTextAreaElement);
+  const takeOver = () => page.change(parseEditList(box.value));
+  box.onchange = takeOver;
+  box.onkeydown = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) takeOver();
+  };
+  /** @param {KeyboardEvent} event */
+  const keys = (event) => onUndoKey(page, event);
   document.addEventListener("keydown", keys);
-  self.leave = () => document.removeEventListener("keydown", keys);
-  createEditPanel(self);
+  createEditPanel(page);
+  return () => document.removeEventListener("keydown", keys);
 }
 
-/** One edit a line; behind a # those that are put aside. */
-function parseEditList(text) {
-  const lines = [...new Set(text.split(/[\n;]/).map((line) => line.trim()).filter(Boolean))];
-  const aside = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1).trim());
-  return { edits: lines.filter((line) => !line.startsWith("#")), paused: aside.filter(Boolean) };
-}
-
-function formatEditList({ edits, paused }) {
-  return [...edits, ...paused.map((edit) => `# ${edit}`)].join("\n");
-}
-
-export function drawEdits(self) {
-  const { changes, undo, redo, latest, edits: panel } = self.parts;
-  const { edits, paused } = self.choice;
-  const { open, history } = self;
+/** @param {ExplorePage} page */
+export function drawEdits(page) {
+  const { changes, undo, redo, latest, edits: panel } = page.view.elements;
+  const { edits, paused } = page.state.choice;
+  const { history } = page.state;
+  const open = memory(page);
   const count = edits.length;
-  changes.firstChild.textContent = count ? `${count} ${count === 1 ? "change" : "changes"}` : "No changes";
+  /** @type {Text} */ (changes.firstChild).data = count
+    ? `${count} ${count === 1 ? "change" : "changes"}`
+    : "No changes";
   changes.classList.toggle("some", count > 0);
-  changes.setAttribute("aria-expanded", String(open.edits));
-  undo.disabled = !history.past.length && !count;
-  redo.disabled = !history.future.length;
+  changes.setAttribute("aria-expanded", String(open.panel));
+  undo.disabled = !history.canUndo({ edits, paused });
+  redo.disabled = !history.canRedo;
   undo.hidden = redo.hidden = undo.disabled && redo.disabled;
-  latest.replaceChildren(...(count && !open.edits ? wordNodes(describeEdit(self, edits.at(-1))) : []));
-  for (const { update } of self.menu?.controls || []) update();
-  panel.hidden = !open.edits;
-  if (!open.edits) return;
-  drawEditList(self, panel.querySelector("ol"));
-  panel.querySelector(".none").hidden = count + paused.length > 0;
-  const [asText, box] = [panel.querySelector(".as-text"), panel.querySelector("textarea")];
-  panel.querySelector(".clear").hidden = !(count + paused.length);
+  latest.replaceChildren(...(count && !open.panel ? wordNodes(describeEdit(page.state, edits[count - 1])) : []));
+  updateMenu(page);
+  panel.hidden = !open.panel;
+  if (!open.panel) return;
+  const list = find(panel, "ol");
+  drawEditList(page, list);
+  find(panel, ".none").hidden = count + paused.length > 0;
+  const [asText, box] = [find(panel, ".as-text"), find(panel, "textarea", HTMLTextAreaElement)];
+  find(panel, ".clear").hidden = !(count + paused.length);
   asText.setAttribute("aria-pressed", String(open.text));
   box.hidden = !open.text;
-  panel.querySelector("ol").hidden = open.text;
-  if (box.getRootNode().activeElement !== box) box.value = formatEditList(self.choice);
-  drawEditPanel(self);
+  list.hidden = open.text;
+  if (activeElement(box) !== box) box.value = formatEditList(page.state.choice);
+  drawEditPanel(page);
 }
 
-function drawEditList(self, list) {
-  const { edits, paused } = self.choice;
-  updateChildren(list, ...edits.map((edit) => editRow(self, edit, true)), ...paused.map((edit) => editRow(self, edit, false)));
+/** @param {ExplorePage} page @param {HTMLElement} list */
+function drawEditList(page, list) {
+  const { edits, paused } = page.state.choice;
+  updateChildren(
+    list,
+    ...edits.map((edit) => editRow(page, edit, true)),
+    ...paused.map((edit) => editRow(page, edit, false)),
+  );
 }
 
-function editRow(self, edit, on) {
-  const words = describeEdit(self, edit);
+/** @param {ExplorePage} page @param {string} edit @param {boolean} on */
+function editRow(page, edit, on) {
+  const words = describeEdit(page.state, edit);
   const row = createElement("li", on ? "" : "aside");
-  row.classList.toggle("wrong", on && Boolean(self.problem) && self.problem.includes(edit));
+  row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
   const toggle = createElement("button", "switch");
   toggle.type = "button";
   toggle.append(createElement("i"));
@@ -156,7 +99,7 @@ function editRow(self, edit, on) {
   toggle.setAttribute("aria-label", wordText(words));
   toggle.title = on ? "Put aside, without losing it" : "Take up again";
   toggle.dataset.testid = `edit-switch-${edit}`;
-  toggle.onclick = () => toggleEdit(self, edit);
+  toggle.onclick = () => toggleEdit(page, edit);
   const told = createElement("span", "told");
   told.append(...wordNodes(words));
   told.title = edit;
@@ -164,7 +107,7 @@ function editRow(self, edit, on) {
   drop.type = "button";
   drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
   drop.dataset.testid = `edit-drop-${edit}`;
-  drop.onclick = () => removeEdit(self, edit);
+  drop.onclick = () => removeEdit(page, edit);
   row.append(toggle, told, drop);
   return row;
 }

@@ -2,126 +2,232 @@
 
 import { inlineText, quotedToken } from "../../../../model/rendering/static/ui/dom.js";
 
+/** @import { EditLists } from "./edit_history.js" */
+/** @import { ExploreState } from "../state.js" */
+/** @import { ParsedEdit, Words } from "../types.js" */
+
 const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
 
-/** An edit taken apart; null for a text that is none. `at` names what is picked along each axis: "3", "2:5", or nothing. */
-function parseEdit(self, edit) {
+/**
+ * An edit taken apart; null for a text that is none. `at` names what is picked along each axis: "3", "2:5", or nothing.
+ * @param {ExploreState} state @param {string} edit
+ * @returns {ParsedEdit | null}
+ */
+export function parseEdit(state, edit) {
   const match = edit.trim().match(EDIT_PATTERN);
   if (!match) return null;
   const [, path, index = "", operation, number] = match;
   const parts = path.split(".");
-  const site = parts.at(-1);
-  const known = self.sites[site];
+  const site = parts[parts.length - 1];
+  const known = state.catalogue.sites[site];
   if (!known) return null;
   const picked = index.split(",").map((part) => part.trim());
-  const at = Object.fromEntries(known.axes.map((axis, place) => [axis, picked[place] && picked[place] !== ":" ? picked[place] : ""]));
+  const at = Object.fromEntries(
+    known.axes.map((axis, place) => [axis, picked[place] && picked[place] !== ":" ? picked[place] : ""]),
+  );
   const layer = parts.length > 2 ? parts[1] : "";
-  return { path, site, stack: parts.length > 1 ? parts[0] : "", layer, part: parts.length > 3 ? parts[2] : "", at, operation, number: Number(number), title: known.title };
+  return {
+    path,
+    site,
+    stack: parts.length > 1 ? parts[0] : "",
+    layer,
+    part: parts.length > 3 ? parts[2] : "",
+    at,
+    operation,
+    number: Number(number),
+    title: known.title,
+  };
 }
 
-/** An edit as text and tokens: strings, and { token } for pieces of the sentence. */
-export function describeEdit(self, edit) {
-  const read = parseEdit(self, edit);
+/**
+ * An edit as text and tokens: strings, and { token } for pieces of the sentence.
+ * @param {ExploreState} state @param {string} edit
+ * @returns {Words}
+ */
+export function describeEdit(state, edit) {
+  const read = parseEdit(state, edit);
   if (!read) return [edit];
-  const words = DESCRIPTIONS[read.site]?.(self, read);
+  const words = DESCRIPTIONS[read.site]?.(state, read);
   if (words) return words;
-  if (isComponentOff(read)) return [`${capitalize(read.part === "feedforward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(self, { ...read, part: "" })} off`];
-  const place = capitalize(describePlace(self, read));
-  const token = describeToken(self, read, ", token ", read.at.pos || read.at.query);
+  if (isComponentOff(read))
+    return [
+      `${capitalize(read.part === "feedforward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
+    ];
+  const place = capitalize(describePlace(state, read));
+  const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
   const value = `${place ? read.title.slice(0, 1).toLowerCase() + read.title.slice(1) : read.title}`;
-  return place ? [place, ...token, `: ${value} ${describeOperation(read)}`] : [value, ...token, ` ${describeOperation(read)}`];
+  return place
+    ? [place, ...token, `: ${value} ${describeOperation(read)}`]
+    : [value, ...token, ` ${describeOperation(read)}`];
 }
 
-/** Nothing at all of what an attention or a feed-forward writes. */
+/**
+ * Nothing at all of what an attention or a feed-forward writes.
+ * @param {ParsedEdit} options
+ */
 function isComponentOff({ site, part, at, operation, number }) {
-  return site === "output" && part && !at.pos && !at.width && number === 0 && ["set", "scale"].includes(operation);
+  return (
+    site === "output" && part !== "" && !at.pos && !at.width && number === 0 && ["set", "scale"].includes(operation)
+  );
 }
 
+/** @type {Readonly<Record<string, string>>} */
+const MOVES = { set: "at position", add: "moved by", scale: "at its position ×" };
+
+/** @type {Readonly<Record<string, (state: ExploreState, read: ParsedEdit) => Words | null>>} */
 const DESCRIPTIONS = {
-  weights(self, read) {
+  weights(state, read) {
     const { query, key } = read.at;
     if (query || key) {
       if (read.operation !== "set" || !query || !key) return null;
-      return [...describeToken(self, read, "Token ", query), ...describeToken(self, read, " gives token ", key, true), ` the weight ${formatFigure(read.number)}${describeInside(self, read)}`];
+      return [
+        ...describeToken(state, read, "Token ", query),
+        ...describeToken(state, read, " gives token ", key, true),
+        ` the weight ${formatFigure(read.number)}${describeInside(state, read)}`,
+      ];
     }
-    if (read.operation === "uniform") return [`${capitalize(describePlace(self, read))}: every allowed token alike`];
+    if (read.operation === "uniform") return [`${capitalize(describePlace(state, read))}: every allowed token alike`];
     if (read.operation !== "set" || read.number !== 0) return null;
-    return [`${read.at.head ? "" : "All heads of "}${read.at.head ? capitalize(describePlace(self, read)) : describePlace(self, read)} off`];
+    return [
+      `${read.at.head ? "" : "All heads of "}${read.at.head ? capitalize(describePlace(state, read)) : describePlace(state, read)} off`,
+    ];
   },
 
-  mask(self, read) {
+  mask(state, read) {
     if (read.operation !== "set") return null;
     const sees = read.number ? "can see" : "cannot see";
     const { query, key } = read.at;
-    const who = query ? describeToken(self, read, "Token ", query) : [read.number ? "Every token" : "No token"];
-    const whom = key ? describeToken(self, read, " token ", key, true) : [" any token"];
-    return [...who, ` ${query || read.number ? sees : "can see"}`, ...whom, describeInside(self, read)];
+    const who = query ? describeToken(state, read, "Token ", query) : [read.number ? "Every token" : "No token"];
+    const whom = key ? describeToken(state, read, " token ", key, true) : [" any token"];
+    return [...who, ` ${query || read.number ? sees : "can see"}`, ...whom, describeInside(state, read)];
   },
 
-  scores(self, read) {
+  scores(state, read) {
     const whole = !read.at.query && !read.at.key && read.operation === "scale" && read.number > 0;
-    return whole ? [`${capitalize(describePlace(self, read))}: softmax temperature ×\u00a0${formatFigure(1 / read.number)}`] : null;
+    return whole
+      ? [`${capitalize(describePlace(state, read))}: softmax temperature ×\u00a0${formatFigure(1 / read.number)}`]
+      : null;
   },
 
-  scale(self, read) {
-    const place = capitalize(describePlace(self, read));
+  scale(state, read) {
+    const place = capitalize(describePlace(state, read));
     if (read.operation === "set" && read.number === 1) return [`${place}: scores without the scale 1/√d`];
     return [`${place}: scale of the scores ${describeOperation(read)}`];
   },
 
-  at(self, read) {
-    const [before, stack] = read.at.pos ? [describeToken(self, read, "Token ", read.at.pos), ""] : [["All tokens"], ""];
-    const told = { set: "at position", add: "moved by", scale: "at its position ×" }[read.operation];
-    return told ? [...before, ` ${read.operation === "add" ? "is" : "stands"} ${told} ${formatFigure(read.number)}${stack}`] : null;
+  at(state, read) {
+    const before = read.at.pos ? describeToken(state, read, "Token ", read.at.pos) : ["All tokens"];
+    const told = MOVES[read.operation];
+    return told
+      ? [...before, ` ${read.operation === "add" ? "is" : "stands"} ${told} ${formatFigure(read.number)}`]
+      : null;
   },
 };
 
+/** @param {ParsedEdit} options */
 function describeOperation({ operation, number }) {
-  return { set: `set to\u00a0${formatFigure(number)}`, scale: `×\u00a0${formatFigure(number)}`, add: `${number < 0 ? "−" : "+"}\u00a0${formatFigure(Math.abs(number))}`, mean: "averaged", uniform: "evenly spread" }[operation] || operation;
+  /** @type {Record<string, string>} */
+  const words = {
+    set: `set to\u00a0${formatFigure(number)}`,
+    scale: `×\u00a0${formatFigure(number)}`,
+    add: `${number < 0 ? "−" : "+"}\u00a0${formatFigure(Math.abs(number))}`,
+    mean: "averaged",
+    uniform: "evenly spread",
+  };
+  return words[operation] || operation;
 }
 
+/** @param {number} number */
 export function formatFigure(number) {
   return String(Number(number.toPrecision(4))).replace("-", "−");
 }
 
-/** "head 3 of layer 1", "layer 1, feed-forward", "every layer". */
-function describePlace(self, { stack, layer, part, at }) {
-  const twin = self.answer?.sourceTokens && stack === "encoder" ? "encoder " : "";
+/**
+ * "head 3 of layer 1", "layer 1, feed-forward", "every layer".
+ * @param {ExploreState} state @param {ParsedEdit} options
+ */
+function describePlace(state, { stack, layer, part, at }) {
+  const twin = state.latestAnswer?.sourceTokens && stack === "encoder" ? "encoder " : "";
   const cross = part === "cross" ? "cross-attention " : "";
-  const inner = part === "feedforward" ? ", feed-forward" : part && at.head === undefined && at.key_value_head === undefined ? ", attention" : "";
-  const where = layer === "*" ? `every ${twin}${cross}layer${inner}` : layer === "" ? "" : `${twin}${cross}layer ${layer}${inner}`;
+  const inner =
+    part === "feedforward"
+      ? ", feed-forward"
+      : part && at.head === undefined && at.key_value_head === undefined
+        ? ", attention"
+        : "";
+  const where =
+    layer === "*" ? `every ${twin}${cross}layer${inner}` : layer === "" ? "" : `${twin}${cross}layer ${layer}${inner}`;
   const head = at.head || at.key_value_head;
   return head ? `${head.includes(":") ? "heads" : "head"} ${describeRange(head)} of ${where}` : where;
 }
 
-function describeInside(self, read) {
-  const place = describePlace(self, read);
+/** @param {ExploreState} state @param {ParsedEdit} read */
+function describeInside(state, read) {
+  const place = describePlace(state, read);
   return place && place !== "every layer" ? ` in ${place}` : "";
 }
 
+/** @param {string} picked */
 function describeRange(picked) {
   const [first, end] = picked.split(":");
   if (end === undefined) return first;
-  return end === "" ? `from ${first || 0} on` : `${first || 0} to ${end - 1}`;
+  return end === "" ? `from ${first || 0} on` : `${first || 0} to ${Number(end) - 1}`;
 }
 
-/** A token by its number and, where the text has one there, its piece. */
-function describeToken(self, { stack, part }, before, picked, isKey = false) {
+/**
+ * A token by its number and, where the text has one there, its piece.
+ * @param {ExploreState} state @param {ParsedEdit} options @param {string} before @param {string} picked
+ * @param {boolean} [isKey]
+ * @returns {Words}
+ */
+function describeToken(state, { stack, part }, before, picked, isKey = false) {
   if (!picked) return [];
   const source = stack === "encoder" || (part === "cross" && isKey);
-  const tokens = (source && self.answer?.sourceTokens) || self.answer?.tokens || [];
+  const tokens = (source && state.latestAnswer?.sourceTokens) || state.latestAnswer?.tokens || [];
   const token = tokens[Number(picked)];
   return token ? [`${before}${picked} `, { token }] : [`${before}${describeRange(picked)}`];
 }
 
+/** @param {string} words */
 function capitalize(words) {
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
+/** @param {Words} words */
 export function wordNodes(words) {
-  return words.flatMap((word) => (word.token ? ["“", ...quotedToken(word.token), "”"] : [word]));
+  return words.flatMap((word) => (typeof word === "string" ? [word] : ["“", ...quotedToken(word.token), "”"]));
 }
 
+/** @param {Words} words */
 export function wordText(words) {
-  return words.map((word) => (word.token ? `“${inlineText(word.token.piece)}”` : word)).join("");
+  return words.map((word) => (typeof word === "string" ? word : `“${inlineText(word.token.piece)}”`)).join("");
+}
+
+/** @param {string} path @param {(string | number | undefined)[]} picked @param {string} operation */
+export function editText(path, picked, operation) {
+  const last = picked.findLastIndex((part) => part !== "" && part !== undefined);
+  const index = picked.slice(0, last + 1).map((part) => (part === "" || part === undefined ? ":" : part));
+  return `${path}${index.length ? `[${index.join(",")}]` : ""}=${operation}`;
+}
+
+/**
+ * One edit a line; behind a # those that are put aside.
+ * @param {string} text
+ */
+export function parseEditList(text) {
+  const lines = [
+    ...new Set(
+      text
+        .split(/[\n;]/)
+        .map((line) => line.trim())
+        .filter(Boolean),
+    ),
+  ];
+  const aside = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1).trim());
+  return { edits: lines.filter((line) => !line.startsWith("#")), paused: aside.filter(Boolean) };
+}
+
+/** @param {EditLists} options */
+export function formatEditList({ edits, paused }) {
+  return [...edits, ...paused.map((edit) => `# ${edit}`)].join("\n");
 }

@@ -1,85 +1,162 @@
-// Taking away what is on the screen: links, the whole state, figures, numbers, a file that draws itself, programs.
+// Export of what is on the screen: links, the whole state, figures, numbers, a file that draws itself, programs.
 
 import { fileName } from "../../../../model/rendering/static/plots/number_table.js";
 import { exactMatrix, matrixQuery } from "../../../../model/rendering/static/state/head_matrix.js";
 import { currentGrid, selectedHeads } from "../../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
+import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { readFloats } from "../../../../model/rendering/static/ui/wire.js";
+import { failureText } from "../../../ui/frontend/server.js";
 import { createFigure } from "./figure.js";
 import { figurePng, figureSvg, pdfRequest } from "./figure_files.js";
 
+/** @import { MatrixMeta } from "../../../../model/rendering/static/types.js" */
+/** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
+/** @import { Choice, ExplorePage, FileMeta } from "../types.js" */
+
 const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
-const FIELD_NAMES = { text: "the text", source: "the source", other: "the other text", written: "the written text", beside: "the other side" };
+/** @type {Readonly<Record<string, string>>} */
+const FIELD_NAMES = {
+  text: "the text",
+  source: "the source",
+  other: "the other text",
+  written: "the written text",
+  beside: "the other side",
+};
 
-export function createExportMenu(self, named) {
-  const [button, menu] = [named("takeaway"), named("takeaway-menu")];
-  self.takeaway = { button, menu, told: named("takeaway-told"), copied: named("takeaway-copied"), path: named("takeaway-path"), width: named("figure-width"), title: named("figure-title") };
-  button.onclick = () => showMenu(self, menu.hidden);
-  menu.onkeydown = (event) => {
-    event.stopPropagation(); // letters typed here are no keys of the pictures
-    if (event.key !== "Escape") return;
-    showMenu(self, false);
-    button.focus();
+/** @typedef {ReturnType<typeof menuElements>} MenuElements */
+
+const memory = remembered(() => ({ elements: /** @type {MenuElements | null} */ (null), busy: false }));
+
+/** @param {ParentNode} place */
+function menuElements(place) {
+  return {
+    button: findByTestId(place, "takeaway", HTMLButtonElement),
+    menu: findByTestId(place, "takeaway-menu"),
+    status: findByTestId(place, "takeaway-told"),
+    copied: findByTestId(place, "takeaway-copied", HTMLTextAreaElement),
+    path: findByTestId(place, "takeaway-path", HTMLInputElement),
+    width: findByTestId(place, "figure-width", HTMLSelectElement),
+    title: findByTestId(place, "figure-title", HTMLInputElement),
   };
-  const away = (event) => !menu.hidden && !event.composedPath().some((part) => part === menu || part === button) && showMenu(self, false);
-  document.addEventListener("pointerdown", away);
-  const actions = {
-    "take-link": () => copyLink(self), "take-embed": () => copyEmbed(self), "take-state": () => saveState(self),
-    "take-svg": () => saveFigure(self, "svg"), "take-png": () => saveFigure(self, "png"), "take-pdf": () => saveFigure(self, "pdf"),
-    "take-page": () => saveFileFrom(self, "page", { asked: pageView(self) }), "take-python": () => copyProgram(self, "python"), "take-shell": () => copyProgram(self, "shell"),
-    ...Object.fromEntries(["csv", "json", "npz"].map((form) => [`take-${form}`, () => saveFileFrom(self, "numbers", { form, path: self.takeaway.path.value })])),
-  };
-  for (const [name, take] of Object.entries(actions)) named(name).onclick = () => runAction(self, named(name), take);
-  named("open-state").onchange = (event) => runAction(self, event.target, () => openState(self, event.target));
-  return () => document.removeEventListener("pointerdown", away);
 }
 
-function showMenu(self, open) {
-  const { button, menu, copied } = self.takeaway;
+/** @param {ExplorePage} page */
+function elementsOf(page) {
+  return /** @type {MenuElements} */ (memory(page).elements);
+}
+
+/**
+ * @param {ExplorePage} page @param {ParentNode} place
+ * @returns {() => void} ends it
+ */
+export function createExportMenu(page, place) {
+  const elements = menuElements(place);
+  memory(page).elements = elements;
+  const { button, menu, path } = elements;
+  button.onclick = () => showMenu(page, Boolean(menu.hidden));
+  menu.onkeydown = (event) => {
+    event.stopPropagation(); // letters typed here are no keys of the plots
+    if (event.key !== "Escape") return;
+    showMenu(page, false);
+    button.focus();
+  };
+  /** @param {PointerEvent} event */
+  const closeOutside = (event) => {
+    const inside = event.composedPath().some((part) => part === menu || part === button);
+    if (!menu.hidden && !inside) showMenu(page, false);
+  };
+  document.addEventListener("pointerdown", closeOutside);
+  /** @param {string} form */
+  const saveNumbers = (form) => saveFileFrom(page, "numbers", { form, path: path.value });
+  /** @type {Record<string, () => void | Promise<void>>} */
+  const actions = {
+    link: () => copyLink(page),
+    embed: () => copyEmbed(page),
+    state: () => saveState(page),
+    svg: () => saveFigure(page, "svg"),
+    png: () => saveFigure(page, "png"),
+    pdf: () => saveFigure(page, "pdf"),
+    page: () => saveFileFrom(page, "page", { asked: matrixKey(page) }),
+    csv: () => saveNumbers("csv"),
+    json: () => saveNumbers("json"),
+    npz: () => saveNumbers("npz"),
+    python: () => copyProgram(page, "python"),
+    shell: () => copyProgram(page, "shell"),
+  };
+  for (const [name, take] of Object.entries(actions)) {
+    const control = findByTestId(place, `take-${name}`);
+    control.onclick = () => runAction(page, control, take);
+  }
+  const file = findByTestId(place, "open-state", HTMLInputElement);
+  file.onchange = () => runAction(page, file, () => openState(page, file));
+  return () => document.removeEventListener("pointerdown", closeOutside);
+}
+
+/** @param {ExplorePage} page @param {boolean} open */
+function showMenu(page, open) {
+  const { button, menu, copied } = elementsOf(page);
   menu.hidden = !open;
   button.setAttribute("aria-expanded", String(open));
   if (!open) return;
   copied.hidden = true;
-  showStatus(self, "");
-  self.takeaway.path.placeholder = `of the picture; or of a path: ${headPath(self)}`;
-  menu.querySelector("button").focus();
+  showStatus(page, "");
+  elementsOf(page).path.placeholder = `of the picture; or of a path: ${headPath(page)}`;
+  find(menu, "button").focus();
 }
 
-function showStatus(self, ...told) {
-  self.takeaway.told.replaceChildren(...told);
+/** @param {ExplorePage} page @param {...(Node | string)} told */
+function showStatus(page, ...told) {
+  elementsOf(page).status.replaceChildren(...told);
 }
 
-/** Does one thing at a time, and says what came of it. */
-async function runAction(self, control, take) {
-  if (!self.answer || self.taking) return;
-  self.taking = true;
+/**
+ * Does one thing at a time, and says what came of it.
+ * @param {ExplorePage} page @param {HTMLElement} control @param {() => void | Promise<void>} take
+ */
+async function runAction(page, control, take) {
+  if (!page.state.latestAnswer || memory(page).busy) return;
+  memory(page).busy = true;
   control.classList.add("busy");
-  showStatus(self, "");
+  showStatus(page, "");
   try {
     await take();
   } catch (error) {
-    showStatus(self, error instanceof TypeError ? "The server does not answer. Is Headlight still running?" : error.message);
+    showStatus(page, failureText(error));
   } finally {
-    self.taking = false;
+    memory(page).busy = false;
     control.classList.remove("busy");
   }
 }
 
-/** All that was chosen, as the server reads it. */
-function currentState(self) {
-  return { ...self.settings, ...self.choice };
+/**
+ * All that was chosen, as the server reads it.
+ * @param {ExplorePage} page
+ */
+function currentState(page) {
+  return { ...page.state.settings, ...page.state.choice };
 }
 
-async function askRoute(self, route, body) {
-  const found = await self.post(route, body);
+/**
+ * @template Meta
+ * @param {ExplorePage} page @param {string} route @param {object} body
+ * @returns {Promise<Packed<Meta>>}
+ */
+async function askRoute(page, route, body) {
+  /** @type {Packed<Meta & { error?: string }>} */
+  const found = await page.server.post(route, body);
   if (found.meta.error) throw new Error(found.meta.error);
   return found;
 }
 
-/** Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied. */
-async function copyToClipboard(self, text, said) {
-  const box = self.takeaway.copied;
+/**
+ * Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied.
+ * @param {ExplorePage} page @param {string} text @param {string} said
+ */
+async function copyToClipboard(page, text, said) {
+  const box = elementsOf(page).copied;
   box.hidden = false;
   box.value = text;
   box.rows = Math.min(text.split("\n").length, 9);
@@ -87,48 +164,58 @@ async function copyToClipboard(self, text, said) {
     await navigator.clipboard.writeText(text);
   } catch {
     box.select(); // a page that came over plain http has none
-    if (!document.execCommand("copy")) return showStatus(self, "Press Ctrl+C to copy what is marked.");
+    if (!document.execCommand("copy")) return showStatus(page, "Press Ctrl+C to copy what is marked.");
   }
-  showStatus(self, said);
+  showStatus(page, said);
 }
 
-async function linkTo(self, more) {
-  const { meta } = await askRoute(self, "link", { ...currentState(self), presenter: "", bare: "", ...more });
+/** @param {ExplorePage} page @param {Partial<Choice>} more */
+async function linkTo(page, more) {
+  /** @type {Packed<{ query: string, lost: string[] }>} */
+  const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", bare: "", ...more });
   const link = new URL(location.href);
   [link.search, link.hash] = [meta.query, ""];
   const lost = meta.lost.map((name) => FIELD_NAMES[name] || name).join(" and ");
-  return { link: link.href, lost: lost && ` It leaves out ${lost}, too long for a link: save the state as a file instead.` };
+  return {
+    link: link.href,
+    lost: lost && ` It leaves out ${lost}, too long for a link: save the state as a file instead.`,
+  };
 }
 
-async function copyLink(self) {
-  const { link, lost } = await linkTo(self, {});
-  await copyToClipboard(self, link, `The link is copied.${lost || " Who opens it sees the same."}`);
+/** @param {ExplorePage} page */
+async function copyLink(page) {
+  const { link, lost } = await linkTo(page, {});
+  await copyToClipboard(page, link, `The link is copied.${lost || " Who opens it sees the same."}`);
 }
 
-async function copyEmbed(self) {
-  const { link, lost } = await linkTo(self, { bare: "1" });
+/** @param {ExplorePage} page */
+async function copyEmbed(page) {
+  const { link, lost } = await linkTo(page, { bare: "1" });
   const source = link.replace(/&/g, "&amp;").replace(/"/g, "&quot;");
   const frame = `<iframe src="${source}" title="Headlight" width="100%" height="760" style="border: 0" sandbox="allow-scripts allow-same-origin"></iframe>`;
-  await copyToClipboard(self, frame, `The frame for another page is copied.${lost}`);
+  await copyToClipboard(page, frame, `The frame for another page is copied.${lost}`);
 }
 
-function saveState(self) {
-  const state = { ...currentState(self), bare: "" };
+/** @param {ExplorePage} page */
+function saveState(page) {
+  const state = { ...currentState(page), bare: "" };
   saveFile("headlight-state.json", "application/json", JSON.stringify({ [STATE_FORMAT]: 1, state }, null, 1));
-  showStatus(self, "The state is saved, the whole text with it. Open it here again at any time.");
+  showStatus(page, "The state is saved, the whole text with it. Open it here again at any time.");
 }
 
-async function openState(self, input) {
-  const [file] = input.files;
+/** @param {ExplorePage} page @param {HTMLInputElement} input */
+async function openState(page, input) {
+  const file = input.files?.[0];
   input.value = "";
   if (!file) return;
   if (file.size > MAX_STATE_SIZE) throw new Error("This file is too large for a saved state.");
   const state = parseState(await file.text());
   if (!state) throw new Error("This file holds no state of Headlight. Save one here first.");
-  showMenu(self, false);
-  self.reporter.submit(state); // the page checks every choice, and hands back what fits
+  showMenu(page, false);
+  page.reporter.submit(state); // the page checks every choice, and hands back what fits
 }
 
+/** @param {string} text */
 function parseState(text) {
   try {
     const read = JSON.parse(text);
@@ -138,44 +225,63 @@ function parseState(text) {
   }
 }
 
-async function saveFigure(self, form) {
-  const { each, ...asked } = matrixQuery(self);
-  const { meta, start, buffer } = await askRoute(self, "view", { ...self.answer.question, ...asked, each: true });
-  const view = exactMatrix(self, { meta, numbers: readFloats(buffer, start) });
-  const heads = selectedHeads(self).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
-  const title = self.takeaway.title.value.trim();
-  const figure = createFigure(view, heads, { picture: self.choice.picture, width: Number(self.takeaway.width.value), title });
-  const name = `${fileName(self)}.${form}`;
+/** @param {ExplorePage} page @param {"svg" | "png" | "pdf"} form */
+async function saveFigure(page, form) {
+  const asked = { ...page.state.answer.question, ...matrixQuery(page), each: true };
+  /** @type {Packed<MatrixMeta>} */
+  const { meta, start, buffer } = await askRoute(page, "view", asked);
+  const matrix = exactMatrix(page, { meta, numbers: readFloats(buffer, start) });
+  const heads = selectedHeads(page).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
+  const title = elementsOf(page).title.value.trim();
+  const figure = createFigure(matrix, heads, {
+    picture: page.state.choice.picture,
+    width: Number(elementsOf(page).width.value),
+    title,
+  });
+  const name = `${fileName(page)}.${form}`;
   if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure));
   else if (form === "png") saveBlob(name, await figurePng(figure));
-  else saveBlob(name, await fetchFile(self, "figure", pdfRequest(figure)));
-  showStatus(self, `${name} is saved, ${figure.width} × ${Math.round(figure.height)} mm.`);
+  else saveBlob(name, await fetchFile(page, "figure", pdfRequest(figure)));
+  showStatus(page, `${name} is saved, ${figure.width} × ${Math.round(figure.height)} mm.`);
 }
 
-async function fetchFile(self, route, body) {
-  const { meta, start, buffer } = await askRoute(self, route, body);
+/** @param {ExplorePage} page @param {string} route @param {object} body */
+async function fetchFile(page, route, body) {
+  /** @type {Packed<FileMeta>} */
+  const { meta, start, buffer } = await askRoute(page, route, body);
   return new File([new Uint8Array(buffer, start)], meta.name, { type: meta.type });
 }
 
-async function saveFileFrom(self, route, more) {
-  const file = await fetchFile(self, route, { ...currentState(self), ...more });
+/** @param {ExplorePage} page @param {string} route @param {object} more */
+async function saveFileFrom(page, route, more) {
+  const file = await fetchFile(page, route, { ...currentState(page), ...more });
   saveBlob(file.name, file);
-  showStatus(self, `${file.name} is saved.`);
+  showStatus(page, `${file.name} is saved.`);
 }
 
-async function copyProgram(self, language) {
-  const { meta } = await askRoute(self, "program", currentState(self));
-  await copyToClipboard(self, meta[language], language === "python" ? "The Python program is copied." : "The lines for a shell are copied.");
+/** @param {ExplorePage} page @param {"python" | "shell"} language */
+async function copyProgram(page, language) {
+  /** @type {Packed<{ python: string, shell: string }>} */
+  const { meta } = await askRoute(page, "program", currentState(page));
+  await copyToClipboard(
+    page,
+    meta[language],
+    language === "python" ? "The Python program is copied." : "The lines for a shell are copied.",
+  );
 }
 
-/** By what a saved page finds its picture again. */
-function pageView(self) {
-  const { each, ...asked } = matrixQuery(self);
+/**
+ * By what a saved page finds its picture again.
+ * @param {ExplorePage} page
+ */
+function matrixKey(page) {
+  const { each: _, ...asked } = matrixQuery(page);
   return JSON.stringify(asked);
 }
 
-function headPath(self) {
-  const grid = currentGrid(self);
-  const [[layer, head]] = grid ? selectedHeads(self) : [[0, 0]];
+/** @param {ExplorePage} page */
+function headPath(page) {
+  const grid = currentGrid(page);
+  const [[layer, head]] = grid ? selectedHeads(page) : [[0, 0]];
   return grid ? `${grid.stack}.${layer}.${grid.kind}.q[${head}]` : "logits";
 }

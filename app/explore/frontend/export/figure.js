@@ -1,27 +1,42 @@
-// A figure of the chosen heads for print: shapes in millimetres, made once, then written as SVG, PNG or (by the server) PDF.
-//
-// A figure has `width`, `height`, `title`, `inks` (the colours of 256 byte codes) and `shapes`: rectangle, curve, text,
-// cells. A text has `length`, as wide as it is in the browser's own font, so that every program lays it out alike.
+// A figure of the selected heads for print: shapes in millimetres, made once, then written as SVG, PNG or (by the server) PDF.
 
 import { formatBrief } from "../../../../model/rendering/static/heads/readout.js";
 import { visibleKeys } from "../../../../model/rendering/static/plots/attention_lines.js";
 import { MAX_LINE_HEADS, magnitude, matrixCodes } from "../../../../model/rendering/static/state/head_matrix.js";
-import { CIVIDIS, HEAD_COLOURS, NEGATIVE_COLOUR, PURPLE_ORANGE, colour } from "../../../../model/rendering/static/ui/colours.js";
-import { inlineText } from "../../../../model/rendering/static/ui/dom.js";
+import {
+  CIVIDIS,
+  colour,
+  HEAD_COLOURS,
+  NEGATIVE_COLOUR,
+  PURPLE_ORANGE,
+} from "../../../../model/rendering/static/ui/colours.js";
+import { context2d, inlineText } from "../../../../model/rendering/static/ui/dom.js";
 
-export const PRINT_COLOURS = { ink: "#16181d", quiet: "#565b66", line: "#b9bcc4", beam: "#c47a0a", ground: "#eceae5", paper: "#ffffff" };
+/** @import { HeadMatrix } from "../../../../model/rendering/static/types.js" */
+/** @import { Box, Figure, TextShape } from "../types.js" */
+
+export const PRINT_COLOURS = {
+  ink: "#16181d",
+  quiet: "#565b66",
+  line: "#b9bcc4",
+  beam: "#c47a0a",
+  ground: "#eceae5",
+  paper: "#ffffff",
+};
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 const LABEL_SIZE = 2.3; // millimetres; 6.5 points
 const HEADING_SIZE = 2.9;
 const GAP = 5; // between two heads
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
-const measuringContext = document.createElement("canvas").getContext("2d");
+const measuringContext = context2d(document.createElement("canvas"));
 
+/** @param {string} text @param {number} size @param {boolean} [bold] */
 function textWidth(text, size, bold = false) {
   measuringContext.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
   return (measuringContext.measureText(text).width * size) / 100;
 }
 
+/** @param {string} text @param {number} size @param {number} width */
 function fitText(text, size, width) {
   if (textWidth(text, size) <= width) return text;
   const letters = [...text];
@@ -29,46 +44,79 @@ function fitText(text, size, width) {
   return `${letters.join("")}…`;
 }
 
-/** A view (with `each` head) and what its heads are called, as a figure of a width. */
-export function createFigure(view, heads, { picture, width, title }) {
-  const figure = { width, height: 0, title, inks: colourNames(view), shapes: [] };
+/**
+ * A matrix (with `each` head) and what its heads are called, as a figure of a width.
+ * @param {HeadMatrix} matrix @param {string[]} heads
+ * @param {{ picture: string, width: number, title: string }} options
+ * @returns {Figure}
+ */
+export function createFigure(matrix, heads, { picture, width, title }) {
+  /** @type {Figure} */
+  const figure = { width, height: 0, title, inks: colourNames(matrix), shapes: [] };
   const lines = picture === "lines";
   let y = 2;
   if (title) y = addLines(figure, wrapText(title, HEADING_SIZE, width - 4), 2, y, { size: HEADING_SIZE, bold: true });
-  const panels = lines ? [{ each: view.each, name: heads.join(", ") }] : heads.map((name, place) => ({ each: [view.each[place]], name }));
+  const panels = lines
+    ? [{ each: matrix.each, name: heads.join(", ") }]
+    : heads.map((name, place) => ({ each: [matrix.each[place]], name }));
   const across = lines ? 1 : Math.min(panels.length, width > 120 ? 3 : 2);
   const room = (width - 4 - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
     const ends = row.map((panel, place) => {
       const box = { x: 2 + place * (room + GAP), y: y + 1, width: room };
-      const named = panels.length > 1 || !lines ? addLines(figure, [fitText(panel.name, LABEL_SIZE, room)], box.x, box.y, { bold: true }) : box.y;
-      return lines ? addAttentionLines(figure, view, panel.each, { ...box, y: named }) : addHeatmap(figure, view, panel.each[0], { ...box, y: named });
+      const named =
+        panels.length > 1 || !lines
+          ? addLines(figure, [fitText(panel.name, LABEL_SIZE, room)], box.x, box.y, { bold: true })
+          : box.y;
+      return lines
+        ? addAttentionLines(figure, matrix, panel.each, { ...box, y: named })
+        : addHeatmap(figure, matrix, panel.each[0], { ...box, y: named });
     });
     y = Math.max(...ends) + 2;
   }
-  y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, view, y);
-  const said = view.said.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
+  y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, matrix, y);
+  const said = matrix.said.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
   y = addLines(figure, wrapText(said.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
   figure.height = y + 1.5;
   return figure;
 }
 
-function colourNames(view) {
-  const scale = view.signed ? PURPLE_ORANGE : CIVIDIS;
+/** @param {HeadMatrix} matrix */
+function colourNames(matrix) {
+  const scale = matrix.signed ? PURPLE_ORANGE : CIVIDIS;
+  /** @param {number[]} parts */
   const hex = (parts) => `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
-  return Array.from({ length: 256 }, (_, code) => (code ? hex(colour((code - 1) / 254, scale)) : view.signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper));
+  return Array.from({ length: 256 }, (_, code) =>
+    code ? hex(colour((code - 1) / 254, scale)) : matrix.signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
+  );
 }
 
-/** Lines of text below each other; gives where the next would begin. */
+/**
+ * Lines of text below each other; gives where the next would begin.
+ * @param {Figure} figure @param {string[]} lines @param {number} x @param {number} y
+ * @param {{ size?: number, bold?: boolean, fill?: string }} [options]
+ */
 function addLines(figure, lines, x, y, { size = LABEL_SIZE, bold = false, fill = PRINT_COLOURS.ink } = {}) {
   for (const text of lines) {
     y += size * 1.35;
-    figure.shapes.push({ kind: "text", x, y: y - size * 0.3, size, length: textWidth(text, size, bold), anchor: "start", turn: 0, bold, fill, text });
+    figure.shapes.push({
+      kind: "text",
+      x,
+      y: y - size * 0.3,
+      size,
+      length: textWidth(text, size, bold),
+      anchor: "start",
+      turn: 0,
+      bold,
+      fill,
+      text,
+    });
   }
   return y;
 }
 
+/** @param {string} text @param {number} size @param {number} width */
 function wrapText(text, size, width) {
   const lines = [""];
   for (const word of text.split(" ")) {
@@ -79,18 +127,37 @@ function wrapText(text, size, width) {
   return lines.map((line) => fitText(line, size * 1.1, width));
 }
 
+/**
+ * @param {Figure} figure @param {string} name @param {number} x @param {number} y
+ * @param {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number }} options
+ */
 function addLabel(figure, name, x, y, { size, anchor, turn = 0, room }) {
   const text = fitText(inlineText(name), size, room);
-  figure.shapes.push({ kind: "text", x, y, size, length: textWidth(text, size), anchor, turn, bold: false, fill: PRINT_COLOURS.ink, text });
+  figure.shapes.push({
+    kind: "text",
+    x,
+    y,
+    size,
+    length: textWidth(text, size),
+    anchor,
+    turn,
+    bold: false,
+    fill: PRINT_COLOURS.ink,
+    text,
+  });
 }
 
+/** @param {string[]} names @param {number} size */
 function longestLabel(names, size) {
   return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
 }
 
-/** A map, queries downwards and keys to the right; gives its lower end. */
-function addHeatmap(figure, view, numbers, box) {
-  const [rows, columns] = [view.rows.names, view.columns.names];
+/**
+ * A map, queries downwards and keys to the right; gives its lower end.
+ * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array} numbers @param {Box} box
+ */
+function addHeatmap(figure, matrix, numbers, box) {
+  const [rows, columns] = [matrix.rows.names, matrix.columns.names];
   const left = Math.min(longestLabel(rows, LABEL_SIZE) + 1.2, box.width * 0.3);
   const top = Math.min(longestLabel(columns, LABEL_SIZE) + 1.2, 22);
   const cell = Math.min((box.width - left) / columns.length, 7, 160 / rows.length);
@@ -98,57 +165,97 @@ function addHeatmap(figure, view, numbers, box) {
   const every = Math.max(Math.ceil((size * 1.02) / cell), 1);
   const [x, y] = [box.x + left, box.y + top];
   columns.forEach((name, key) => {
-    if (key % every === 0) addLabel(figure, name, x + (key + 0.5) * cell + size * 0.35, y - 0.8, { size, anchor: "start", turn: -90, room: top - 0.8 });
+    if (key % every === 0)
+      addLabel(figure, name, x + (key + 0.5) * cell + size * 0.35, y - 0.8, {
+        size,
+        anchor: "start",
+        turn: -90,
+        room: top - 0.8,
+      });
   });
   rows.forEach((name, row) => {
-    if (row % every === 0) addLabel(figure, name, x - 0.8, y + (row + 0.5) * cell + size * 0.35, { size, anchor: "end", room: left - 0.8 });
+    if (row % every === 0)
+      addLabel(figure, name, x - 0.8, y + (row + 0.5) * cell + size * 0.35, { size, anchor: "end", room: left - 0.8 });
   });
   const box2 = { x, y, width: cell * columns.length, height: cell * rows.length };
-  if (view.signed) figure.shapes.push({ kind: "rectangle", ...box2, fill: PRINT_COLOURS.ground });
-  const codes = matrixCodes({ ...view, numbers, states: null, codes: null });
-  figure.shapes.push({ kind: "cells", ...box2, rows: rows.length, columns: columns.length, codes, gap: cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0 });
+  if (matrix.signed) figure.shapes.push({ kind: "rectangle", ...box2, fill: PRINT_COLOURS.ground });
+  const codes = matrixCodes({ ...matrix, numbers, states: null });
+  figure.shapes.push({
+    kind: "cells",
+    ...box2,
+    rows: rows.length,
+    columns: columns.length,
+    codes,
+    gap: cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0,
+  });
   figure.shapes.push({ kind: "rectangle", ...box2, stroke: PRINT_COLOURS.line, thickness: 0.15 });
   return y + box2.height;
 }
 
-/** Lines between two columns of tokens, each head in its colour; gives their lower end. */
-function addAttentionLines(figure, view, each, box) {
-  const [rows, columns] = [view.rows.names, view.columns.names];
+/**
+ * Lines between two columns of tokens, each head in its colour; gives their lower end.
+ * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array[]} each @param {Box} box
+ */
+function addAttentionLines(figure, matrix, each, box) {
+  const [rows, columns] = [matrix.rows.names, matrix.columns.names];
   const count = Math.max(rows.length, columns.length);
   const step = Math.min(Math.max(150 / count, 1.5), 4.2);
   const size = Math.min(LABEL_SIZE * 1.1, step * 0.8);
+  /** @param {string[]} names */
   const side = (names) => Math.min(longestLabel(names, size) + 1.5, box.width * 0.34);
   const [left, right] = [box.x + side(rows), box.x + box.width - side(columns)];
+  /** @param {number} line */
   const at = (line) => box.y + 2 + (line + 0.5) * step;
   const middle = (left + right) / 2;
   each.forEach((numbers, place) => {
     const stroke = each.length > 1 ? HEAD_COLOURS[place % HEAD_COLOURS.length] : PRINT_COLOURS.beam;
     rows.forEach((_, row) => {
-      for (const { column, number } of visibleKeys(view, row, numbers)) {
-        const strength = magnitude(view, number);
+      for (const { column, number } of visibleKeys(matrix, row, numbers)) {
+        const strength = magnitude(matrix, number);
         figure.shapes.push({
-          kind: "curve", points: [left, at(row), middle, at(row), middle, at(column), right, at(column)], opacity: Math.min(strength * 1.1, 1),
-          stroke: view.signed && number < 0 && each.length < 2 ? NEGATIVE_COLOUR : stroke, thickness: 0.12 + 0.8 * strength, broken: place >= HEAD_COLOURS.length,
+          kind: "curve",
+          points: [left, at(row), middle, at(row), middle, at(column), right, at(column)],
+          opacity: Math.min(strength * 1.1, 1),
+          stroke: matrix.signed && number < 0 && each.length < 2 ? NEGATIVE_COLOUR : stroke,
+          thickness: 0.12 + 0.8 * strength,
+          broken: place >= HEAD_COLOURS.length,
         });
       }
     });
   });
-  rows.forEach((name, row) => addLabel(figure, name, left - 0.9, at(row) + size * 0.35, { size, anchor: "end", room: left - box.x - 0.9 }));
-  columns.forEach((name, column) => addLabel(figure, name, right + 0.9, at(column) + size * 0.35, { size, anchor: "start", room: box.x + box.width - right - 0.9 }));
+  for (const [row, name] of rows.entries())
+    addLabel(figure, name, left - 0.9, at(row) + size * 0.35, { size, anchor: "end", room: left - box.x - 0.9 });
+  const room = box.x + box.width - right - 0.9;
+  for (const [column, name] of columns.entries())
+    addLabel(figure, name, right + 0.9, at(column) + size * 0.35, { size, anchor: "start", room });
   return at(count - 0.5);
 }
 
-/** The scale of a map with its ends. */
-function addColourScale(figure, view, y) {
-  const [low, high] = [formatBrief(view, view.low), formatBrief(view, view.high)];
+/**
+ * The scale of a map with its ends.
+ * @param {Figure} figure @param {HeadMatrix} matrix @param {number} y
+ */
+function addColourScale(figure, matrix, y) {
+  const [low, high] = [formatBrief(matrix, matrix.low), formatBrief(matrix, matrix.high)];
   const from = 2 + textWidth(low, LABEL_SIZE) + 1;
   addLines(figure, [low], 2, y, { fill: PRINT_COLOURS.quiet });
   const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
-  figure.shapes.push({ kind: "cells", x: from, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 });
-  const scale = view.scale === "linear" ? (view.signed ? "white at zero" : "linear scale") : "square-root scale";
+  figure.shapes.push({
+    kind: "cells",
+    x: from,
+    y: y + 0.7,
+    width: 24,
+    height: 1.9,
+    rows: 1,
+    columns: 128,
+    codes,
+    gap: 0,
+  });
+  const scale = matrix.scale === "linear" ? (matrix.signed ? "white at zero" : "linear scale") : "square-root scale";
   return addLines(figure, [`${high}  ${scale}`], from + 25, y, { fill: PRINT_COLOURS.quiet });
 }
 
+/** @param {Figure} figure @param {string[]} heads @param {number} y */
 function addHeadLegend(figure, heads, y) {
   if (heads.length < 2) return y;
   let x = 2;
@@ -156,7 +263,14 @@ function addHeadLegend(figure, heads, y) {
     const long = textWidth(name, LABEL_SIZE) + 8;
     if (x + long > figure.width) [x, y] = [2, y + LABEL_SIZE * 1.35];
     const level = y + LABEL_SIZE;
-    figure.shapes.push({ kind: "curve", points: [x, level, x + 4, level], stroke: HEAD_COLOURS[place % HEAD_COLOURS.length], thickness: 0.8, opacity: 1, broken: place >= HEAD_COLOURS.length });
+    figure.shapes.push({
+      kind: "curve",
+      points: [x, level, x + 4, level],
+      stroke: HEAD_COLOURS[place % HEAD_COLOURS.length],
+      thickness: 0.8,
+      opacity: 1,
+      broken: place >= HEAD_COLOURS.length,
+    });
     addLines(figure, [name], x + 5, y, {});
     x += long;
   });

@@ -1,50 +1,89 @@
 // A figure as a file: SVG and PNG here, PDF by the server from the same shapes.
 
 import { paintCodes } from "../../../../model/rendering/static/ui/colours.js";
+import { context2d } from "../../../../model/rendering/static/ui/dom.js";
 import { PRINT_COLOURS, PRINT_FONT } from "./figure.js";
+
+/** @import { CellsShape, Figure, Shape, StampShape, TextShape } from "../types.js" */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const DOTS_PER_MM = 300 / 25.4; // of a PNG, in a millimetre
 const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // what the font of the PDF has; all else comes as a picture
 
+/**
+ * @param {Element} parent @param {string} tag @param {Record<string, string | number | undefined>} attributes
+ * @param {string} [text]
+ */
 function svgElement(parent, tag, attributes, text) {
   const element = document.createElementNS(SVG_NAMESPACE, tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined) element.setAttribute(name, typeof value === "number" ? Number(value.toFixed(3)) : value);
+    if (value !== undefined)
+      element.setAttribute(name, typeof value === "number" ? String(Number(value.toFixed(3))) : value);
   }
   if (text !== undefined) element.textContent = xmlText(text);
   parent.append(element);
   return element;
 }
 
-/** Without the characters that no XML may hold. */
+/**
+ * Without the characters that no XML may hold.
+ * @param {string} text
+ */
 function xmlText(text) {
-  return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+  return text.replace(
+    /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    "\ufffd",
+  );
 }
 
-const SVG_SHAPES = {
-  rectangle: (parent, { x, y, width, height, fill = "none", stroke, thickness }) => svgElement(parent, "rect", { x, y, width, height, fill, stroke, "stroke-width": thickness }),
-  curve: (parent, { points: [a, b, ...rest], stroke, thickness, opacity, broken }) =>
-    svgElement(parent, "path", {
-      d: `M${[a, b].map(roundedNumber)}${rest.length > 2 ? "C" : "L"}${rest.map(roundedNumber)}`, fill: "none", stroke, "stroke-width": thickness,
-      "stroke-opacity": opacity, "stroke-dasharray": broken ? "1 0.8" : undefined,
-    }),
-  text: (parent, { x, y, size, anchor, turn, bold, fill, text }) =>
-    svgElement(parent, "text", {
-      x, y, fill, "font-size": size, "text-anchor": anchor, direction: "ltr", "font-weight": bold ? "bold" : undefined,
-      transform: turn ? `rotate(${turn} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined,
-    }, text),
-  cells: svgCells,
-};
+/** @param {Element} parent @param {Shape} shape @param {string[]} inks */
+function drawShape(parent, shape, inks) {
+  if (shape.kind === "cells") return svgCells(parent, shape, inks);
+  if (shape.kind === "rectangle") {
+    const { x, y, width, height, fill = "none", stroke, thickness } = shape;
+    return svgElement(parent, "rect", { x, y, width, height, fill, stroke, "stroke-width": thickness });
+  }
+  if (shape.kind === "curve") {
+    const { points, stroke, thickness, opacity, broken } = shape;
+    const [from, to] = [points.slice(0, 2).map(roundedNumber), points.slice(2).map(roundedNumber)];
+    return svgElement(parent, "path", {
+      d: `M${from}${to.length > 2 ? "C" : "L"}${to}`,
+      fill: "none",
+      stroke,
+      "stroke-width": thickness,
+      "stroke-opacity": opacity,
+      "stroke-dasharray": broken ? "1 0.8" : undefined,
+    });
+  }
+  const { x, y, size, anchor, turn, bold, fill, text } = shape;
+  const transform = turn ? `rotate(${turn} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined;
+  const weight = bold ? "bold" : undefined;
+  return svgElement(
+    parent,
+    "text",
+    { x, y, fill, "font-size": size, "text-anchor": anchor, direction: "ltr", "font-weight": weight, transform },
+    text,
+  );
+}
 
+/** @param {number} number */
 function roundedNumber(number) {
   return Number(number.toFixed(3));
 }
 
+/** @param {Element} parent @param {CellsShape} options @param {string[]} inks */
 function svgCells(parent, { x, y, width, height, rows, columns, codes, gap }, inks) {
   if (!gap) {
     const href = cellsCanvas(codes, rows, columns, inks).toDataURL("image/png");
-    return svgElement(parent, "image", { x, y, width, height, href, preserveAspectRatio: "none", style: "image-rendering: pixelated" });
+    return svgElement(parent, "image", {
+      x,
+      y,
+      width,
+      height,
+      href,
+      preserveAspectRatio: "none",
+      style: "image-rendering: pixelated",
+    });
   }
   const group = svgElement(parent, "g", { "shape-rendering": "crispEdges" });
   const [across, down] = [width / columns, height / rows];
@@ -56,40 +95,62 @@ function svgCells(parent, { x, y, width, height, rows, columns, codes, gap }, in
   return group;
 }
 
+/** @param {Uint8Array} codes @param {number} rows @param {number} columns @param {string[]} inks */
 function cellsCanvas(codes, rows, columns, inks) {
   const canvas = document.createElement("canvas");
-  paintCodes(canvas, codes, rows, columns, Uint32Array.from(inks, (ink) => parseInt(`ff${ink.slice(5, 7)}${ink.slice(3, 5)}${ink.slice(1, 3)}`, 16)));
+  paintCodes(
+    canvas,
+    codes,
+    rows,
+    columns,
+    Uint32Array.from(inks, (ink) => parseInt(`ff${ink.slice(5, 7)}${ink.slice(3, 5)}${ink.slice(1, 3)}`, 16)),
+  );
   return canvas;
 }
 
-/** The figure as the text of an SVG file; tokens are text whatever they hold. */
+/**
+ * The figure as the text of an SVG file; tokens are text whatever they hold.
+ * @param {Figure} options
+ */
 export function figureSvg({ width, height, title, inks, shapes }) {
   const root = document.createElementNS(SVG_NAMESPACE, "svg");
-  const size = { width: `${roundedNumber(width)}mm`, height: `${roundedNumber(height)}mm`, viewBox: `0 0 ${roundedNumber(width)} ${roundedNumber(height)}` };
+  const size = {
+    width: `${roundedNumber(width)}mm`,
+    height: `${roundedNumber(height)}mm`,
+    viewBox: `0 0 ${roundedNumber(width)} ${roundedNumber(height)}`,
+  };
   for (const [name, value] of Object.entries({ ...size, "font-family": PRINT_FONT })) root.setAttribute(name, value);
   svgElement(root, "title", {}, title);
   svgElement(root, "rect", { width, height, fill: PRINT_COLOURS.paper });
-  for (const shape of shapes) SVG_SHAPES[shape.kind](root, shape, inks);
+  for (const shape of shapes) drawShape(root, shape, inks);
   return new XMLSerializer().serializeToString(root);
 }
 
+/** @param {Figure} figure */
 export async function figurePng(figure) {
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(figureSvg(figure))}`;
   await picture.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [figure.width, figure.height].map((side) => Math.round(side * DOTS_PER_MM));
-  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  context2d(canvas).drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return /** @type {Promise<Blob>} */ (
+    new Promise((resolve) => canvas.toBlob((blob) => blob && resolve(blob), "image/png"))
+  );
 }
 
+/** @param {Uint8Array} bytes */
 function toBase64(bytes) {
   let signs = "";
-  for (let start = 0; start < bytes.length; start += 0x8000) signs += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+  for (let start = 0; start < bytes.length; start += 0x8000)
+    signs += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
   return btoa(signs);
 }
 
-/** The figure as the server draws it: codes as base64, and labels that its font lacks as pictures. */
+/**
+ * The figure as the server draws it: codes as base64, and labels that its font lacks as pictures.
+ * @param {Figure} options
+ */
 export function pdfRequest({ width, height, title, inks, shapes }) {
   const told = shapes.map((shape) => {
     if (shape.kind === "cells") return { ...shape, codes: toBase64(shape.codes) };
@@ -98,17 +159,31 @@ export function pdfRequest({ width, height, title, inks, shapes }) {
   return { width, height, title, inks, shapes: told };
 }
 
+/**
+ * @param {TextShape} shape
+ * @returns {StampShape}
+ */
 function textStamp({ x, y, size, length, anchor, turn, bold, fill, text }) {
   const dots = 600 / 25.4;
   const canvas = document.createElement("canvas");
   const [width, height] = [length + size, size * 1.6];
   [canvas.width, canvas.height] = [Math.ceil(width * dots), Math.ceil(height * dots)];
-  const context = canvas.getContext("2d");
+  const context = context2d(canvas);
   context.scale(dots, dots);
   context.font = `${bold ? "bold " : ""}${size}px ${PRINT_FONT}`;
   context.fillStyle = fill;
   context.direction = "ltr";
   context.fillText(text, size / 2, size * 1.2);
   const left = { start: 0, middle: -length / 2, end: -length }[anchor] - size / 2;
-  return { kind: "stamp", x, y, turn, left, top: -size * 1.2, width, height, png: canvas.toDataURL("image/png").split(",")[1] };
+  return {
+    kind: "stamp",
+    x,
+    y,
+    turn,
+    left,
+    top: -size * 1.2,
+    width,
+    height,
+    png: canvas.toDataURL("image/png").split(",")[1],
+  };
 }

@@ -1,96 +1,187 @@
 // Ablate all: each head off in turn, asked layer by layer until all are done or somebody stops it.
 
 import { currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { formatSigned } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement, formatPercent, inlineText } from "../../../../model/rendering/static/ui/dom.js";
-import { activeTab } from "../tabs.js";
-import { answerPosition, drawCellTable, drawLayers, drawRankedBars, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layers_tab.js";
+import { failureText, isAbort } from "../../../ui/frontend/server.js";
+import { drawCellTable } from "./cell_table.js";
+import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
+import { drawRankedBars } from "./ranked_bars.js";
+
+/** @import { AblationMeta, ExploreAnswer, ExplorePage, TableCell } from "../types.js" */
+/** @import { Grid } from "../../../../model/rendering/static/types.js" */
+/** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
+
+/**
+ * What is known of one attention's heads for one answer: the change of its log-probability without each head, in nats.
+ * @typedef {object} AblationState
+ * @property {(number | null)[][]} changes [layer head]
+ * @property {AblationMeta | null} meta of the last answer
+ * @property {AbortController | null} running
+ * @property {string} problem
+ */
 
 const HELP = "Blue: the answer is less likely without the head. Orange: more likely. Click a head to choose it.";
+const RANKED = 10;
 
-/** What is known of one attention's heads for one answer: filled while it runs, kept with the answer on the screen. */
-function ablationState(self) {
-  const grid = currentGrid(self);
-  const key = `${grid.name} ${answerPosition(self)} ${self.choice.target}`;
-  const store = (self.answer.ablations ??= new Map());
-  if (!store.has(key)) store.set(key, { changes: Array.from({ length: grid.layers }, () => Array(grid.heads).fill(null)), told: null, running: null });
-  return store.get(key);
+/** For each answer on the screen, by attention, position and target. */
+const memory = remembered(
+  (/** @type {ExploreAnswer} */ _answer) => /** @type {Map<string, AblationState>} */ (new Map()),
+);
+
+/** @param {ExplorePage} page @param {Grid} grid */
+function ablationState(page, grid) {
+  const key = `${grid.name} ${answerPosition(page)} ${page.state.choice.target}`;
+  const states = memory(page.state.answer);
+  const known = states.get(key);
+  if (known) return known;
+  const changes = Array.from(
+    { length: grid.layers },
+    () => /** @type {(number | null)[]} */ (Array(grid.heads).fill(null)),
+  );
+  /** @type {AblationState} */
+  const state = { changes, meta: null, running: null, problem: "" };
+  states.set(key, state);
+  return state;
 }
 
-export function drawAblation(self) {
-  const grid = currentGrid(self);
-  if (!grid) return showLayersMessage(self, "This model has no layers, so it has no heads to turn off.");
-  if (!self.answer.predictions.length) return showLayersMessage(self, "This model ends without a head, so there is no answer that its heads could change.");
-  const state = ablationState(self);
-  const done = state.changes.flat().filter((value) => value !== null).length;
-  drawProgress(self, grid, state, done);
-  const most = Math.max(...state.changes.flat().map((value) => Math.abs(value ?? 0)), 1e-9);
-  const rows = state.changes.map((line, layer) => ({
-    label: `L${layer}`,
-    cells: line.map((value, head) => ({
-      value, layer, head, title: `Layer ${layer}, head ${head}`, chosen: isCurrentHead(self, layer, head), testid: `ablation-${layer}-${head}`,
-    })),
-  }));
-  const reading = layerElement(self, "ablation-reading");
-  const read = (cell) => {
-    if (!cell || cell.value === null) return (reading.textContent = HELP);
-    const before = Math.exp(state.told.before);
+/** @param {ExplorePage} page */
+export function drawAblation(page) {
+  const grid = currentGrid(page);
+  if (!grid) return showLayersMessage(page, "This model has no layers, so it has no heads to turn off.");
+  if (!page.state.answer.predictions.length)
+    return showLayersMessage(
+      page,
+      "This model ends without a head, so there is no answer that its heads could change.",
+    );
+  const state = ablationState(page, grid);
+  const cells = state.changes.map((line, layer) => line.map((value, head) => headCell(page, layer, head, value)));
+  drawProgress(page, grid, state);
+  drawTable(page, state, cells);
+  drawRanked(page, cells.flat());
+}
+
+/**
+ * @param {ExplorePage} page @param {number} layer @param {number} head @param {number | null} value
+ * @returns {TableCell}
+ */
+function headCell(page, layer, head, value) {
+  return {
+    value,
+    layer,
+    head,
+    title: `Layer ${layer}, head ${head}`,
+    chosen: isCurrentHead(page, layer, head),
+    testid: `ablation-${layer}-${head}`,
+  };
+}
+
+/** @param {ExplorePage} page @param {AblationState} state @param {TableCell[][]} cells of each layer */
+function drawTable(page, { meta }, cells) {
+  const reading = layerElement(page, "ablation-reading");
+  const read = (/** @type {TableCell | null} */ cell) => {
+    if (!meta || !cell || cell.value === null) {
+      reading.textContent = HELP;
+      return;
+    }
+    const before = Math.exp(meta.before);
     reading.textContent = `${cell.title} off: ${formatSigned(cell.value)} nats, from ${formatPercent(before)} to ${formatPercent(before * Math.exp(cell.value))}`;
   };
-  drawCellTable(self, layerElement(self, "ablation"), Array.from({ length: grid.heads }, (_, head) => head), rows, {
-    most, read, pick: (cell) => selectHeadOf(self, cell.layer, cell.head),
-  });
+  const columns = cells[0].map((_, head) => head);
+  const rows = cells.map((line, layer) => ({ label: `L${layer}`, cells: line }));
+  const most = Math.max(...cells.flat().map(({ value }) => Math.abs(value ?? 0)), 1e-9);
+  const pick = (/** @type {TableCell} */ { layer, head }) => selectHeadOf(page, layer, head);
+  drawCellTable(layerElement(page, "ablation", HTMLTableElement), columns, rows, { most, read, pick });
   read(null);
-  const order = rows.flatMap((row) => row.cells).filter((cell) => cell.value !== null).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const entries = order.slice(0, 10).map((cell) => ({ title: cell.title, value: cell.value, pick: () => selectHeadOf(self, cell.layer, cell.head) }));
-  layerElement(self, "ablation-ranked").parentElement.hidden = !entries.length;
-  drawRankedBars(layerElement(self, "ablation-ranked"), entries);
 }
 
-function drawProgress(self, grid, state, done) {
+/** @param {ExplorePage} page @param {TableCell[]} cells */
+function drawRanked(page, cells) {
+  const list = layerElement(page, "ablation-ranked");
+  const entries = cells
+    .flatMap(({ title, value, layer, head }) =>
+      value === null ? [] : { title, value, pick: () => selectHeadOf(page, layer, head) },
+    )
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
+    .slice(0, RANKED);
+  if (list.parentElement) list.parentElement.hidden = !entries.length;
+  drawRankedBars(list, entries);
+}
+
+/** @param {ExplorePage} page @param {Grid} grid @param {AblationState} state */
+function drawProgress(page, grid, state) {
   const all = grid.layers * grid.heads;
-  const button = layerElement(self, "ablate");
-  const bar = layerElement(self, "ablate-progress");
-  button.textContent = state.running ? "Stop" : done === 0 ? "Turn each head off in turn" : done < all ? "Go on" : "Done";
+  const done = state.changes.flat().filter((value) => value !== null).length;
+  const button = layerElement(page, "ablate", HTMLButtonElement);
+  const bar = layerElement(page, "ablate-progress", HTMLProgressElement);
+  button.textContent = state.running
+    ? "Stop"
+    : done === 0
+      ? "Turn each head off in turn"
+      : done < all
+        ? "Go on"
+        : "Done";
   button.disabled = !state.running && done === all;
-  button.onclick = () => (state.running ? stopAblation(self, state) : runAblation(self, grid, state));
+  button.onclick = () => (state.running ? stopAblation(page, state) : runAblation(page, grid, state));
   bar.hidden = done === all || (!state.running && done === 0);
   bar.value = done / all;
-  const status = layerElement(self, "ablate-status");
+  const status = layerElement(page, "ablate-status");
   if (state.problem) status.textContent = state.problem;
-  else if (!state.told) status.textContent = `${all} heads`;
-  else status.replaceChildren(`${done} of ${all} heads; with all of them `, createElement("bdi", "token", inlineText(state.told.piece)), ` has ${formatPercent(Math.exp(state.told.before))}`);
+  else if (!state.meta) status.textContent = `${all} heads`;
+  else {
+    const token = createElement("bdi", "token", inlineText(state.meta.piece));
+    status.replaceChildren(
+      `${done} of ${all} heads; with all of them `,
+      token,
+      ` has ${formatPercent(Math.exp(state.meta.before))}`,
+    );
+  }
 }
 
-function stopAblation(self, state) {
+/** @param {ExplorePage} page @param {AblationState} state */
+function stopAblation(page, state) {
   state.running?.abort();
   state.running = null;
-  drawLayers(self);
+  page.view.redraw();
 }
 
-/** Asks for one layer after the other, a few heads at a time, from where it stopped; another question ends it. */
-async function runAblation(self, grid, state) {
-  const { answer } = self;
-  const running = (state.running = new AbortController());
-  const [query, token] = [answerPosition(self), self.choice.target];
-  state.problem = "";
-  drawLayers(self);
+/**
+ * Asks for one layer after the other, a few heads at a time, from where it stopped; another question ends it.
+ * @param {ExplorePage} page @param {Grid} grid @param {AblationState} state
+ */
+async function runAblation(page, grid, state) {
+  const { answer } = page.state;
+  const running = new AbortController();
+  const details = { query: answerPosition(page), token: page.state.choice.target };
+  const redraw = () => {
+    if (answer === page.state.answer && page.state.choice.room === "layers") page.view.redraw();
+  };
+  Object.assign(state, { running, problem: "" });
+  page.view.redraw();
   try {
     for (const [layer, line] of state.changes.entries()) {
       for (let first = line.indexOf(null); first >= 0; first = line.indexOf(null)) {
-        if (answer !== self.answer || running.signal.aborted) return;
-        const asked = { ...answer.question, attention: `${grid.stack}.${layer}.${grid.kind}`, query, token, first };
-        const { meta, start, buffer } = await self.post("ablation", asked, running.signal);
-        if (meta.error) throw new Error(meta.error);
-        state.told = meta;
-        new Float32Array(buffer, start).forEach((change_, offset) => (line[first + offset] = change_));
-        if (answer === self.answer && activeTab(self) === "layers") self.redraw();
+        if (answer !== page.state.answer || running.signal.aborted) return;
+        const question = { ...answer.question, attention: `${grid.stack}.${layer}.${grid.kind}`, ...details, first };
+        const { meta, changes } = await fetchChanges(page, question, running.signal);
+        state.meta = meta;
+        line.splice(first, changes.length, ...changes);
+        redraw();
       }
     }
   } catch (error) {
-    if (error.name !== "AbortError") state.problem = error instanceof TypeError ? "The server does not answer. Is Headlight still running?" : error.message;
+    if (!isAbort(error)) state.problem = failureText(error);
   } finally {
     if (state.running === running) state.running = null;
-    if (answer === self.answer && activeTab(self) === "layers") self.redraw();
+    redraw();
   }
+}
+
+/** @param {ExplorePage} page @param {object} question @param {AbortSignal} signal */
+async function fetchChanges(page, question, signal) {
+  /** @type {Packed<AblationMeta & { error?: string }>} */
+  const { meta, start, buffer } = await page.server.post("ablation", question, signal);
+  if (meta.error) throw new Error(meta.error);
+  return { meta, changes: new Float32Array(buffer, start) };
 }

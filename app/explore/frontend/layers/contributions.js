@@ -1,91 +1,163 @@
 // What each part adds to the logit of an answer, and what each feed-forward promotes and suppresses.
 
 import { formatNumber, formatSigned } from "../../../../model/rendering/static/ui/charts.js";
-import { createElement, inlineText, quotedToken, updateChildren } from "../../../../model/rendering/static/ui/dom.js";
-import { answerPosition, drawCellTable, drawRankedBars, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layers_tab.js";
+import {
+  activeElement,
+  createElement,
+  inlineText,
+  quotedToken,
+  updateChildren,
+} from "../../../../model/rendering/static/ui/dom.js";
+import { createHeading, drawCellTable } from "./cell_table.js";
+import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
+import { drawRankedBars } from "./ranked_bars.js";
 
-function componentName(part) {
-  const names = { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream", feedforward: `Layer ${part.layer}, feed-forward` };
-  if (part.kind === "bias") return part.layer < 0 ? "Biases of embedding and answer" : `Layer ${part.layer}, biases`;
-  if (part.head < 0) return names[part.kind];
-  return `Layer ${part.layer}, ${part.kind === "cross" ? "cross " : ""}head ${part.head}`;
+/** @import { ContributionPart, ContributionsMeta, ExplorePage, PromotedToken, RankedEntry, TableCell, TableRow } from "../types.js" */
+/** @typedef {ContributionPart & { value: number }} Contribution */
+
+const HELP = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
+const RANKED = 10;
+/** Rows of parts outside the layers. @type {Readonly<Record<string, string>>} */
+const ROW_LABELS = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
+
+/** @param {ContributionPart} part */
+export function componentName({ kind, layer, head }) {
+  if (kind === "bias") return layer < 0 ? "Biases of embedding and answer" : `Layer ${layer}, biases`;
+  if (head >= 0) return `Layer ${layer}, ${kind === "cross" ? "cross " : ""}head ${head}`;
+  return (
+    { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" }[kind] ??
+    `Layer ${layer}, feed-forward`
+  );
 }
 
-export function drawContributions(self) {
-  const found = self.wanted("contributions", { query: answerPosition(self), token: self.choice.target });
+/** @param {ExplorePage} page */
+export function drawContributions(page) {
+  const found = page.server.get("contributions", { query: answerPosition(page), token: page.state.choice.target });
   if (!found) return;
-  if (found.meta.error) return showLayersMessage(self, found.meta.error);
   const { meta, numbers } = found;
+  if (meta.error) return showLayersMessage(page, meta.error);
+  const parts = meta.parts.map((part, row) => ({ ...part, value: numbers[row] }));
   const sum = numbers.reduce((total, number) => total + number, 0);
-  layerElement(self, "shares-total").replaceChildren(
-    "The logit of ", createElement("bdi", "token", inlineText(meta.piece)), " after ", ...quotedToken(self.answer.tokens[meta.position]), " is ", createElement("b", "", formatNumber(meta.logit)),
+  drawTotal(page, meta, sum);
+  drawComponentTable(page, parts);
+  drawLargest(page, parts, sum);
+  drawPromoted(page, meta);
+  layerElement(page, "conventions").textContent = meta.conventions.join(" ");
+}
+
+/** @param {ExplorePage} page @param {ContributionsMeta} meta @param {number} sum */
+function drawTotal(page, { piece, position, logit }, sum) {
+  const token = createElement("bdi", "token", inlineText(piece));
+  const after = quotedToken(page.state.answer.tokens[position]);
+  layerElement(page, "shares-total").replaceChildren(
+    "The logit of ",
+    token,
+    " after ",
+    ...after,
+    " is ",
+    createElement("b", "", formatNumber(logit)),
     `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,
   );
-  drawComponentTable(self, meta, numbers);
-  drawLargest(self, meta, numbers, sum);
-  drawPromoted(self, meta);
-  layerElement(self, "conventions").textContent = meta.conventions.join(" ");
 }
 
-/** Rows are layers, columns heads; feed-forward and biases beside them, what stands outside the layers above and below. */
-function drawComponentTable(self, meta, numbers) {
-  const parts = meta.parts.map((part, row) => ({ ...part, value: numbers[row] }));
+/** @param {ExplorePage} page @param {Contribution[]} parts */
+function drawComponentTable(page, parts) {
+  const [table, reading] = [layerElement(page, "shares", HTMLTableElement), layerElement(page, "shares-reading")];
+  const { columns, rows } = tableOf(parts, (part) => componentCell(page, part));
+  drawCellTable(table, columns, rows, {
+    most: Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9),
+    read: (cell) => {
+      reading.textContent =
+        cell?.value === undefined || cell.value === null ? HELP : `${cell.title} adds ${formatSigned(cell.value)}`;
+    },
+    pick: ({ layer, head, kind }) => selectHeadOf(page, layer, head, kind),
+  });
+  if (!table.contains(activeElement(table))) reading.textContent = HELP;
+}
+
+/**
+ * Rows are layers, columns heads; feed-forward and biases beside them, what stands outside the layers above and below.
+ * @param {Contribution[]} parts @param {(part: Contribution) => TableCell} cell
+ * @returns {{ columns: string[], rows: TableRow[] }}
+ */
+export function tableOf(parts, cell) {
   const kinds = ["self", "cross"].filter((kind) => parts.some((part) => part.kind === kind));
   const heads = Math.max(...parts.map((part) => part.head)) + 1;
   const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
-  const columns = [...kinds.flatMap((kind) => Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`))), "FF", ...(biased ? ["bias"] : [])];
-  const cell = (part) => part && { ...part, title: componentName(part), chosen: part.head >= 0 && isCurrentHead(self, part.layer, part.head, part.kind) };
-  const outside = (kinds_) => parts.filter((part) => part.layer < 0 && kinds_.includes(part.kind) && (part.value !== 0 || part.kind === "embedding"));
+  const others = biased ? ["feedforward", "bias"] : ["feedforward"];
+  const headColumns = kinds.flatMap((kind) =>
+    Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`)),
+  );
   const layers = [...new Set(parts.map((part) => part.layer))].filter((layer) => layer >= 0);
-  const short = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
-  const alone = (part) => ({ label: short[part.kind], cells: [cell(part)] });
-  const rows = [
-    ...outside(["embedding", "positions"]).map(alone),
-    ...layers.map((layer) => ({
-      label: `L${layer}`,
-      cells: [
-        ...kinds.flatMap((kind) => parts.filter((part) => part.layer === layer && part.kind === kind)),
-        parts.find((part) => part.layer === layer && part.kind === "feedforward"),
-        ...(biased ? [parts.find((part) => part.layer === layer && part.kind === "bias")] : []),
-      ].map(cell),
-    })),
-    ...outside(["bias", "edit"]).map(alone),
-  ];
-  const [shares, reading] = [layerElement(self, "shares"), layerElement(self, "shares-reading")];
-  drawCellTable(self, shares, columns, rows, {
-    most: Math.max(...numbers.map(Math.abs), 1e-9),
-    read: (at) => (reading.textContent = at ? `${at.title} adds ${formatSigned(at.value)}` : "Orange adds to the logit, blue takes from it. Click a head to choose it."),
-    pick: (at) => selectHeadOf(self, at.layer, at.head, at.kind),
-  });
-  if (!shares.contains(shares.getRootNode().activeElement)) reading.textContent = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
-}
-
-function drawLargest(self, meta, numbers, sum) {
-  const order = meta.parts.map((part, row) => ({ part, value: numbers[row] })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const first = order.slice(0, 10).filter(({ value }) => value !== 0);
-  const others = order.slice(first.length).filter(({ value }) => value !== 0);
-  const entries = first.map(({ part, value }) => ({
-    title: componentName(part), value, pick: part.head >= 0 ? () => selectHeadOf(self, part.layer, part.head, part.kind) : undefined,
-  }));
-  if (others.length) entries.push({ title: `All ${others.length} others`, value: others.reduce((total, { value }) => total + value, 0) });
-  entries.push({ title: "Together: the logit", value: sum, total: true });
-  drawRankedBars(layerElement(self, "ranked"), entries);
-}
-
-function drawPromoted(self, meta) {
-  const heading = createElement("tr");
-  heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => { const cell = createElement("th", "", text); cell.scope = "col"; return cell; }));
-  const words = (tokens) => {
-    const cell = createElement("td");
-    cell.append(...tokens.flatMap(({ piece, logit }, place) => [place ? "  " : "", createElement("bdi", "token", inlineText(piece)), createElement("small", "", ` ${formatSigned(logit)}`)]));
-    return cell;
+  const outside = (/** @type {string[]} */ wanted) =>
+    parts
+      .filter(({ layer, kind, value }) => layer < 0 && wanted.includes(kind) && (value !== 0 || kind === "embedding"))
+      .map((part) => ({ label: ROW_LABELS[part.kind], cells: [cell(part)] }));
+  const layerRow = (/** @type {number} */ layer) => {
+    const own = parts.filter((part) => part.layer === layer);
+    const inHeads = kinds.flatMap((kind) => own.filter((part) => part.kind === kind));
+    const found = [...inHeads, ...others.map((kind) => own.find((part) => part.kind === kind))];
+    return { label: `L${layer}`, cells: found.map((part) => part && cell(part)) };
   };
-  const rows = meta.promoted.map(({ layer, up, down }) => {
+  return {
+    columns: [...headColumns, "FF", ...(biased ? ["bias"] : [])],
+    rows: [...outside(["embedding", "positions"]), ...layers.map(layerRow), ...outside(["bias", "edit"])],
+  };
+}
+
+/**
+ * @param {ExplorePage} page @param {Contribution} part
+ * @returns {TableCell}
+ */
+function componentCell(page, part) {
+  return {
+    ...part,
+    title: componentName(part),
+    chosen: part.head >= 0 && isCurrentHead(page, part.layer, part.head, part.kind),
+  };
+}
+
+/** @param {ExplorePage} page @param {Contribution[]} parts @param {number} sum */
+function drawLargest(page, parts, sum) {
+  const order = parts.filter(({ value }) => value !== 0).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const others = order.slice(RANKED);
+  /** @type {RankedEntry[]} */
+  const entries = order
+    .slice(0, RANKED)
+    .map((part) => ({
+      title: componentName(part),
+      value: part.value,
+      pick: part.head >= 0 ? () => selectHeadOf(page, part.layer, part.head, part.kind) : undefined,
+    }));
+  if (others.length)
+    entries.push({
+      title: `All ${others.length} others`,
+      value: others.reduce((total, { value }) => total + value, 0),
+    });
+  entries.push({ title: "Together: the logit", value: sum, total: true });
+  drawRankedBars(layerElement(page, "ranked"), entries);
+}
+
+/** @param {ExplorePage} page @param {ContributionsMeta} meta */
+function drawPromoted(page, { promoted }) {
+  const heading = createElement("tr");
+  heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
+  const rows = promoted.map(({ layer, up, down }) => {
     const line = createElement("tr");
-    const name = createElement("th", "", layer);
-    name.scope = "row";
-    line.append(name, words(up), words(down));
+    line.append(createHeading(layer, "row"), createWords(up), createWords(down));
     return line;
   });
-  updateChildren(layerElement(self, "promoted"), heading, ...rows);
+  updateChildren(layerElement(page, "promoted"), heading, ...rows);
+}
+
+/** @param {PromotedToken[]} tokens */
+function createWords(tokens) {
+  const cell = createElement("td");
+  const words = tokens.flatMap(({ piece, logit }, place) => [
+    place ? "  " : "",
+    createElement("bdi", "token", inlineText(piece)),
+    createElement("small", "", ` ${formatSigned(logit)}`),
+  ]);
+  cell.append(...words);
+  return cell;
 }

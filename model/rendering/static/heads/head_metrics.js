@@ -4,37 +4,48 @@ import { currentGrid } from "../state/head_selection.js";
 import { createElement, updateChildren } from "../ui/dom.js";
 import { formatMetric, metricsOf } from "./head_grid.js";
 
-export function drawHeadMetrics(self) {
-  const grid = currentGrid(self);
-  const values = metricsOf(self, grid);
-  const [layer, head] = [self.choice.layer, self.choice.head];
+/** @import { Metric, Page } from "../types.js" */
+
+/** @param {Page} page */
+export function drawHeadMetrics(page) {
+  const grid = currentGrid(page);
+  const values = metricsOf(page, grid);
+  const [layer, head] = [page.state.choice.layer, page.state.choice.head];
   const place = layer * grid.heads + head;
-  self.parts.habits.hidden = !values;
+  page.view.elements.habits.hidden = !values;
   if (!values) return;
-  const known = self.metrics.filter(({ name }) => values[name]);
-  const lines = known.map((metric) => metricRow(self, metric, values[metric.name], place));
+  const known = page.state.catalogue.metrics.filter(({ name }) => values[name]);
+  const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
   const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
   const list = createElement("div", "habit-list");
   list.append(...lines);
-  updateChildren(self.parts.habits, title, list);
+  updateChildren(page.view.elements.habits, title, list);
 }
 
-function metricRow(self, { name, short, title, unit }, values, place) {
+/** @param {Page} page @param {Metric} options @param {(number | null)[]} values @param {number} place */
+function metricRow(page, { name, short, title, unit }, values, place) {
   const value = values[place];
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
-  const before = numbers.filter((number) => number > value).length;
+  const before = numbers.filter((number) => value !== null && number > value).length;
   const line = createElement("button", "habit");
   line.type = "button";
   line.dataset.testid = `habit-${name}`;
-  line.setAttribute("aria-pressed", String(self.choice.sort === name));
+  line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
   const track = createElement("span", "track");
   const bar = createElement("i", "bar");
   bar.style.width = `${((value ?? 0) / most) * 100}%`;
   track.append(bar);
-  line.append(createElement("span", "habit-name", short), track, createElement("span", "number", unit && value !== null ? value.toFixed(1) : formatMetric(self, name, value)));
-  const rank = value === null ? "This text gives no occasion for it" : `${formatMetric(self, name, value)}: number ${before + 1} of ${numbers.length}`;
+  line.append(
+    createElement("span", "habit-name", short),
+    track,
+    createElement("span", "number", unit && value !== null ? value.toFixed(1) : formatMetric(page, name, value)),
+  );
+  const rank =
+    value === null
+      ? "This text gives no occasion for it"
+      : `${formatMetric(page, name, value)}: number ${before + 1} of ${numbers.length}`;
   line.title = `${unit ? "" : "To "}${title}: ${rank}. Click: the heads in this order`;
-  line.onclick = () => self.change({ sort: self.choice.sort === name ? "layer" : name });
+  line.onclick = () => page.change({ sort: page.state.choice.sort === name ? "layer" : name });
   return line;
 }

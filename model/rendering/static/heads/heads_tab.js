@@ -1,72 +1,126 @@
-// The room of heads: all of them as thumbnails, and the chosen ones large.
+// The tab "Heads": all of them as thumbnails, and the chosen ones large.
 
 import { clampHead, currentGrid, selectedHeads, toggleHeads } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
 import { setHover } from "../state/token_selection.js";
 import { paintScale } from "../ui/colours.js";
 import { drawChoices } from "../ui/dom.js";
+import { find, findByTestId } from "../ui/elements.js";
 import { listenToOptions } from "./display_options.js";
-import { drawGrid, markHeads, metricsOf, onGridClick, onGridKey } from "./head_grid.js";
+import { clearGrid, drawGrid, markHeads, metricsOf, onGridClick, onGridKey } from "./head_grid.js";
 import { drawHeadMetrics } from "./head_metrics.js";
 import { drawHeadPanel, markPointer } from "./head_panel.js";
 import { clearMeasurements, currentStyle, measuredWidth } from "./measurements.js";
 import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
 import { drawZoomButton, listenToZoom, loadPendingGrid } from "./zoom.js";
 
+/** @import { HeadElements, Page } from "../types.js" */
+
+const memory = remembered(() => ({ layout: "" }));
+
 export const HEADS_TAB = {
   title: "Heads",
 
-  /** `fresh`: there is a new answer, or other colours; else only a choice changed. */
-  draw(self, fresh) {
-    const grid = currentGrid(self);
+  /**
+   * `fresh`: there is a new answer, or other colours; else only a choice changed.
+   * @param {Page} page @param {boolean} fresh
+   */
+  draw(page, fresh) {
+    const grid = currentGrid(page);
     if (!grid) return;
-    clampHead(self, grid);
-    const room = self.rooms.heads;
-    const large = self.choice.size === "large";
-    if (room.classList.contains("large") !== large) clearMeasurements(self);
-    room.classList.toggle("large", large);
-    const laid = `${grid.name} ${self.choice.sort} ${Boolean(metricsOf(self, grid))} ${measuredWidth(self, "grid")} ${currentStyle(self).raised} ${devicePixelRatio}`;
-    if (fresh || self.laid !== laid) drawGrid(self);
-    self.laid = laid;
-    drawAttentionChoices(self);
-    markHeads(self);
-    drawHeadMetrics(self);
-    drawHeadPanel(self);
-    drawZoomButton(self);
-    loadPendingGrid(self).catch(() => {}); // the next answer says what is wrong
+    clampHead(page, grid);
+    const tab = page.view.elements.headsTab;
+    const large = page.state.choice.size === "large";
+    if (tab.classList.contains("large") !== large) clearMeasurements(page);
+    tab.classList.toggle("large", large);
+    const layout = `${grid.name} ${page.state.choice.sort} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
+    if (fresh || memory(page).layout !== layout) drawGrid(page);
+    memory(page).layout = layout;
+    drawAttentionChoices(page);
+    markHeads(page);
+    drawHeadMetrics(page);
+    drawHeadPanel(page);
+    drawZoomButton(page);
+    loadPendingGrid(page).catch(() => {}); // the next answer says what is wrong
   },
 
   /** The pointer is at another token, or nowhere. */
-  point: markPointer,
+  markPointer,
 };
 
-function drawAttentionChoices(self) {
-  const { grids } = self.answer;
-  self.parts.kinds.hidden = grids.length < 2;
-  const options = grids.map((grid) => [grid.name, grid.title]);
-  drawChoices(self.parts.kinds, "attention", options, currentGrid(self).name, (attention) => self.change({ attention }));
+/** @param {Page} page */
+function drawAttentionChoices(page) {
+  const { grids } = page.state.answer;
+  page.view.elements.kinds.hidden = grids.length < 2;
+  const options = grids.map((grid) => /** @type {[string, string]} */ ([grid.name, grid.title]));
+  drawChoices(page.view.elements.kinds, "attention", options, currentGrid(page).name, (attention) =>
+    page.change({ attention }),
+  );
 }
 
-/** The elements that these pictures need: tokens, predictions, and all of the heads' panels. */
-export function headElements(named) {
+/**
+ * The elements that these drawings need: tokens, predictions, and all of the heads' panels.
+ * @param {ParentNode} place
+ * @returns {HeadElements}
+ */
+export function headElements(place) {
+  /** @param {string} name */
+  const named = (name) => findByTestId(place, name);
+  /** @param {string} name */
+  const canvas = (name) => findByTestId(place, name, HTMLCanvasElement);
+  /** @param {string} name */
+  const button = (name) => findByTestId(place, name, HTMLButtonElement);
   return {
-    tokens: named("tokens"), sourceTokens: named("source-tokens"), predictions: named("predictions"), kinds: named("kinds"),
-    grid: named("grid"), habits: named("habits"), title: named("head-title"), off: named("head-switch"), collected: named("collected"),
-    picture: named("picture"), options: named("options"), optionsButton: named("options-button"), grow: named("grow"),
-    trouble: named("trouble"), stage: named("stage"), canvas: named("head-canvas"), prose: named("prose"), sheet: named("sheet"),
-    gridScale: named("grid-scale"), low: named("low"), high: named("high"), scale: named("scale"), said: named("said"), reading: named("reading"),
+    root: find(place, ".instrument"),
+    headsTab: named("room-heads"),
+    tokens: named("tokens"),
+    sourceTokens: named("source-tokens"),
+    predictions: named("predictions"),
+    kinds: named("kinds"),
+    grid: named("grid"),
+    gridScale: canvas("grid-scale"),
+    habits: named("habits"),
+    title: named("head-title"),
+    off: button("head-switch"),
+    collected: named("collected"),
+    picture: named("picture"),
+    options: named("options"),
+    optionsButton: button("options-button"),
+    grow: button("grow"),
+    trouble: named("trouble"),
+    stage: named("stage"),
+    canvas: canvas("head-canvas"),
+    prose: named("prose"),
+    sheet: named("sheet"),
+    low: named("low"),
+    high: named("high"),
+    scale: canvas("scale"),
+    said: named("said"),
+    reading: named("reading"),
   };
 }
 
-export function listenToHeads(self) {
-  const { parts } = self;
-  paintScale(parts.gridScale);
-  parts.grid.onclick = (event) => onGridClick(self, event);
-  parts.grid.onkeydown = (event) => onGridKey(self, event);
-  parts.off.onclick = () => toggleHeads(self, selectedHeads(self));
-  parts.stage.onmousemove = (event) => onPlotMove(self, event);
-  parts.stage.onmouseleave = () => setHover(self, null);
-  parts.stage.onclick = (event) => onPlotClick(self, event);
-  parts.stage.onkeydown = (event) => onPlotKey(self, event);
-  listenToOptions(self);
-  listenToZoom(self);
+/**
+ * What is drawn is laid out anew.
+ * @param {Page} page
+ */
+export function clearLayout(page) {
+  memory(page).layout = "";
+  clearGrid(page);
+  clearMeasurements(page);
+}
+
+/** @param {Page} page */
+export function listenToHeads(page) {
+  const { elements } = page.view;
+  paintScale(elements.gridScale);
+  elements.grid.onclick = (event) => onGridClick(page, event);
+  elements.grid.onkeydown = (event) => onGridKey(page, event);
+  elements.off.onclick = () => toggleHeads(page, selectedHeads(page));
+  elements.stage.onmousemove = (event) => onPlotMove(page, event);
+  elements.stage.onmouseleave = () => setHover(page, null);
+  elements.stage.onclick = (event) => onPlotClick(page, event);
+  elements.stage.onkeydown = (event) => onPlotKey(page, event);
+  listenToOptions(page);
+  listenToZoom(page);
 }

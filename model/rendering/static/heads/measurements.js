@@ -1,34 +1,92 @@
 // How large things are and what colours are in force: measured once, not amid drawing.
 
+import { remembered } from "../state/memory.js";
 import { canvasStyle } from "../ui/dom.js";
 
-/** How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it. */
-export function measuredWidth(self, part) {
-  if (!self.measured[part]) self.measured[part] = measureWithoutThumbnails(self, () => self.parts[part].clientWidth);
-  return self.measured[part];
+/** @import { CanvasStyle, Page } from "../types.js" */
+
+/**
+ * Where a thumbnail lies in its grid, in whole pixels of the screen.
+ * @typedef {{ x: number, y: number, side: number }} Tile
+ */
+/** @typedef {{ stage?: number, grid?: number, style?: CanvasStyle, tiles?: Tile[] }} Measured */
+
+const memory = remembered(() => ({
+  measured: /** @type {Measured} */ ({}),
+  thumbnails: /** @type {HTMLCanvasElement | null} */ (null),
+}));
+
+/**
+ * How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it.
+ * @param {Page} page @param {"stage" | "grid"} part
+ */
+export function measuredWidth(page, part) {
+  const { measured } = memory(page);
+  measured[part] ||= measureWithoutThumbnails(page, () => page.view.elements[part].clientWidth);
+  return measured[part];
 }
 
-/** Measures without the thumbnails' canvas: still as large as before, it could hold a scroll bar in its place. */
-export function measureWithoutThumbnails(self, measure) {
-  if (!self.thumbs) return measure();
-  self.thumbs.hidden = true;
+/**
+ * The thumbnails' tiles, measured once for each arrangement.
+ * @param {Page} page @param {() => Tile[]} measure
+ */
+export function measuredTiles(page, measure) {
+  const { measured } = memory(page);
+  if (measured.tiles) return measured.tiles;
+  const tiles = measureWithoutThumbnails(page, measure);
+  if (tiles[0].side) measured.tiles = tiles; // a closed tab has no size yet
+  return tiles;
+}
+
+/** @param {Page} page */
+export function clearTiles(page) {
+  memory(page).measured.tiles = undefined;
+}
+
+/**
+ * The canvas that all thumbnails are on: still as large as before, it could hold a scroll bar in its place.
+ * @param {Page} page @param {HTMLCanvasElement} canvas
+ */
+export function keepOutOfMeasuring(page, canvas) {
+  memory(page).thumbnails = canvas;
+}
+
+/**
+ * @template Result
+ * @param {Page} page @param {() => Result} measure
+ */
+function measureWithoutThumbnails(page, measure) {
+  const { thumbnails } = memory(page);
+  if (!thumbnails) return measure();
+  thumbnails.hidden = true;
   const measured = measure();
-  self.thumbs.hidden = false;
+  thumbnails.hidden = false;
   return measured;
 }
 
-/** The colours and the font, measured once for the same reason. */
-export function currentStyle(self) {
-  return (self.measured.style ??= canvasStyle(self.parts.root));
+/**
+ * The colours and the font, measured once for the same reason.
+ * @param {Page} page
+ */
+export function currentStyle(page) {
+  const { measured } = memory(page);
+  measured.style ??= canvasStyle(page.view.elements.root);
+  return measured.style;
 }
 
-/** The window, the theme or the arrangement is another one. */
-export function clearMeasurements(self) {
-  self.measured = {};
+/**
+ * The window, the theme or the arrangement is another one.
+ * @param {Page} page
+ */
+export function clearMeasurements(page) {
+  memory(page).measured = {};
 }
 
-/** How high a picture may be. */
-export function plotHeight(self) {
-  if (self.style.type > 1) return Math.max(innerHeight - 470, 280); // all of it on the projector's one screen
-  return self.choice.size === "large" ? 540 : 430;
+/**
+ * How high a plot may be.
+ * @param {Page} page
+ */
+export function plotHeight(page) {
+  if (currentStyle(page).type > 1) return Math.max(innerHeight - 470, 280); // all of it on the projector's one screen
+  return page.state.choice.size === "large" ? 540 : 430;
 }

@@ -1,40 +1,64 @@
 // What the pointer and the keyboard do on the plot of the selected heads.
 
-import { activeQueries, clearLocks, hoveredColumn, isMultiSelect, lockQuery, setHover } from "../state/token_selection.js";
-import { PLOTS, activePlot } from "./head_panel.js";
+import { shownMatrix } from "../state/head_matrix.js";
+import {
+  activeQueries,
+  clearLocks,
+  hoveredColumn,
+  isMultiSelect,
+  lockQuery,
+  setHover,
+} from "../state/token_selection.js";
+import { closest } from "../ui/dom.js";
+import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../ui/keyboard.js";
+import { openPlot } from "./head_panel.js";
 import { zoomByKey } from "./zoom.js";
 
-/** What the pointer is over, as tokens, in whatever picture is open. */
-export function onPlotMove(self, event) {
-  setHover(self, PLOTS[activePlot(self)].under(self, event));
+/** @import { MatrixAxis, Page } from "../types.js" */
+
+/**
+ * What the pointer is over, as tokens, in whatever picture is open.
+ * @param {Page} page @param {MouseEvent} event
+ */
+export function onPlotMove(page, event) {
+  setHover(page, openPlot(page).tokenAt(page, event));
 }
 
-export function onPlotClick(self, event) {
-  if (event.target.closest("button, input, select")) return;
-  const place = PLOTS[activePlot(self)].under(self, event, true);
-  if (place?.query !== null && place?.query !== undefined) lockQuery(self, place.query, isMultiSelect(event));
+/** @param {Page} page @param {MouseEvent} event */
+export function onPlotClick(page, event) {
+  if (closest(event, "button, input, select")) return;
+  const place = openPlot(page).tokenAt(page, event, true);
+  if (place?.query !== null && place?.query !== undefined) lockQuery(page, place.query, isMultiSelect(event));
 }
 
-/** Up and down walk through the queries, left and right through the keys of one; Enter locks, Escape lets go. */
-export function onPlotKey(self, event) {
-  if (!self.answer || event.target.closest("button, input, select")) return;
-  const view = self.shown;
-  const [query] = activeQueries(self);
-  const row = view.rowOf.get(query) ?? 0;
-  const down = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const right = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+/**
+ * Up and down walk through the queries, left and right through the keys of one; Enter locks, Escape lets go.
+ * @param {Page} page @param {KeyboardEvent} event
+ */
+export function onPlotKey(page, event) {
+  const matrix = shownMatrix(page);
+  if (!matrix || closest(event, "button, input, select")) return;
+  const [query] = activeQueries(page);
+  const row = matrix.rowOf.get(query) ?? 0;
+  const down = VERTICAL_STEPS[event.key];
+  const right = HORIZONTAL_STEPS[event.key];
+  /** @param {MatrixAxis} axis @param {number} line */
   const step = (axis, line) => axis.tokens[Math.min(Math.max(line, 0), axis.tokens.length - 1)][0];
-  const jump = PLOTS[activePlot(self)].jump?.(self, event.key);
-  if (jump) setHover(self, { query: step(view.rows, row + jump), key: null });
-  else if (down) setHover(self, { query: step(view.rows, row + down), key: self.hovered?.key ?? null });
+  const jump = openPlot(page).arrowStep?.(page, event.key);
+  if (jump) setHover(page, { query: step(matrix.rows, row + jump), key: null });
+  else if (down) setHover(page, { query: step(matrix.rows, row + down), key: page.state.pointer?.key ?? null });
   else if (right) {
-    const column = hoveredColumn(self, view);
-    setHover(self, { query: view.rows.tokens[row][0], key: step(view.columns, column === undefined ? 0 : column + right) });
-  } else if (event.key === "Enter" || event.key === " ") lockQuery(self, view.rows.tokens[row][0], isMultiSelect(event));
+    const column = hoveredColumn(page, matrix);
+    setHover(page, {
+      query: matrix.rows.tokens[row][0],
+      key: step(matrix.columns, column === undefined ? 0 : column + right),
+    });
+  } else if (event.key === "Enter" || event.key === " ")
+    lockQuery(page, matrix.rows.tokens[row][0], isMultiSelect(event));
   else if (event.key === "Escape") {
-    if (self.hovered) setHover(self, null);
-    else clearLocks(self);
-  } else if (!zoomByKey(self, event)) return;
+    if (page.state.pointer) setHover(page, null);
+    else clearLocks(page);
+  } else if (!zoomByKey(page, event)) return;
   event.preventDefault();
   event.stopPropagation();
 }

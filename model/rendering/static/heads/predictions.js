@@ -2,37 +2,49 @@
 
 import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../ui/dom.js";
 
-export function drawPredictions(self) {
-  const panel = self.parts.predictions;
-  const { predictions, changed, silent } = self.answer;
-  if (silent) return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", silent));
-  updateChildren(panel, ...predictions.map((prediction) => drawPrediction(self, prediction, changed, predictions.length)));
+/** @import { Candidate, Page, Prediction } from "../types.js" */
+
+/** @param {Page} page */
+export function drawPredictions(page) {
+  const panel = page.view.elements.predictions;
+  const { predictions, changed, silent } = page.state.answer;
+  if (silent)
+    return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", silent));
+  updateChildren(
+    panel,
+    ...predictions.map((prediction) => drawPrediction(page, prediction, changed, predictions.length)),
+  );
   if (changed) panel.append(barsLegend());
 }
 
-function drawPrediction(self, prediction, changed, count) {
+/** @param {Page} page @param {Prediction} prediction @param {boolean} changed @param {number} count */
+function drawPrediction(page, prediction, changed, count) {
   const block = createElement("section", "prediction");
   const title = createElement("h3", "", prediction.title);
   const where = createElement("p", "quiet", prediction.before);
-  where.append(createElement("bdi", "token", inlineText(prediction.piece)), createElement("span", "", ` (position ${prediction.position})`));
+  where.append(
+    createElement("bdi", "token", inlineText(prediction.piece)),
+    createElement("span", "", ` (position ${prediction.position})`),
+  );
   const list = createElement("ol", changed ? "bars changed" : "bars");
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
   const largest = Math.max(...shown.flatMap((item) => [item.after, changed ? item.before : 0]), 1e-9);
-  list.append(...shown.map((item) => drawCandidate(self, item, largest, changed)));
+  list.append(...shown.map((item) => drawCandidate(page, item, largest, changed)));
   block.append(title, where, list);
   return block;
 }
 
-function drawCandidate(self, item, largest, changed) {
+/** @param {Page} page @param {Candidate} item @param {number} largest @param {boolean} changed */
+function drawCandidate(page, item, largest, changed) {
   const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about");
   name.type = "button";
   name.append(createElement("bdi", "token", visibleText(item.piece)));
-  name.dataset.target = item.id;
-  name.setAttribute("aria-pressed", String(self.choice.target === item.id));
+  name.dataset.target = String(item.id);
+  name.setAttribute("aria-pressed", String(page.state.choice.target === item.id));
   name.title = `Ask about ${visibleText(item.piece)} wherever one token is asked about: gradients, contributions`;
-  name.onclick = () => self.change({ target: self.choice.target === item.id ? -1 : item.id });
+  name.onclick = () => page.change({ target: page.state.choice.target === item.id ? -1 : item.id });
   const track = createElement("span", "track");
   const bar = createElement("i", "bar");
   bar.style.width = `${(item.after / largest) * 100}%`;
@@ -51,23 +63,39 @@ function drawCandidate(self, item, largest, changed) {
   return row;
 }
 
-/** The change in percentage points, with a sign that does not depend on colour. */
+/**
+ * The change in percentage points, with a sign that does not depend on colour.
+ * @param {number} change
+ */
 function changeLabel(change) {
   const points = change * 100;
   const small = Math.abs(points) < 0.05;
   const sign = small ? "±" : points > 0 ? "▲" : "▼";
-  return createElement("span", `difference ${small ? "" : points > 0 ? "up" : "down"}`, `${sign} ${Math.abs(points).toFixed(1)}`);
+  return createElement(
+    "span",
+    `difference ${small ? "" : points > 0 ? "up" : "down"}`,
+    `${sign} ${Math.abs(points).toFixed(1)}`,
+  );
 }
 
 function barsLegend() {
   const key = createElement("p", "quiet key");
-  key.append(createElement("i", "swatch before"), "as trained", createElement("i", "swatch after"), "with your changes", createElement("span", "points", "▲▼ in percentage points"));
+  key.append(
+    createElement("i", "swatch before"),
+    "as trained",
+    createElement("i", "swatch after"),
+    "with your changes",
+    createElement("span", "points", "▲▼ in percentage points"),
+  );
   return key;
 }
 
-/** Marks the candidate that is asked about, where one was chosen. */
-export function markTarget(self) {
-  for (const name of self.parts.predictions.querySelectorAll("[data-target]")) {
-    name.setAttribute("aria-pressed", String(Number(name.dataset.target) === self.choice.target));
+/**
+ * Marks the candidate that is asked about, where one was chosen.
+ * @param {Page} page
+ */
+export function markTarget(page) {
+  for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
+    name.setAttribute("aria-pressed", String(Number(name.getAttribute("data-target")) === page.state.choice.target));
   }
 }

@@ -5,16 +5,26 @@
 
 import { headCodes } from "../state/head_matrix.js";
 import { isOff } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
 import { paintCodes } from "../ui/colours.js";
 import { blit, hidpiContext } from "../ui/dom.js";
-import { currentStyle, measureWithoutThumbnails } from "./measurements.js";
+import { currentStyle, measuredTiles } from "./measurements.js";
 
-const MAX_CELLS = 80; // cells a side
+/** @import { Grid, Page } from "../types.js" */
+/** @import { Thumbnail } from "./head_grid.js" */
+/** @import { Tile } from "./measurements.js" */
+
+const MAX_CELLS = 80; // a side
 const CORNER_RADIUS = 5; // pixels
-const OFF_OPACITY = 0.1;
+const OFF_OPACITY = 0.1; // how much is left of a head that is off
 
+const memory = remembered(() => ({ paper: document.createElement("canvas"), stamp: document.createElement("canvas") }));
 
-/** No more cells than a thumbnail has pixels: the largest of each block. */
+/**
+ * No more cells than a thumbnail has pixels: the largest of each block.
+ * @param {Uint8Array} codes @param {number} rows @param {number} columns
+ * @returns {[codes: Uint8Array, rows: number, columns: number]}
+ */
 function maxPool(codes, rows, columns) {
   if (rows <= MAX_CELLS && columns <= MAX_CELLS) return [codes, rows, columns];
   const [height, width] = [Math.min(rows, MAX_CELLS), Math.min(columns, MAX_CELLS)];
@@ -27,47 +37,55 @@ function maxPool(codes, rows, columns) {
   return [small, height, width];
 }
 
-/** Where each tile lies in the grid, in whole pixels of the screen; measured once for each arrangement. */
-function thumbnailTiles(self) {
-  if (self.measured.tiles) return self.measured.tiles;
-  const tiles = measureWithoutThumbnails(self, () => measureTiles(self));
-  if (tiles[0].side) self.measured.tiles = tiles; // a closed room has no size yet
-  return tiles;
-}
-
-function measureTiles(self) {
-  const table = self.parts.grid;
+/**
+ * Where each tile lies in the grid.
+ * @param {HTMLElement} grid @param {Thumbnail[]} thumbnails
+ * @returns {Tile[]}
+ */
+function measureTiles(grid, thumbnails) {
   const ratio = window.devicePixelRatio || 1;
+  /** @param {number} length */
   const whole = (length) => Math.round(length * ratio) / ratio;
-  const { left, top } = table.getBoundingClientRect();
-  return self.cells.map((cell) => {
-    const box = cell.firstChild.getBoundingClientRect();
-    return { x: whole(box.left - left + table.scrollLeft), y: whole(box.top - top + table.scrollTop), side: whole(box.width) };
+  const { left, top } = grid.getBoundingClientRect();
+  return thumbnails.map(({ tile }) => {
+    const box = tile.getBoundingClientRect();
+    return {
+      x: whole(box.left - left + grid.scrollLeft),
+      y: whole(box.top - top + grid.scrollTop),
+      side: whole(box.width),
+    };
   });
 }
 
-export function drawThumbnails(self, grid) {
-  const tiles = thumbnailTiles(self);
+/** @param {Page} page @param {Grid} grid @param {Thumbnail[]} thumbnails @param {HTMLCanvasElement} canvas */
+export function drawThumbnails(page, grid, thumbnails, canvas) {
+  const tiles = measuredTiles(page, () => measureTiles(page.view.elements.grid, thumbnails));
   if (!tiles[0].side) return;
-  const reach = (axis) => Math.max(...tiles.map((tile) => tile[axis] + tile.side));
-  self.thumbsPaper ??= document.createElement("canvas");
-  self.stamp ??= document.createElement("canvas");
-  const context = hidpiContext(self.thumbsPaper, reach("x"), reach("y"));
+  const { paper, stamp } = memory(page);
+  const width = Math.max(...tiles.map((tile) => tile.x + tile.side));
+  const height = Math.max(...tiles.map((tile) => tile.y + tile.side));
+  const context = hidpiContext(paper, width, height);
   context.imageSmoothingEnabled = false;
-  self.cells.forEach((cell, place) => drawThumbnail(self, context, grid, cell, tiles[place]));
-  blit(self.thumbsPaper, self.thumbs);
+  thumbnails.forEach(({ layer, head }, place) => {
+    const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.cells);
+    paintCodes(stamp, codes, rows, columns);
+    drawThumbnail(page, context, stamp, tiles[place], isOff(page, grid, layer, head));
+  });
+  blit(paper, canvas);
 }
 
-function drawThumbnail(self, context, grid, cell, { x, y, side }) {
-  const [layer, head] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
-  paintCodes(self.stamp, ...maxPool(headCodes(self, grid, layer, head), ...grid.cells));
+/**
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {HTMLCanvasElement} stamp @param {Tile} tile
+ * @param {boolean} off
+ */
+function drawThumbnail(page, context, stamp, { x, y, side }, off) {
   context.save();
   context.beginPath();
   context.roundRect(x, y, side, side, CORNER_RADIUS);
   context.clip();
-  context.fillStyle = currentStyle(self).raised;
+  context.fillStyle = currentStyle(page).raised;
   context.fillRect(x, y, side, side);
-  context.globalAlpha = isOff(self, grid, layer, head) ? OFF_OPACITY : 1;
-  context.drawImage(self.stamp, x, y, side, side);
+  context.globalAlpha = off ? OFF_OPACITY : 1;
+  context.drawImage(stamp, x, y, side, side);
   context.restore();
 }

@@ -2,35 +2,64 @@
 
 import { columnSums, magnitude } from "../state/head_matrix.js";
 import { currentGrid } from "../state/head_selection.js";
-import { activeQueries, activeRows, chooseQuery, clearLocks, isMultiSelect, lockQuery, setHover } from "../state/token_selection.js";
+import { remembered } from "../state/memory.js";
+import {
+  activeQueries,
+  activeRows,
+  chooseQuery,
+  clearLocks,
+  isMultiSelect,
+  lockQuery,
+  setHover,
+} from "../state/token_selection.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
-import { createChip, moveChipFocus, onHover, updateChildren } from "../ui/dom.js";
+import { activeElement, createChip, moveChipFocus, onHover, updateChildren } from "../ui/dom.js";
 
-export function drawTokenStrips(self) {
-  const { tokens, sourceTokens, patches } = self.answer;
-  const { parts } = self;
-  parts.tokens.hidden = Boolean(patches); // the picture itself stands for them
-  fillStrip(self, parts.tokens, patches ? [] : tokens, "text");
-  parts.tokens.classList.toggle("many", tokens.length > 60);
-  parts.sourceTokens.hidden = !sourceTokens;
-  fillStrip(self, parts.sourceTokens, sourceTokens || [], "source");
+/** @import { HeadMatrix, Page, Side, Token } from "../types.js" */
+
+/** What a chip was made of. */
+const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
+
+/** @param {HTMLElement} strip */
+function chipsOf(strip) {
+  return /** @type {HTMLElement[]} */ ([...strip.children]);
 }
 
-/** What reads as before keeps its chip: a letter typed at the end of a long text makes one or two anew. */
-function fillStrip(self, strip, tokens, which) {
-  const { maskable } = self.answer;
+/** @param {Page} page */
+export function drawTokenStrips(page) {
+  const { tokens, sourceTokens, patches } = page.state.answer;
+  const { elements } = page.view;
+  elements.tokens.hidden = Boolean(patches); // the picture itself stands for them
+  fillStrip(page, elements.tokens, patches ? [] : tokens, "text");
+  elements.tokens.classList.toggle("many", tokens.length > 60);
+  elements.sourceTokens.hidden = !sourceTokens;
+  fillStrip(page, elements.sourceTokens, sourceTokens || [], "source");
+}
+
+/**
+ * What reads as before keeps its chip: a letter typed at the end of a long text makes one or two anew.
+ * @param {Page} page @param {HTMLElement} strip @param {Token[]} tokens @param {Side} which
+ */
+function fillStrip(page, strip, tokens, which) {
+  const { maskable } = page.state.answer;
   const chips = tokens.map((token, position) => {
-    const read = JSON.stringify([token.piece, token.special, token.masked, maskable]);
-    const there = strip.children[position];
-    return there?.read === read ? clearMarks(there, maskable) : Object.assign(createStripChip(self, token, position, which), { read });
+    const text = JSON.stringify([token.piece, token.special, token.masked, maskable]);
+    const there = chipsOf(strip)[position];
+    if (there && chipText(there).text === text) return clearMarks(there, maskable);
+    const button = createStripChip(page, token, position, which);
+    chipText(button).text = text;
+    return button;
   });
   updateChildren(strip, ...chips);
-  const active = strip.getRootNode().activeElement;
+  const active = activeElement(strip);
   const stop = chips.find((one) => one === active) ?? chips.find((one) => one.tabIndex === 0) ?? chips[0];
   for (const one of chips) one.tabIndex = one === stop ? 0 : -1;
 }
 
-/** A chip without what the last answer made of it; in rooms other than that of the heads nothing marks it again. */
+/**
+ * A chip without what the last answer made of it; in rooms other than that of the heads nothing marks it again.
+ * @param {HTMLElement} button @param {boolean} maskable
+ */
 function clearMarks(button, maskable) {
   button.removeAttribute("style");
   button.classList.remove("key", "query", "locked");
@@ -38,86 +67,112 @@ function clearMarks(button, maskable) {
   return button;
 }
 
-function createStripChip(self, token, position, which) {
+/** @param {Page} page @param {Token} token @param {number} position @param {Side} which */
+function createStripChip(page, token, position, which) {
   const button = createChip(token, position === 0);
-  button.dataset.position = position;
-  listenToChip(self, button, which);
+  button.dataset.position = String(position);
+  listenToChip(page, button, which);
   if (which === "source") return button;
-  const { maskable } = self.answer;
+  const { maskable } = page.state.answer;
   if (maskable) button.setAttribute("aria-pressed", String(token.masked));
-  const click = token.masked ? "Masked. Click to show it again" : token.special ? "A special token" : "Click to mask this token";
-  button.title = maskable ? `${click}; Shift+click locks its row` : "Click locks its row and asks what comes after it; Shift+click locks several";
+  const click = token.masked
+    ? "Masked. Click to show it again"
+    : token.special
+      ? "A special token"
+      : "Click to mask this token";
+  button.title = maskable
+    ? `${click}; Shift+click locks its row`
+    : "Click locks its row and asks what comes after it; Shift+click locks several";
   return button;
 }
 
-function listenToChip(self, button, which) {
+/** @param {Page} page @param {HTMLElement} button @param {Side} which */
+function listenToChip(page, button, which) {
   const position = Number(button.dataset.position);
-  button.onclick = (event) => onChipClick(self, which, position, isMultiSelect(event));
-  onHover(button, () => setHover(self, hoverTarget(self, which, position)), () => setHover(self, null));
+  button.onclick = (event) => onChipClick(page, which, position, isMultiSelect(event));
+  onHover(
+    button,
+    () => setHover(page, hoverTarget(page, which, position)),
+    () => setHover(page, null),
+  );
   button.onkeydown = (event) => {
-    if (event.key === "Enter" && isMultiSelect(event)) onChipClick(self, which, position, true);
-    else if (!onChipKey(self, button, event)) return;
+    if (event.key === "Enter" && isMultiSelect(event)) onChipClick(page, which, position, true);
+    else if (!onChipKey(page, button, event)) return;
     event.preventDefault();
   };
 }
 
-/** A token of either text, as a query where it can be one; with a lock the pointer asks what the locked row gives it. */
-function hoverTarget(self, which, position) {
-  const grid = currentGrid(self);
+/**
+ * A token of either text, as a query where it can be one; with a lock the pointer asks what the locked row gives it.
+ * @param {Page} page @param {Side} which @param {number} position
+ */
+function hoverTarget(page, which, position) {
+  const grid = currentGrid(page);
   if (!grid) return null;
   const { queries, keys } = grid;
-  const asKey = queries !== which || (queries === keys && self.choice.locked.length);
+  const asKey = queries !== which || (queries === keys && page.state.choice.locked.length);
   return asKey ? { query: null, key: position } : { query: position, key: null };
 }
 
-/** Left and right walk, Escape lets go of what is locked; whether the key meant anything. */
-function onChipKey(self, button, event) {
-  if (event.key === "Escape") clearLocks(self);
+/**
+ * Left and right walk, Escape lets go of what is locked; whether the key meant anything.
+ * @param {Page} page @param {HTMLElement} button @param {KeyboardEvent} event
+ */
+function onChipKey(page, button, event) {
+  if (event.key === "Escape") clearLocks(page);
   return moveChipFocus(button, event) || event.key === "Escape";
 }
 
-function onChipClick(self, which, position, more) {
-  const { tokens, maskable } = self.answer;
-  const asks = currentGrid(self)?.queries === which;
+/** @param {Page} page @param {Side} which @param {number} position @param {boolean} more */
+function onChipClick(page, which, position, more) {
+  const { tokens, maskable } = page.state.answer;
+  const asks = currentGrid(page)?.queries === which;
   if (which === "source" || more || !maskable) {
-    if (asks) lockQuery(self, position, more);
-    else if (which === "text") chooseQuery(self, position);
+    if (asks) lockQuery(page, position, more);
+    else if (which === "text") chooseQuery(page, position);
     return;
   }
-  const others = self.choice.masked.filter((other) => other !== position);
-  const unmasks = others.length < self.choice.masked.length;
-  if (!unmasks && tokens[position].special) return lockQuery(self, position);
-  self.change({ masked: unmasks ? others : [...others, position].sort((a, b) => a - b), query: position, locked: [] });
+  const others = page.state.choice.masked.filter((other) => other !== position);
+  const unmasks = others.length < page.state.choice.masked.length;
+  if (!unmasks && tokens[position].special) return lockQuery(page, position);
+  page.change({ masked: unmasks ? others : [...others, position].sort((a, b) => a - b), query: position, locked: [] });
 }
 
-/** Shades the tokens by what the queries at hand give them, and marks the queries. */
-export function shadeTokens(self, view) {
-  const grid = currentGrid(self);
-  const chips = [...self.parts.tokens.children];
-  const sources = [...self.parts.sourceTokens.children];
-  const sums = columnSums(view, activeRows(self, view));
+/**
+ * Shades the tokens by what the queries at hand give them, and marks the queries.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+export function shadeTokens(page, matrix) {
+  const grid = currentGrid(page);
+  const chips = chipsOf(page.view.elements.tokens);
+  const sources = chipsOf(page.view.elements.sourceTokens);
+  const sums = columnSums(matrix, activeRows(page, matrix));
   const keys = grid.keys === "source" ? sources : chips;
   const queries = grid.queries === "source" ? sources : chips;
   for (const button of [...chips, ...sources]) button.style.removeProperty("--shade");
   keys.forEach((button, place) => {
-    const sum = sums[view.columnOf.get(place)] ?? NaN;
-    const strength = Math.sqrt(magnitude(view, sum));
+    const sum = sums[matrix.columnOf.get(place) ?? -1] ?? NaN;
+    const strength = Math.sqrt(magnitude(matrix, sum));
     if (strength > 0) button.style.setProperty("--shade", `${Math.round(strength * 85)}%`);
-    button.style.setProperty("--tint", view.signed && sum < 0 ? NEGATIVE_COLOUR : "var(--beam)");
-    button.classList.toggle("key", self.hovered?.key === place);
+    button.style.setProperty("--tint", matrix.signed && sum < 0 ? NEGATIVE_COLOUR : "var(--beam)");
+    button.classList.toggle("key", page.state.pointer?.key === place);
   });
-  const hot = activeQueries(self);
+  const hot = activeQueries(page);
   for (const button of [...chips, ...sources]) button.classList.remove("query", "locked");
   queries.forEach((button, place) => {
     button.classList.toggle("query", hot.includes(place));
-    button.classList.toggle("locked", self.choice.locked.includes(place));
+    button.classList.toggle("locked", page.state.choice.locked.includes(place));
   });
-  if (!self.answer.maskable) chips.forEach((button, place) => button.setAttribute("aria-pressed", String(isPressed(self, place))));
+  if (page.state.answer.maskable) return;
+  for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
 }
 
-/** Whether a token is locked, or the one that predictions speak of. */
-function isPressed(self, place) {
-  const { query, locked } = self.choice;
-  const asks = currentGrid(self).queries !== "source";
-  return (asks && locked.includes(place)) || place === (query < 0 ? self.answer.tokens.length - 1 : query);
+/**
+ * Whether a token is locked, or the one that predictions speak of.
+ * @param {Page} page @param {number} place
+ */
+function isPressed(page, place) {
+  const { query, locked } = page.state.choice;
+  const asks = currentGrid(page).queries !== "source";
+  return (asks && locked.includes(place)) || place === (query < 0 ? page.state.answer.tokens.length - 1 : query);
 }

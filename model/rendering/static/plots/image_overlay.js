@@ -1,172 +1,277 @@
-// A picture with its patches, each as bright as the queries at hand look at it: the rest lies in the dark.
+// An image with its patches, each as bright as the queries at hand look at it: the rest lies in the dark.
 
+import { currentStyle } from "../heads/measurements.js";
 import { columnSums, formatValue } from "../state/head_matrix.js";
+import { remembered } from "../state/memory.js";
 import { activeQueries, activeRows } from "../state/token_selection.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
-import { formatPercent, hidpiContext, inlineText, truncateText } from "../ui/dom.js";
+import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../ui/dom.js";
+import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../ui/keyboard.js";
 import { inflate } from "../ui/wire.js";
+
+/** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, Token } from "../types.js" */
 
 const DARKNESS = 0.8; // over a patch that nobody looks at
 const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches
 const MAX_HEIGHT = 560;
 
-export function scaleText(view) {
-  return `${view.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${view.signed ? "largest" : "brightest patch"}`;
+/** @typedef {{ rows: number, columns: number, left: number, top: number, width: number, height: number }} ImageLayout */
+/** @typedef {[left: number, top: number, width: number, height: number]} Rectangle */
+/** @typedef {HTMLImageElement | HTMLCanvasElement} Drawable */
+
+const memory = remembered(() => ({
+  name: /** @type {string | null} */ (null),
+  image: /** @type {Drawable | null} */ (null),
+  layout: /** @type {ImageLayout | null} */ (null),
+}));
+
+/** @type {Plot} */
+export const IMAGE_OVERLAY = {
+  title: "Picture",
+  only: "images",
+  draw: drawImageOverlay,
+  tokenAt: imageTokenAt,
+  arrowStep: imageArrowStep,
+  scaleText,
+};
+
+/** @param {HeadMatrix} matrix */
+function scaleText(matrix) {
+  return `${matrix.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${matrix.signed ? "largest" : "brightest patch"}`;
 }
 
-/** The picture on the screen, once the browser has it; the room is drawn again then. */
-function loadedImage(self) {
-  const { photo: brought } = self.answer.patches;
-  if (brought) return embeddedImage(self, brought);
-  const name = self.answer.question.image || self.pictures[0];
-  if (self.photo?.name === name) return self.photo.ready ? self.photo.image : null;
-  const image = new Image();
-  const photo = (self.photo = { name, image, ready: false });
-  image.onload = () => {
-    photo.ready = true;
-    if (self.photo === photo) self.redraw();
-  };
-  image.src = self.imageUrl(name);
+/**
+ * Where the patches lie; this plot is for models of images alone.
+ * @param {Page} page
+ * @returns {Patches}
+ */
+function patchesOf(page) {
+  const { patches } = page.state.answer;
+  if (!patches) throw new Error("This answer is about a text.");
+  return patches;
+}
+
+/**
+ * The image on the screen, once the browser has it; the page is drawn again then.
+ * @param {Page} page
+ */
+function loadedImage(page) {
+  const { photo } = patchesOf(page);
+  const name = photo ? "" : page.server.imageName();
+  const known = memory(page);
+  if (known.name === name) return known.image;
+  Object.assign(known, { name, image: null });
+  const loading = photo ? decodeImage(photo) : fetchImage(page.server.imageUrl(name));
+  loading.then(
+    (image) => {
+      if (known.name !== name) return;
+      known.image = image;
+      page.view.redraw();
+    },
+    () => {},
+  ); // an image that is gone stays undrawn
   return null;
 }
 
-/** The picture that came along with an answer, as a canvas; null until its bytes are unpacked. */
-function embeddedImage(self, brought) {
-  if (self.photo) return self.photo.image;
-  self.photo = { image: null };
-  inflate(brought.bytes).then((bytes) => {
-    const image = document.createElement("canvas");
-    Object.assign(image, { width: brought.width, height: brought.height });
-    const context = image.getContext("2d");
-    const pixels = context.createImageData(brought.width, brought.height);
-    for (let pixel = 0; pixel < brought.width * brought.height; pixel++) {
-      pixels.data.set([...bytes.subarray(pixel * 3, pixel * 3 + 3), 255], pixel * 4);
-    }
-    context.putImageData(pixels, 0, 0);
-    self.photo.image = image;
-    self.redraw();
+/**
+ * @param {string} url
+ * @returns {Promise<Drawable>}
+ */
+function fetchImage(url) {
+  return new Promise((resolve, reject) => {
+    const image = new Image();
+    image.onload = () => resolve(image);
+    image.onerror = reject;
+    image.src = url;
   });
-  return null;
 }
 
+/**
+ * An image that came along with an answer.
+ * @param {EmbeddedImage} photo
+ * @returns {Promise<Drawable>}
+ */
+async function decodeImage({ bytes, width, height }) {
+  const colours = await inflate(bytes);
+  const image = document.createElement("canvas");
+  Object.assign(image, { width, height });
+  const context = context2d(image);
+  const pixels = context.createImageData(width, height);
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    pixels.data.set([...colours.subarray(pixel * 3, pixel * 3 + 3), 255], pixel * 4);
+  }
+  context.putImageData(pixels, 0, 0);
+  return image;
+}
+
+/** @param {Drawable} image */
 function imageSize(image) {
-  return [image.naturalWidth ?? image.width, image.naturalHeight ?? image.height];
+  return image instanceof HTMLImageElement ? [image.naturalWidth, image.naturalHeight] : [image.width, image.height];
 }
 
-/** Where everything lies on the canvas: the strip of tokens, and below it the picture with its patches. */
-function layoutImage(self, image, width) {
-  const { rows, columns, region } = self.answer.patches;
+/**
+ * Where everything lies on the canvas: the strip of tokens, and below it the picture with its patches.
+ * @param {Page} page @param {Drawable} image @param {number} width
+ * @returns {ImageLayout}
+ */
+function layoutImage(page, image, width) {
+  const { rows, columns, region } = patchesOf(page);
   const [wide, high] = imageSize(image);
   const [across, down] = [(region[2] - region[0]) * wide, (region[3] - region[1]) * high];
   const scale = Math.min(width / across, MAX_HEIGHT / down);
   return { rows, columns, left: 0, top: STRIP_HEIGHT + 6, width: across * scale, height: down * scale };
 }
 
-export function drawImageOverlay(self, view, width) {
-  const image = loadedImage(self);
+/** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
+function drawImageOverlay(page, matrix, width, canvas) {
+  const image = loadedImage(page);
   if (!image) return;
-  const laid = (self.framed = layoutImage(self, image, width));
-  const context = hidpiContext(self.paper, width, Math.ceil(laid.top + laid.height + 2));
-  const [left, top, right, bottom] = self.answer.patches.region;
+  const layout = layoutImage(page, image, width);
+  memory(page).layout = layout;
+  const context = hidpiContext(canvas, width, Math.ceil(layout.top + layout.height + 2));
+  const [left, top, right, bottom] = patchesOf(page).region;
   const [across, down] = imageSize(image);
   context.drawImage(
-    image, left * across, top * down, (right - left) * across, (bottom - top) * down, laid.left, laid.top, laid.width, laid.height,
+    image,
+    left * across,
+    top * down,
+    (right - left) * across,
+    (bottom - top) * down,
+    layout.left,
+    layout.top,
+    layout.width,
+    layout.height,
   );
-  const sums = columnSums(view, activeRows(self, view));
-  const most = Math.max(...sums.map((sum, column) => (isPatch(self, view, column) && Number.isFinite(sum) ? Math.abs(sum) : 0)), 1e-12);
+  const sums = columnSums(matrix, activeRows(page, matrix));
+  const most = Math.max(
+    ...sums.map((sum, column) => (isPatch(page, matrix, column) && Number.isFinite(sum) ? Math.abs(sum) : 0)),
+    1e-12,
+  );
   sums.forEach((sum, column) => {
-    for (const place of view.columns.tokens[column]) shadeToken(self, context, laid, view, place, sum, most);
+    for (const place of matrix.columns.tokens[column]) shadeToken(page, context, layout, matrix, place, sum, most);
   });
-  outlineQueries(self, context, laid, view);
-  context.fillStyle = self.style.quiet;
-  context.font = `12px ${self.style.font}`;
+  outlineQueries(page, context, layout);
+  context.fillStyle = currentStyle(page).quiet;
+  context.font = `12px ${currentStyle(page).font}`;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const told = view.signed ? `largest ± ${formatAmount(view, most).replace("+", "")}` : `brightest patch ${formatAmount(view, most)}`;
-  context.fillText(told, laid.width, STRIP_HEIGHT / 2);
+  const told = matrix.signed
+    ? `largest ± ${formatAmount(matrix, most).replace("+", "")}`
+    : `brightest patch ${formatAmount(matrix, most)}`;
+  context.fillText(told, layout.width, STRIP_HEIGHT / 2);
 }
 
-/** A number of the view in a few signs. */
-function formatAmount(view, number) {
-  return view.scale === "share" ? formatPercent(number) : formatValue(view, number, 3);
+/**
+ * A number of the matrix in a few signs.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+function formatAmount(matrix, number) {
+  return matrix.scale === "share" ? formatPercent(number) : formatValue(matrix, number, 3);
 }
 
-function isPatch(self, view, column) {
-  return view.columns.tokens[column][0] >= self.answer.patches.first;
+/** @param {Page} page @param {HeadMatrix} matrix @param {number} column */
+function isPatch(page, matrix, column) {
+  return matrix.columns.tokens[column][0] >= patchesOf(page).first;
 }
 
-/** The corner and the size of a token on the canvas. */
-function tokenBox(self, laid, place) {
-  const { first, rows, columns } = self.answer.patches;
+/**
+ * The corner and the size of a token on the canvas.
+ * @param {Page} page @param {ImageLayout} layout @param {number} place
+ * @returns {Rectangle}
+ */
+function tokenBox(page, layout, place) {
+  const { first, rows, columns } = patchesOf(page);
   if (place < first) return [place * 100, 2, 96, STRIP_HEIGHT - 4];
   const [row, column] = [Math.floor((place - first) / columns), (place - first) % columns];
-  const [width, height] = [laid.width / columns, laid.height / rows];
-  return [laid.left + column * width, laid.top + row * height, width, height];
+  const [width, height] = [layout.width / columns, layout.height / rows];
+  return [layout.left + column * width, layout.top + row * height, width, height];
 }
 
-/** A patch is left bright as far as it is looked at; a difference has its own colour on the dark. */
-function shadeToken(self, context, laid, view, place, sum, most) {
-  const box = tokenBox(self, laid, place);
-  const patch = place >= self.answer.patches.first;
-  const strength = Number.isFinite(sum) ? Math.min(Math.sqrt(Math.abs(sum) / (patch ? most : view.high || 1)), 1) : 0;
+/**
+ * A patch is left bright as far as it is looked at; a difference has its own colour on the dark.
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout @param {HeadMatrix} matrix
+ * @param {number} place @param {number} sum @param {number} most
+ */
+function shadeToken(page, context, layout, matrix, place, sum, most) {
+  const box = tokenBox(page, layout, place);
+  const patch = place >= patchesOf(page).first;
+  const strength = Number.isFinite(sum) ? Math.min(Math.sqrt(Math.abs(sum) / (patch ? most : matrix.high || 1)), 1) : 0;
   if (patch) {
-    context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (view.signed ? 0.75 : 1 - strength)})`;
+    context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (matrix.signed ? 0.75 : 1 - strength)})`;
     context.fillRect(...box);
   }
-  if (!patch || view.signed) {
+  if (!patch || matrix.signed) {
     context.globalAlpha = strength * 0.85;
-    context.fillStyle = sum < 0 ? NEGATIVE_COLOUR : self.style.beam;
+    context.fillStyle = sum < 0 ? NEGATIVE_COLOUR : currentStyle(page).beam;
     context.fillRect(...box);
     context.globalAlpha = 1;
   }
-  if (!patch) labelToken(self, context, box, self.answer.tokens[place], formatAmount(view, sum));
+  if (!patch) labelToken(page, context, box, page.state.answer.tokens[place], formatAmount(matrix, sum));
 }
 
-function labelToken(self, context, [left, top, width, height], token, number) {
-  context.strokeStyle = self.style.line;
+/**
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {Rectangle} box @param {Token} token
+ * @param {string} number
+ */
+function labelToken(page, context, [left, top, width, height], token, number) {
+  context.strokeStyle = currentStyle(page).line;
   context.lineWidth = 1;
   context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
-  context.fillStyle = self.style.ink;
-  context.font = `11px ${self.style.font}`;
+  context.fillStyle = currentStyle(page).ink;
+  context.font = `11px ${currentStyle(page).font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillText(truncateText(context, `${inlineText(token.piece)} ${number}`, width - 6), left + width / 2, top + height / 2);
+  context.fillText(
+    truncateText(context, `${inlineText(token.piece)} ${number}`, width - 6),
+    left + width / 2,
+    top + height / 2,
+  );
 }
 
-/** Frames the tokens that ask, and the one under the pointer where it is asked about. */
-function outlineQueries(self, context, laid, view) {
-  const hot = activeQueries(self);
+/**
+ * Frames the tokens that ask, and the one under the pointer where it is asked about.
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout
+ */
+function outlineQueries(page, context, layout) {
+  const hot = activeQueries(page);
+  /** @param {number} place @param {string} colour @param {number} line */
   const outline = (place, colour, line) => {
-    const [left, top, width, height] = tokenBox(self, laid, place);
+    const [left, top, width, height] = tokenBox(page, layout, place);
     context.strokeStyle = colour;
     context.lineWidth = line;
     context.strokeRect(left + line / 2, top + line / 2, width - line, height - line);
   };
   for (const place of hot) {
     outline(place, "#ffffff", 4);
-    outline(place, self.style.beam, 2.5);
+    outline(place, currentStyle(page).beam, 2.5);
   }
-  if (self.hovered?.key !== null && self.hovered?.key !== undefined) outline(self.hovered.key, "#ffffff", 1.5);
+  if (page.state.pointer?.key !== null && page.state.pointer?.key !== undefined)
+    outline(page.state.pointer.key, "#ffffff", 1.5);
 }
 
-/** The token under the pointer: as a query, or, where one is locked, as what that query looks at. */
-export function imageTokenAt(self, event, click = false) {
-  const { answer, framed: laid, parts } = self;
-  if (!laid) return null;
-  const frame = parts.canvas.getBoundingClientRect();
+/**
+ * The token under the pointer: as a query, or, where one is locked, as what that query looks at.
+ * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
+ */
+function imageTokenAt(page, event, click = false) {
+  const { layout } = memory(page);
+  if (!layout) return null;
+  const frame = page.view.elements.canvas.getBoundingClientRect();
   const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+  /** @param {number} place */
   const inside = (place) => {
-    const [left, top, width, height] = tokenBox(self, laid, place);
+    const [left, top, width, height] = tokenBox(page, layout, place);
     return x >= left && x < left + width && y >= top && y < top + height;
   };
-  const place = answer.tokens.findIndex((_, each) => inside(each));
+  const place = page.state.answer.tokens.findIndex((_, each) => inside(each));
   if (place < 0) return null;
-  return self.choice.locked.length && !click ? { query: null, key: place } : { query: place, key: null };
+  return page.state.choice.locked.length && !click ? { query: null, key: place } : { query: place, key: null };
 }
 
-/** How many tokens further an arrow key leads: a row down is as many as there are columns. */
-export function imageArrowStep(self, key) {
-  const { columns } = self.answer.patches;
-  return { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[key] || 0;
+/**
+ * How many tokens further an arrow key leads: a row down is as many as there are columns.
+ * @param {Page} page @param {string} key
+ */
+function imageArrowStep(page, key) {
+  return HORIZONTAL_STEPS[key] ?? (VERTICAL_STEPS[key] ?? 0) * patchesOf(page).columns;
 }
-

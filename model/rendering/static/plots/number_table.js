@@ -1,31 +1,47 @@
 // Every number of the picture, to read, to copy, and to save.
 
-import { LEFT_OUT, SHOWN, magnitude, stateAt, tokensAt, valueAt } from "../state/head_matrix.js";
+import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.js";
 import { selectedHeads } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
 import { activeRows, hoveredColumn } from "../state/token_selection.js";
 import { copyText, saveFile } from "../ui/clipboard.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
-import { createElement, inlineText, updateChildren, visibleText } from "../ui/dom.js";
+import { closest, createElement, inlineText, updateChildren, visibleText } from "../ui/dom.js";
+
+/** @import { HeadMatrix, Page, Plot } from "../types.js" */
 
 const PAGE_SIZE = 32; // rows and columns on the screen at a time; copies and files hold all
 
-export function drawTable(self, view) {
-  const { sheet } = self.parts;
-  if (self.tabled !== view || self.turned) {
-    if (self.tabled?.rows.names.length !== view.rows.names.length) self.corner = null;
-    self.tabled = view;
-    self.turned = false;
-    self.corner ??= { rows: pageStart(activeRows(self, view)[0] ?? 0), columns: 0 };
-    updateChildren(sheet, createToolbar(self, view), createTable(self, view));
+const memory = remembered(() => ({
+  drawn: /** @type {HeadMatrix | null} */ (null),
+  corner: { rows: 0, columns: 0 }, // the first row and column on the screen
+  turned: false,
+}));
+
+/** @type {Plot} */
+export const NUMBER_TABLE = { title: "Table", draw: drawTable, mark: markTable, tokenAt: tableTokenAt };
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function drawTable(page, matrix) {
+  const { sheet } = page.view.elements;
+  const table = memory(page);
+  if (table.drawn !== matrix || table.turned) {
+    if (table.drawn?.rows.names.length !== matrix.rows.names.length)
+      table.corner = { rows: pageStart(activeRows(page, matrix)[0] ?? 0), columns: 0 };
+    table.drawn = matrix;
+    table.turned = false;
+    updateChildren(sheet, createToolbar(page, matrix), createTable(page, matrix));
   }
-  markTable(self, view);
+  markTable(page, matrix);
 }
 
+/** @param {number} line */
 function pageStart(line) {
   return Math.floor(line / PAGE_SIZE) * PAGE_SIZE;
 }
 
-function createToolbar(self, view) {
+/** @param {Page} page @param {HeadMatrix} matrix */
+function createToolbar(page, matrix) {
   const tools = createElement("div", "sheet-tools");
   const copy = createElement("button", "small", "Copy");
   const save = createElement("button", "small", "CSV");
@@ -33,95 +49,139 @@ function createToolbar(self, view) {
   save.dataset.testid = "save-table";
   copy.title = "Copy all numbers, to paste into a spreadsheet";
   save.title = "Save all numbers as a file";
-  copy.onclick = () => copyText(copy, matrixAsText(view).map((line) => line.map(tsvCell).join("\t")).join("\n"));
-  save.onclick = () => saveFile(`${fileName(self)}.csv`, "text/csv", matrixAsText(view).map((line) => line.map(csvCell).join(",")).join("\r\n"));
-  for (const button of [copy, save]) Object.assign(button, { type: "button", disabled: !view.exact });
-  tools.append(copy, save, createPager(self, view, "rows", "queries"), createPager(self, view, "columns", "keys"));
+  copy.onclick = () =>
+    copyText(
+      copy,
+      matrixAsText(matrix)
+        .map((line) => line.map(tsvCell).join("\t"))
+        .join("\n"),
+    );
+  save.onclick = () =>
+    saveFile(
+      `${fileName(page)}.csv`,
+      "text/csv",
+      matrixAsText(matrix)
+        .map((line) => line.map(csvCell).join(","))
+        .join("\r\n"),
+    );
+  for (const button of [copy, save]) Object.assign(button, { type: "button", disabled: !matrix.exact });
+  tools.append(copy, save, createPager(page, matrix, "rows", "queries"), createPager(page, matrix, "columns", "keys"));
   return tools;
 }
 
-/** Turns pages where the text is longer than one. */
-function createPager(self, view, side, title) {
-  const count = view[side].names.length;
+/**
+ * Turns pages where the text is longer than one.
+ * @param {Page} page @param {HeadMatrix} matrix @param {"rows" | "columns"} side @param {string} title
+ */
+function createPager(page, matrix, side, title) {
+  const count = matrix[side].names.length;
   const box = createElement("span", "pager");
   if (count <= PAGE_SIZE) return box;
-  const from = self.corner[side];
+  const from = memory(page).corner[side];
+  /** @param {string} sign @param {number} step */
   const turn = (sign, step) => {
     const button = createElement("button", "small", sign);
     Object.assign(button, { type: "button", disabled: step < 0 ? from === 0 : from + PAGE_SIZE >= count });
     button.setAttribute("aria-label", `${step < 0 ? "Earlier" : "Later"} ${title}`);
     button.onclick = () => {
-      self.corner[side] = Math.max(from + step, 0);
-      self.turned = true;
-      drawTable(self, view);
+      memory(page).corner[side] = Math.max(from + step, 0);
+      memory(page).turned = true;
+      drawTable(page, matrix);
     };
     return button;
   };
-  box.append(turn("‹", -PAGE_SIZE), `${title} ${from}–${Math.min(from + PAGE_SIZE, count) - 1} of ${count}`, turn("›", PAGE_SIZE));
+  box.append(
+    turn("‹", -PAGE_SIZE),
+    `${title} ${from}–${Math.min(from + PAGE_SIZE, count) - 1} of ${count}`,
+    turn("›", PAGE_SIZE),
+  );
   return box;
 }
 
-function createTable(self, view) {
-  const lines = (side) => view[side].names.map((_, line) => line).slice(self.corner[side], self.corner[side] + PAGE_SIZE);
+/** @param {Page} page @param {HeadMatrix} matrix */
+function createTable(page, matrix) {
+  /** @param {"rows" | "columns"} side */
+  const lines = (side) =>
+    matrix[side].names.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
   const table = createElement("table");
   const top = createElement("tr");
-  const power = sharedExponent(view);
-  top.append(createElement("td", "corner", power ? `times 10${superscript(power)}` : "query ↓ key →"), ...lines("columns").map((column) => headingCell("col", view.columns.names[column], column)));
+  const power = sharedExponent(matrix);
+  top.append(
+    createElement("td", "corner", power ? `times 10${superscript(power)}` : "query ↓ key →"),
+    ...lines("columns").map((column) => headingCell("col", matrix.columns.names[column], column)),
+  );
   const head = createElement("thead");
   head.append(top);
   const body = createElement("tbody");
-  body.append(...lines("rows").map((row) => createTableRow(view, row, lines("columns"))));
+  body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
   table.append(head, body);
   return table;
 }
 
+/** @param {"row" | "col"} scope @param {string} name @param {number} line */
 function headingCell(scope, name, line) {
   const cell = createElement("th");
   cell.scope = scope;
-  cell.dataset[scope] = line;
+  cell.dataset[scope] = String(line);
   cell.append(createElement("bdi", "", inlineText(name)));
   cell.title = `${line} ${visibleText(name)}`;
   return cell;
 }
 
-function createTableRow(view, row, columns) {
+/** @param {HeadMatrix} matrix @param {number} row @param {number[]} columns */
+function createTableRow(matrix, row, columns) {
   const line = createElement("tr");
-  line.dataset.row = row;
-  line.append(headingCell("row", view.rows.names[row], row), ...columns.map((column) => createTableCell(view, row, column)));
+  line.dataset.row = String(row);
+  line.append(
+    headingCell("row", matrix.rows.names[row], row),
+    ...columns.map((column) => createTableCell(matrix, row, column)),
+  );
   return line;
 }
 
-function createTableCell(view, row, column) {
-  const state = stateAt(view, row, column);
-  const number = valueAt(view, row, column);
-  const cell = createElement("td", state === SHOWN ? "" : "none", state === SHOWN ? formatCellNumber(view, number) : state === LEFT_OUT ? "·" : "");
-  cell.dataset.col = column;
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column */
+function createTableCell(matrix, row, column) {
+  const state = stateAt(matrix, row, column);
+  const number = valueAt(matrix, row, column);
+  const cell = createElement(
+    "td",
+    state === SHOWN ? "" : "none",
+    state === SHOWN ? formatCellNumber(matrix, number) : state === LEFT_OUT ? "·" : "",
+  );
+  cell.dataset.col = String(column);
   if (state !== SHOWN) return cell;
-  cell.style.setProperty("--shade", `${Math.round(Math.sqrt(magnitude(view, number)) * 80)}%`);
-  if (view.signed && number < 0) cell.style.setProperty("--tint", NEGATIVE_COLOUR);
+  cell.style.setProperty("--shade", `${Math.round(Math.sqrt(magnitude(matrix, number)) * 80)}%`);
+  if (matrix.signed && number < 0) cell.style.setProperty("--tint", NEGATIVE_COLOUR);
   return cell;
 }
 
-/** Small numbers share a power of ten, which stands in the corner. */
-function sharedExponent(view) {
-  const most = Math.max(Math.abs(view.low), Math.abs(view.high));
-  return view.scale !== "share" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
+/**
+ * Small numbers share a power of ten, which stands in the corner.
+ * @param {HeadMatrix} matrix
+ */
+function sharedExponent(matrix) {
+  const most = Math.max(Math.abs(matrix.low), Math.abs(matrix.high));
+  return matrix.scale !== "share" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
 }
 
+/** @param {number} power */
 function superscript(power) {
-  return [...String(power)].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("");
+  return [...String(power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)])).join("");
 }
 
-function formatCellNumber(view, number) {
-  if (view.scale === "share") return number.toFixed(3).replace(/^0/, "");
-  const size = (Math.abs(number) / 10 ** sharedExponent(view)).toFixed(2);
+/** @param {HeadMatrix} matrix @param {number} number */
+function formatCellNumber(matrix, number) {
+  if (matrix.scale === "share") return number.toFixed(3).replace(/^0/, "");
+  const size = (Math.abs(number) / 10 ** sharedExponent(matrix)).toFixed(2);
   return number < 0 && size !== "0.00" ? `−${size}` : size;
 }
 
-export function markTable(self, view) {
-  const rows = activeRows(self, view);
-  const column = hoveredColumn(self, view);
-  const table = self.parts.sheet.querySelector("table");
+/** @param {Page} page @param {HeadMatrix} matrix */
+function markTable(page, matrix) {
+  const rows = activeRows(page, matrix);
+  const column = hoveredColumn(page, matrix);
+  const table = page.view.elements.sheet.querySelector("table");
+  if (!table) return;
   for (const cell of table.querySelectorAll(".hot")) cell.classList.remove("hot");
   for (const row of rows) table.querySelector(`tr[data-row="${row}"]`)?.classList.add("hot");
   if (column === undefined) return;
@@ -129,33 +189,48 @@ export function markTable(self, view) {
   for (const row of rows) table.querySelector(`tr[data-row="${row}"] td[data-col="${column}"]`)?.classList.add("hot");
 }
 
-export function tableTokenAt(self, event) {
-  const cell = event.target.closest("td, th");
-  if (!cell || !self.parts.sheet.contains(cell)) return null;
-  const row = cell.closest("tr").dataset.row;
+/** @param {Page} page @param {MouseEvent} event */
+function tableTokenAt(page, event) {
+  const cell = closest(event, "td, th");
+  const matrix = shownMatrix(page);
+  if (!cell || !matrix || !page.view.elements.sheet.contains(cell)) return null;
+  const row = cell.closest("tr")?.dataset.row;
   const column = cell.dataset.col;
   if (row === undefined && column === undefined) return null;
-  const place = tokensAt(self.shown, Number(row), Number(column));
+  const place = tokensAt(matrix, Number(row), Number(column));
   return { query: row === undefined ? null : place.query, key: column === undefined ? null : place.key };
 }
 
-/** All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty. */
-function matrixAsText(view) {
-  const number = (row, column) => (stateAt(view, row, column) === SHOWN ? String(Number(valueAt(view, row, column).toPrecision(8))) : "");
-  const { names } = view.columns;
-  return [["", ...names], ...view.rows.names.map((name, row) => [name, ...names.map((_, column) => number(row, column))])];
+/**
+ * All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty.
+ * @param {HeadMatrix} matrix
+ */
+function matrixAsText(matrix) {
+  /** @param {number} row @param {number} column */
+  const number = (row, column) =>
+    stateAt(matrix, row, column) === SHOWN ? String(Number(valueAt(matrix, row, column).toPrecision(8))) : "";
+  const { names } = matrix.columns;
+  return [
+    ["", ...names],
+    ...matrix.rows.names.map((name, row) => [name, ...names.map((_, column) => number(row, column))]),
+  ];
 }
 
+/** @param {string} text */
 function csvCell(text) {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/** For a sheet that is pasted into, where tabs and line breaks part the cells. */
+/**
+ * For a sheet that is pasted into, where tabs and line breaks part the cells.
+ * @param {string} text
+ */
 function tsvCell(text) {
   return text.replace(/\n/g, "⏎").replace(/\t/g, "→");
 }
 
-export function fileName(self) {
-  const heads = selectedHeads(self).map(([layer, head]) => `layer${layer}-head${head}`);
-  return [...heads.slice(0, 4), self.choice.view].join("-");
+/** @param {Page} page */
+export function fileName(page) {
+  const heads = selectedHeads(page).map(([layer, head]) => `layer${layer}-head${head}`);
+  return [...heads.slice(0, 4), page.state.choice.view].join("-");
 }

@@ -1,11 +1,11 @@
-// The picture of the chosen heads as numbers: out of the grid's own bytes at once, exact as soon as the server has it.
-//
-// A view has `rows` and `columns` ({ names, tokens }), `numbers` (NaN where attending is forbidden), `each` (the same for
-// every collected head), the ends `low` and `high` of its scale, and `said`: every rule by which it was made.
+// The selected heads as a matrix of numbers: out of the grid's byte codes at once, exact as soon as the server has it.
 
 import { WEIGHT_OF_CODE } from "../ui/colours.js";
 import { currentGrid, headName, selectedHeads } from "./head_selection.js";
+import { remembered } from "./memory.js";
 import { keyTokens, queryTokens } from "./token_selection.js";
+
+/** @import { Found, Grid, HeadMatrix, MatrixAxis, MatrixMeta, MatrixQuery, Page, Token } from "../types.js" */
 
 export const FORBIDDEN = 0;
 export const SHOWN = 1;
@@ -13,17 +13,30 @@ export const LEFT_OUT = 2;
 const REQUEST_DELAY = 40; // milliseconds; a head that somebody walks past is not asked about
 export const MAX_LINE_HEADS = 16; // heads whose lines can still be told apart
 
-/** The question of the view that is chosen; only what matters to it, so that equal ones are asked once. */
-export function matrixQuery(self) {
-  const { choice } = self;
-  const grid = currentGrid(self);
-  const kind = currentQuantity(self);
+const memory = remembered(
+  () =>
+    /** @type {{ shown: HeadMatrix | null, trouble: string, late: boolean }} */ ({
+      shown: null,
+      trouble: "",
+      late: false,
+    }),
+);
+
+/**
+ * The question of the matrix that is chosen; only what matters to it, so that equal ones are asked once.
+ * @param {Page} page
+ */
+export function matrixQuery(page) {
+  const { choice } = page.state;
+  const grid = currentGrid(page);
+  const quantity = currentQuantity(page);
+  /** @type {MatrixQuery} */
   const asked = { attention: grid.name, view: choice.view };
-  if (choice.heads.length > 1) Object.assign(asked, { heads: selectedHeads(self).map(headName), rule: choice.rule });
-  else [asked.layer, asked.head] = selectedHeads(self)[0];
+  if (choice.heads.length > 1) Object.assign(asked, { heads: selectedHeads(page).map(headName), rule: choice.rule });
+  else [asked.layer, asked.head] = selectedHeads(page)[0];
   if (choice.hide) Object.assign(asked, { hide: choice.hide, rest: choice.rest });
-  if (kind.additive && choice.unit !== "tokens") asked.unit = choice.unit;
-  if (kind.additive && choice.mass < 100) asked.mass = choice.mass;
+  if (quantity.additive && choice.unit !== "tokens") asked.unit = choice.unit;
+  if (quantity.additive && choice.mass < 100) asked.mass = choice.mass;
   if (grid.pairs && choice.pair) asked.pair = choice.pair;
   if (choice.window && choice.picture === "map") asked.window = choice.window;
   if (choice.view === "head") asked.versus = choice.versus;
@@ -33,55 +46,124 @@ export function matrixQuery(self) {
   return asked;
 }
 
-export function currentQuantity(self) {
-  return self.kinds.find((kind) => kind.name === self.choice.view) || self.kinds[0];
+/** @param {Page} page */
+export function currentQuantity(page) {
+  return (
+    page.state.catalogue.kinds.find((kind) => kind.name === page.state.choice.view) || page.state.catalogue.kinds[0]
+  );
 }
 
-/** Whether the grid's bytes already say what is asked for. */
-export function isPlainWeights(self, asked) {
-  return !currentGrid(self).pending && asked.view === "weights" && !["hide", "unit", "mass", "pair", "window"].some((name) => name in asked);
+/**
+ * Whether the grid's bytes already say what is asked for.
+ * @param {Page} page @param {MatrixQuery} asked
+ */
+export function isPlainWeights(page, asked) {
+  return (
+    !currentGrid(page).pending &&
+    asked.view === "weights" &&
+    !["hide", "unit", "mass", "pair", "window"].some((name) => name in asked)
+  );
 }
 
-/** The view to paint now. What the server alone can tell leaves the last one on the screen until it is here. */
-export function currentMatrix(self) {
-  const asked = matrixQuery(self);
-  const plain = isPlainWeights(self, asked);
-  const found = self.wanted("view", asked, plain ? REQUEST_DELAY : 0);
-  self.trouble = found?.meta.error || "";
-  self.late = !found && !plain && Boolean(self.shown);
-  if (found && !found.meta.error) return (self.shown = found.view ??= exactMatrix(self, found));
-  if (!self.late) self.shown = quantizedMatrix(self);
-  return self.shown;
+/**
+ * The matrix to paint now. What the server alone can tell leaves the last one on the screen until it is here.
+ * @param {Page} page
+ */
+export function currentMatrix(page) {
+  const asked = matrixQuery(page);
+  const plain = isPlainWeights(page, asked);
+  const found = page.server.get("view", asked, plain ? REQUEST_DELAY : 0);
+  const drawn = memory(page);
+  drawn.trouble = found?.meta.error || "";
+  drawn.late = !found && !plain && drawn.shown !== null;
+  if (found && !found.meta.error) {
+    found.matrix ??= exactMatrix(page, found);
+    drawn.shown = found.matrix;
+  } else if (!drawn.late || !drawn.shown) drawn.shown = quantizedMatrix(page);
+  return drawn.shown;
 }
 
-export function exactMatrix(self, found) {
+/**
+ * The matrix that is on the screen.
+ * @param {Page} page
+ */
+export function shownMatrix(page) {
+  return memory(page).shown;
+}
+
+/**
+ * Why there is no matrix to show, and whether one is on its way in place of another.
+ * @param {Page} page
+ */
+export function matrixStatus(page) {
+  const { trouble, late } = memory(page);
+  return { trouble, late };
+}
+
+/**
+ * What is drawn beside a matrix may have an answer of its own to wait for.
+ * @param {Page} page @param {string} sentence
+ */
+export function reportTrouble(page, sentence) {
+  memory(page).trouble = sentence;
+}
+
+/** @param {Page} page @param {Found<MatrixMeta>} found */
+export function exactMatrix(page, found) {
   const { rows, columns, each, signed, scale, low, high, said } = found.meta;
   const cells = rows.names.length * columns.names.length;
   const all = found.numbers;
   return withIndex({
-    rows, columns, signed, scale, low, high, said, exact: true, kind: currentQuantity(self),
-    height: rows.names.length, width: columns.names.length, numbers: all.subarray(0, cells),
+    rows,
+    columns,
+    signed,
+    scale,
+    low,
+    high,
+    said,
+    exact: true,
+    quantity: currentQuantity(page),
+    height: rows.names.length,
+    width: columns.names.length,
+    numbers: all.subarray(0, cells),
     each: Array.from({ length: each }, (_, head) => all.subarray((head + 1) * cells, (head + 2) * cells)),
     states: new Uint8Array(all.buffer, all.byteOffset + 4 * cells * (each + 1), cells),
   });
 }
 
-/** The weights as the grid's bytes have them: each a byte, and the largest of a block where the text is long. */
-export function quantizedMatrix(self) {
-  const grid = currentGrid(self);
-  const heads = selectedHeads(self);
+/**
+ * The weights as the grid's bytes have them: each a byte, and the largest of a block where the text is long.
+ * @param {Page} page
+ */
+export function quantizedMatrix(page) {
+  const grid = currentGrid(page);
+  const heads = selectedHeads(page);
   const [height, width] = grid.cells;
-  const each = heads.map(([layer, head]) => Float32Array.from(headCodes(self, grid, layer, head), (code) => WEIGHT_OF_CODE[code]));
+  const each = heads.map(([layer, head]) =>
+    Float32Array.from(headCodes(page, grid, layer, head), (code) => WEIGHT_OF_CODE[code]),
+  );
+  /** @param {Token[]} tokens */
   const axis = (tokens) => ({ names: tokens.map((token) => token.piece), tokens: tokens.map((_, place) => [place]) });
-  const rule = `${self.choice.rule} of ${heads.length} heads`;
+  const rule = `${page.state.choice.rule} of ${heads.length} heads`;
   return withIndex({
-    rows: axis(queryTokens(self)), columns: axis(keyTokens(self)), height, width, each,
-    numbers: each.length > 1 ? combineHeads(each, self.choice.rule) : each[0],
-    signed: false, scale: "share", low: 0, high: 1, exact: false, kind: self.kinds[0],
-    said: [self.kinds[0].about, ...(heads.length > 1 ? [rule] : [])],
+    rows: axis(queryTokens(page)),
+    columns: axis(keyTokens(page)),
+    height,
+    width,
+    each,
+    numbers: each.length > 1 ? combineHeads(each, page.state.choice.rule) : each[0],
+    states: null,
+    signed: false,
+    scale: "share",
+    low: 0,
+    high: 1,
+    exact: false,
+    quantity: page.state.catalogue.kinds[0],
+    said: [page.state.catalogue.kinds[0].about, ...(heads.length > 1 ? [rule] : [])],
   });
 }
 
+/** @param {Float32Array[]} each @param {string} rule */
 export function combineHeads(each, rule) {
   return each[0].map((_, cell) => {
     const seen = each.map((numbers) => numbers[cell]).filter((number) => !Number.isNaN(number));
@@ -90,83 +172,121 @@ export function combineHeads(each, rule) {
   });
 }
 
-/** The view with an index from a token's position to its row and to its column. */
-function withIndex(view) {
-  const index = (axis) => new Map(axis.tokens.flatMap((places, line) => places.map((place) => [place, line])));
-  return { ...view, rowOf: index(view.rows), columnOf: index(view.columns) };
+/**
+ * The matrix with an index from a token's position to its row and to its column.
+ * @param {Omit<HeadMatrix, "rowOf" | "columnOf">} matrix
+ * @returns {HeadMatrix}
+ */
+function withIndex(matrix) {
+  /** @param {MatrixAxis} axis */
+  const index = (axis) =>
+    new Map(
+      axis.tokens.flatMap((places, line) => places.map((place) => /** @type {[number, number]} */ ([place, line]))),
+    );
+  return { ...matrix, rowOf: index(matrix.rows), columnOf: index(matrix.columns) };
 }
 
-/** Where the number of a row and a column stands. */
-function cellIndex(view, row, column) {
-  const { height, width, rows, columns } = view;
-  const down = height === rows.names.length ? row : Math.min(Math.floor((row * height) / rows.names.length), height - 1);
-  const right = width === columns.names.length ? column : Math.min(Math.floor((column * width) / columns.names.length), width - 1);
+/**
+ * Where the number of a row and a column stands.
+ * @param {HeadMatrix} matrix @param {number} row @param {number} column
+ */
+function cellIndex(matrix, row, column) {
+  const { height, width, rows, columns } = matrix;
+  const down =
+    height === rows.names.length ? row : Math.min(Math.floor((row * height) / rows.names.length), height - 1);
+  const right =
+    width === columns.names.length ? column : Math.min(Math.floor((column * width) / columns.names.length), width - 1);
   return down * width + right;
 }
 
-export function valueAt(view, row, column, numbers = view.numbers) {
-  return numbers[cellIndex(view, row, column)];
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column @param {Float32Array} [numbers] */
+export function valueAt(matrix, row, column, numbers = matrix.numbers) {
+  return numbers[cellIndex(matrix, row, column)];
 }
 
-export function stateAt(view, row, column) {
-  const cell = cellIndex(view, row, column);
-  if (view.states) return view.states[cell];
-  return Number.isNaN(view.numbers[cell]) ? FORBIDDEN : SHOWN;
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column */
+export function stateAt(matrix, row, column) {
+  const cell = cellIndex(matrix, row, column);
+  if (matrix.states) return matrix.states[cell];
+  return Number.isNaN(matrix.numbers[cell]) ? FORBIDDEN : SHOWN;
 }
 
-/** How far along the scale a number lies, from 0 to 1. */
-function scaleFraction(view, number) {
-  const share = Math.min(Math.max((number - view.low) / (view.high - view.low || 1), 0), 1);
-  return view.signed || view.scale === "linear" ? share : Math.sqrt(share);
+/**
+ * How far along the scale a number lies, from 0 to 1.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+function scaleFraction(matrix, number) {
+  const share = Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
+  return matrix.signed || matrix.scale === "linear" ? share : Math.sqrt(share);
 }
 
-/** How much a number matters, from 0 to 1: what lines and tokens are drawn by. */
-export function magnitude(view, number) {
+/**
+ * How much a number matters, from 0 to 1: what lines and tokens are drawn by.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+export function magnitude(matrix, number) {
   if (!Number.isFinite(number)) return 0;
-  return view.signed ? Math.min(Math.abs(number) / (view.high || 1), 1) : Math.min(Math.max((number - view.low) / (view.high - view.low || 1), 0), 1);
+  return matrix.signed
+    ? Math.min(Math.abs(number) / (matrix.high || 1), 1)
+    : Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
 }
 
-/** One byte for each cell, as the colours have them; nothing for what is not shown. */
-export function matrixCodes(view) {
-  view.codes ??= Uint8Array.from(view.numbers, (number, cell) => {
-    const state = view.states ? view.states[cell] : Number.isNaN(number) ? FORBIDDEN : SHOWN;
-    return state === SHOWN ? 1 + Math.round(254 * scaleFraction(view, number)) : 0;
-  });
-  return view.codes;
-}
+/**
+ * One byte for each cell, as the colours have them; nothing for what is not shown.
+ */
+export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
+  Uint8Array.from(matrix.numbers, (number, cell) => {
+    const state = matrix.states ? matrix.states[cell] : Number.isNaN(number) ? FORBIDDEN : SHOWN;
+    return state === SHOWN ? 1 + Math.round(254 * scaleFraction(matrix, number)) : 0;
+  }),
+);
 
-/** The sum over some rows, column by column; NaN where none of them may look. */
-export function columnSums(view, rows) {
-  return view.columns.names.map((_, column) => {
-    let [sum, seen] = [0, false];
+/**
+ * The sum over some rows, column by column; NaN where none of them may look.
+ * @param {HeadMatrix} matrix @param {number[]} rows
+ */
+export function columnSums(matrix, rows) {
+  return matrix.columns.names.map((_, column) => {
+    let sum = 0;
+    let seen = false;
     for (const row of rows) {
-      if (stateAt(view, row, column) !== SHOWN) continue;
-      sum += valueAt(view, row, column);
+      if (stateAt(matrix, row, column) !== SHOWN) continue;
+      sum += valueAt(matrix, row, column);
       seen = true;
     }
     return seen ? sum : NaN;
   });
 }
 
-/** A number of the view as a reader wants it; approximate while only its byte is here. */
-export function formatValue(view, number, places = 5) {
+/**
+ * A number of the matrix as a reader wants it; approximate while only its byte is here.
+ * @param {HeadMatrix} matrix @param {number} number @param {number} [places]
+ */
+export function formatValue(matrix, number, places = 5) {
   if (!Number.isFinite(number)) return "–";
-  if (!view.exact) return `≈ ${number.toFixed(2)}`;
+  if (!matrix.exact) return `≈ ${number.toFixed(2)}`;
   const size = Math.abs(number);
-  const digits = size >= 10 ** -places * 5 || size === 0 ? size.toFixed(view.scale === "linear" && !view.signed ? 4 : places) : size.toExponential(1);
-  return `${number < 0 ? "−" : view.signed ? "+" : ""}${digits}`;
+  const digits =
+    size >= 10 ** -places * 5 || size === 0
+      ? size.toFixed(matrix.scale === "linear" && !matrix.signed ? 4 : places)
+      : size.toExponential(1);
+  return `${number < 0 ? "−" : matrix.signed ? "+" : ""}${digits}`;
 }
 
-/** The tokens that a row and a column of the view begin with. */
-export function tokensAt(view, row, column) {
-  return { query: view.rows.tokens[row]?.[0] ?? null, key: view.columns.tokens[column]?.[0] ?? null };
+/**
+ * The tokens that a row and a column of the matrix begin with.
+ * @param {HeadMatrix} matrix @param {number} row @param {number} column
+ */
+export function tokensAt(matrix, row, column) {
+  return { query: matrix.rows.tokens[row]?.[0] ?? null, key: matrix.columns.tokens[column]?.[0] ?? null };
 }
 
-// how much is left of a head that is off
-
-/** The byte codes of one head, straight out of the answer. */
-export function headCodes(self, grid, layer, head) {
+/**
+ * The byte codes of one head, straight out of the answer.
+ * @param {Page} page @param {Grid} grid @param {number} layer @param {number} head
+ */
+export function headCodes(page, grid, layer, head) {
   const size = grid.cells[0] * grid.cells[1];
   const from = grid.offset + (layer * grid.heads + head) * size;
-  return self.answer.bytes.subarray(from, from + size);
+  return page.state.answer.bytes.subarray(from, from + size);
 }

@@ -2,92 +2,119 @@
 
 import { currentGrid } from "./head_selection.js";
 
-export function queryTokens(self) {
-  const { tokens, sourceTokens } = self.answer;
-  return currentGrid(self).queries === "source" ? sourceTokens : tokens;
+/** @import { HeadChoice, HeadMatrix, Page, Pointer } from "../types.js" */
+
+/** @param {Page} page */
+export function queryTokens(page) {
+  const { tokens, sourceTokens } = page.state.answer;
+  return (currentGrid(page).queries === "source" && sourceTokens) || tokens;
 }
 
-export function keyTokens(self) {
-  const { tokens, sourceTokens } = self.answer;
-  return currentGrid(self).keys === "source" ? sourceTokens : tokens;
+/** @param {Page} page */
+export function keyTokens(page) {
+  const { tokens, sourceTokens } = page.state.answer;
+  return (currentGrid(page).keys === "source" && sourceTokens) || tokens;
 }
 
-/** The query that predictions speak of: the chosen one, else the first masked token, else the last. */
-export function queryPosition(self) {
-  const tokens = queryTokens(self);
-  const { query } = self.choice;
+/**
+ * The query that predictions speak of: the chosen one, else the first masked token, else the last.
+ * @param {Page} page
+ */
+export function queryPosition(page) {
+  const tokens = queryTokens(page);
+  const { query } = page.state.choice;
   if (query >= 0 && query < tokens.length) return query;
-  const masked = self.answer.maskable ? tokens.findIndex((token) => token.masked) : -1;
+  const masked = page.state.answer.maskable ? tokens.findIndex((token) => token.masked) : -1;
   return masked >= 0 ? masked : tokens.length - 1;
 }
 
-/** The positions of the tokens at hand: under the pointer, else locked, else the one that predictions speak of. */
-export function activeQueries(self) {
-  const hovered = self.hovered?.query;
+/**
+ * The positions of the tokens at hand: under the pointer, else locked, else the one that predictions speak of.
+ * @param {Page} page
+ */
+export function activeQueries(page) {
+  const hovered = page.state.pointer?.query;
   if (hovered !== null && hovered !== undefined) return [hovered];
-  const count = queryTokens(self).length;
-  const locked = self.choice.locked.filter((place) => place < count);
-  return locked.length ? locked : [queryPosition(self)];
+  const count = queryTokens(page).length;
+  const locked = page.state.choice.locked.filter((place) => place < count);
+  return locked.length ? locked : [queryPosition(page)];
 }
 
+/** @param {Map<number, number>} index @param {number[]} places */
 export function lineIndices(index, places) {
   return [...new Set(places.map((place) => index.get(place)).filter((line) => line !== undefined))];
 }
 
-export function activeRows(self, view) {
-  return lineIndices(view.rowOf, activeQueries(self));
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function activeRows(page, matrix) {
+  return lineIndices(matrix.rowOf, activeQueries(page));
 }
 
-export function hoveredColumn(self, view) {
-  const key = self.hovered?.key;
-  return key === null || key === undefined ? undefined : view.columnOf.get(key);
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function hoveredColumn(page, matrix) {
+  const key = page.state.pointer?.key;
+  return key === null || key === undefined ? undefined : matrix.columnOf.get(key);
 }
 
-export function setHover(self, place) {
-  if (!self.answer || JSON.stringify(self.hovered) === JSON.stringify(place)) return;
-  self.hovered = place;
-  self.mark();
+/** @param {Page} page @param {Pointer | null} place */
+export function setHover(page, place) {
+  if (!page.state.latestAnswer || JSON.stringify(page.state.pointer) === JSON.stringify(place)) return;
+  page.state.point(place);
+  page.view.markPointer();
 }
 
-/** Locks a query, so that it stays marked; with `more` several. What was locked is let go. */
-export function lockQuery(self, position, more = false) {
-  const { locked, query } = self.choice;
+/**
+ * Locks a query, so that it stays marked; with `more` several. What was locked is let go.
+ * @param {Page} page @param {number} position @param {boolean} [more]
+ */
+export function lockQuery(page, position, more = false) {
+  const { locked, query } = page.state.choice;
   const has = locked.includes(position);
   const others = locked.filter((place) => place !== position);
   const added = [...locked, position].sort((one, other) => one - other);
   const after = more ? (has ? others : added) : has && !others.length ? [] : [position];
+  /** @type {Partial<HeadChoice>} */
   const patch = { locked: after };
-  if (currentGrid(self).queries !== "source") {
-    const place = after.includes(position) ? position : after.at(-1) ?? defaultQuery(self);
-    const asked = urlPosition(self, place);
+  if (currentGrid(page).queries !== "source") {
+    const place = after.includes(position) ? position : (after.at(-1) ?? defaultQuery(page));
+    const asked = urlPosition(page, place);
     if (asked !== query) patch.query = asked;
   }
-  self.change(patch);
+  page.change(patch);
 }
 
-/** Which token predictions speak of; -1 in the address stands for the last. */
-export function chooseQuery(self, query) {
-  self.change({ query: urlPosition(self, query), locked: [] });
+/**
+ * Which token predictions speak of; -1 in the address stands for the last.
+ * @param {Page} page @param {number} query
+ */
+export function chooseQuery(page, query) {
+  page.change({ query: urlPosition(page, query), locked: [] });
 }
 
-export function clearLocks(self) {
-  const usual = defaultQuery(self);
-  if (self.choice.locked.length || self.choice.query !== usual) self.change({ locked: [], ...(self.choice.query === usual ? {} : { query: usual }) });
+/** @param {Page} page */
+export function clearLocks(page) {
+  const usual = defaultQuery(page);
+  if (page.state.choice.locked.length || page.state.choice.query !== usual)
+    page.change({ locked: [], ...(page.state.choice.query === usual ? {} : { query: usual }) });
 }
 
-
+/** @param {MouseEvent | KeyboardEvent} event */
 export function isMultiSelect(event) {
   return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
-
-
-/** What cannot be written in the address as -1, which stands for a text's last token: a picture's class token is usual. */
-function defaultQuery(self) {
-  return self.answer.patches ? 0 : -1;
+/**
+ * What cannot be written in the address as -1, which stands for a text's last token: a picture's class token is usual.
+ * @param {Page} page
+ */
+function defaultQuery(page) {
+  return page.state.answer.patches ? 0 : -1;
 }
 
-/** A position as the address has it. */
-export function urlPosition(self, position) {
-  return !self.answer.patches && position === self.answer.tokens.length - 1 ? -1 : position;
+/**
+ * A position as the address has it.
+ * @param {Page} page @param {number} position
+ */
+export function urlPosition(page, position) {
+  return !page.state.answer.patches && position === page.state.answer.tokens.length - 1 ? -1 : position;
 }

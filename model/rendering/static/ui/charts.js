@@ -1,8 +1,16 @@
 // Rows of numbers as bars, formulas as they stand on a board, and lists to choose from.
 
-import { canvasStyle, createElement, hidpiContext, inlineText, truncateText } from "./dom.js";
+import { createElement, hidpiContext, inlineText, truncateText } from "./dom.js";
 
-/** `a_{ij} = q_{i} · k_{j}` as elements: what stands in `_{}` is set below, and single letters are variables. */
+/** @import { CanvasStyle, Token } from "../types.js" */
+
+/** @typedef {{ low: number, high: number }} Extent */
+/** @typedef {[value: string | number, title: string | number]} Option */
+
+/**
+ * `a_{ij} = q_{i} · k_{j}` as elements: what stands in `_{}` is set below, and single letters are variables.
+ * @param {string} text
+ */
 export function formulaNodes(text) {
   const pieces = text.split(/([A-Za-z]'?|Σ)_\{([^{}]*)\}/);
   return pieces.flatMap((piece, place) => {
@@ -12,7 +20,10 @@ export function formulaNodes(text) {
   });
 }
 
-/** A number in few digits, with a real minus sign. */
+/**
+ * A number in few digits, with a real minus sign.
+ * @param {number} number @param {number} [places]
+ */
 export function formatNumber(number, places = 4) {
   if (Number.isNaN(number)) return "–";
   if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
@@ -22,23 +33,35 @@ export function formatNumber(number, places = 4) {
   return text.replace(/-/g, "−");
 }
 
-/** The same with its sign, for what is added. */
+/**
+ * The same with its sign, for what is added.
+ * @param {number} number
+ */
 export function formatSigned(number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
 }
 
-/** Two places behind the point, for a cell among many; a dot is less than that. */
+/**
+ * Two places behind the point, for a cell among many; a dot is less than that.
+ * @param {number} number
+ */
 export function formatShort(number) {
   return Math.abs(number) < 0.005 ? "·" : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
 }
 
-/** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. */
+/**
+ * A colour on either side of zero: orange above it, blue below, strongest at 1 and -1.
+ * @param {number} share
+ */
 export function divergingColour(share) {
   const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 58); // no more, so that the number on it can be read
   return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
 }
 
-/** The lowest and the highest of several rows, zero among them; what is not finite does not count. */
+/**
+ * The lowest and the highest of several rows, zero among them; what is not finite does not count.
+ * @param {Iterable<number>[]} rows
+ */
 export function extentOf(rows) {
   let [low, high] = [0, 0];
   for (const row of rows) {
@@ -53,13 +76,16 @@ export function extentOf(rows) {
 /**
  * Bars from zero up and down; -Infinity is a cross. `labels` stand below where there is room, and that of `hot`, the bar
  * pointed at, always.
+ * @param {HTMLCanvasElement} canvas @param {Float32Array} numbers
+ * @param {{ style: CanvasStyle, height: number, reach: Extent, hot?: number, labels?: string[] | null }} options
  */
 export function drawBars(canvas, numbers, { style, height, reach, hot = -1, labels = null }) {
-  const width = canvas.parentElement.clientWidth;
+  const width = canvas.parentElement?.clientWidth;
   if (!width) return;
   const context = hidpiContext(canvas, width, height);
   const step = width / Math.max(numbers.length, 1);
   const bottom = labels ? height - labelHeight(context, labels, step, style) : height - 1;
+  /** @param {number} number */
   const place = (number) => 1 + ((reach.high - number) / (reach.high - reach.low)) * (bottom - 1);
   const gap = step > 4 ? Math.min(step * 0.2, 3) : 0;
   const thin = Math.max(Math.min(step - gap, 34), 0.75);
@@ -70,7 +96,10 @@ export function drawBars(canvas, numbers, { style, height, reach, hot = -1, labe
       context.fillRect(index * step, 0, step, bottom);
     }
     context.fillStyle = number < 0 ? style.minus : style.beam;
-    if (number === -Infinity) return drawCross(context, left + thin / 2, bottom - 6, Math.min(thin / 2, 3), style);
+    if (number === -Infinity) {
+      drawCross(context, left + thin / 2, bottom - 6, Math.min(thin / 2, 3), style);
+      return;
+    }
     const [top, end] = [place(Math.max(number, 0)), place(Math.min(number, 0))];
     context.globalAlpha = hot >= 0 && index !== hot ? 0.55 : 1;
     context.fillRect(left, top, thin, Math.max(end - top, number === 0 ? 0 : 1));
@@ -81,6 +110,10 @@ export function drawBars(canvas, numbers, { style, height, reach, hot = -1, labe
   if (labels) drawLabels(context, labels, { step, bottom, height, hot, style });
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} size
+ * @param {CanvasStyle} style
+ */
 function drawCross(context, x, y, size, style) {
   context.strokeStyle = style.quiet;
   context.lineWidth = 1;
@@ -92,7 +125,10 @@ function drawCross(context, x, y, size, style) {
   context.stroke();
 }
 
-/** How much room labels need below the bars: upright where they fit side by side, else on their side. */
+/**
+ * How much room labels need below the bars: upright where they fit side by side, else on their side.
+ * @param {CanvasRenderingContext2D} context @param {string[]} labels @param {number} step @param {CanvasStyle} style
+ */
 function labelHeight(context, labels, step, style) {
   const { type } = style;
   context.font = `${12 * type}px ${style.font}`;
@@ -100,6 +136,10 @@ function labelHeight(context, labels, step, style) {
   return longest < step - 6 || step < 13 * type ? 20 * type : Math.min(longest + 12, 74);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {string[]} labels
+ * @param {{ step: number, bottom: number, height: number, hot: number, style: CanvasStyle }} options
+ */
 function drawLabels(context, labels, { step, bottom, height, hot, style }) {
   const { type } = style;
   const upright = height - bottom <= 20 * type;
@@ -126,21 +166,28 @@ function drawLabels(context, labels, { step, bottom, height, hot, style }) {
   });
 }
 
-/** Which bar of `count` lies under the pointer. */
+/**
+ * Which bar of `count` lies under the pointer.
+ * @param {HTMLCanvasElement} canvas @param {MouseEvent} event @param {number} count
+ */
 export function barAtPointer(canvas, event, count) {
   const frame = canvas.getBoundingClientRect();
   const index = Math.floor(((event.clientX - frame.left) / frame.width) * count);
   return index >= 0 && index < count ? index : -1;
 }
 
-/** Fills a select with pairs of a value and a title, anew only where they differ, and chooses one. */
+/**
+ * Fills a select with pairs of a value and a title, anew only where they differ, and chooses one.
+ * @param {HTMLSelectElement} select @param {Option[]} options @param {string | number | undefined} chosen
+ * @param {(value: string) => void} choose
+ */
 export function fillSelect(select, options, chosen, choose) {
   const known = JSON.stringify(options);
   if (select.dataset.options !== known) {
     select.replaceChildren(
       ...options.map(([value, title]) => {
         const option = createElement("option", "", title);
-        option.value = value;
+        option.value = String(value);
         return option;
       }),
     );
@@ -150,19 +197,19 @@ export function fillSelect(select, options, chosen, choose) {
   select.onchange = () => choose(select.value);
 }
 
-/** Gives a control its value where it has another: even the same one, given again, would lay out the page. */
+/**
+ * Gives a control its value where it has another: even the same one, given again, would lay out the page.
+ * @param {HTMLInputElement | HTMLSelectElement} control @param {string | number | undefined} value
+ */
 export function setValue(control, value) {
-  if (control.value !== String(value)) control.value = value;
+  if (control.value !== String(value)) control.value = String(value);
 }
 
-/** Numbered tokens for a select: the number keeps equal ones apart. */
+/**
+ * Numbered tokens for a select: the number keeps equal ones apart.
+ * @param {Pick<Token, "piece">[]} tokens
+ * @returns {Option[]}
+ */
 export function tokenOptions(tokens) {
   return tokens.map((token, position) => [position, `${position}  ${inlineText(token.piece)}`]);
-}
-
-/** The colours in force, with those of the rooms. */
-export function tabStyle(self) {
-  const root = self.parts.root;
-  const read = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  return { ...canvasStyle(root), minus: read("--minus"), raised: read("--raised") };
 }

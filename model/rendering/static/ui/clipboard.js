@@ -2,7 +2,10 @@
 
 import { createElement } from "./dom.js";
 
-/** Copies text, and says so on the button for a moment. */
+/**
+ * Copies text, and says so on the button for a moment.
+ * @param {HTMLElement} button @param {string} text
+ */
 export async function copyText(button, text) {
   const before = button.textContent;
   try {
@@ -14,6 +17,7 @@ export async function copyText(button, text) {
   setTimeout(() => (button.textContent = before), 1200);
 }
 
+/** @param {HTMLElement} button @param {string} text */
 function copyBySelection(button, text) {
   const box = createElement("textarea", "unseen");
   box.value = text;
@@ -23,10 +27,12 @@ function copyBySelection(button, text) {
   box.remove();
 }
 
+/** @param {string} name @param {string} kind @param {string} text */
 export function saveFile(name, kind, text) {
   saveBlob(name, new Blob([text], { type: `${kind};charset=utf-8` }));
 }
 
+/** @param {string} name @param {Blob} blob */
 export function saveBlob(name, blob) {
   const link = createElement("a");
   link.href = URL.createObjectURL(blob);

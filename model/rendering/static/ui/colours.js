@@ -1,20 +1,53 @@
-// Scales that read with every kind of colour vision, the colours of collected heads, and the byte code of a weight.
+// Scales that read with every kind of colour vision, the colours of selected heads, and the byte code of a weight.
+
+import { context2d } from "./dom.js";
 
 export const CIVIDIS = [
-  [0, 34, 78], [0, 42, 102], [18, 50, 112], [40, 58, 109], [56, 66, 108], [69, 74, 108], [81, 82, 110], [92, 91, 114],
-  [102, 99, 118], [112, 108, 120], [123, 117, 121], [134, 126, 120], [146, 135, 119], [158, 145, 116], [170, 155, 112],
-  [182, 165, 106], [194, 175, 99], [207, 186, 90], [220, 197, 79], [233, 208, 68], [246, 219, 70], [254, 232, 56],
+  [0, 34, 78],
+  [0, 42, 102],
+  [18, 50, 112],
+  [40, 58, 109],
+  [56, 66, 108],
+  [69, 74, 108],
+  [81, 82, 110],
+  [92, 91, 114],
+  [102, 99, 118],
+  [112, 108, 120],
+  [123, 117, 121],
+  [134, 126, 120],
+  [146, 135, 119],
+  [158, 145, 116],
+  [170, 155, 112],
+  [182, 165, 106],
+  [194, 175, 99],
+  [207, 186, 90],
+  [220, 197, 79],
+  [233, 208, 68],
+  [246, 219, 70],
+  [254, 232, 56],
 ];
 // Brewer's PuOr turned round: purple below zero, white at zero, orange above.
 export const PURPLE_ORANGE = [
-  [45, 0, 75], [84, 39, 136], [128, 115, 172], [178, 171, 210], [216, 218, 235], [255, 255, 255], [254, 224, 182],
-  [253, 184, 99], [224, 130, 20], [179, 88, 6], [127, 59, 8],
+  [45, 0, 75],
+  [84, 39, 136],
+  [128, 115, 172],
+  [178, 171, 210],
+  [216, 218, 235],
+  [255, 255, 255],
+  [254, 224, 182],
+  [253, 184, 99],
+  [224, 130, 20],
+  [179, 88, 6],
+  [127, 59, 8],
 ];
 // Okabe and Ito 2008; past the last one they begin again, with broken lines.
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
 export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
 
-/** The colour of a share from 0 to 1, as [red, green, blue]. */
+/**
+ * The colour of a share from 0 to 1, as [red, green, blue].
+ * @param {number} share @param {number[][]} [scale]
+ */
 export function colour(share, scale = CIVIDIS) {
   const place = Math.min(Math.max(share, 0), 1) * (scale.length - 1);
   const low = Math.min(Math.floor(place), scale.length - 2);
@@ -22,7 +55,10 @@ export function colour(share, scale = CIVIDIS) {
   return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
 }
 
-/** The pixel of each byte code: nothing for 0, from 1 to 255 the scale; red is the lowest byte. */
+/**
+ * The pixel of each byte code: nothing for 0, from 1 to 255 the scale; red is the lowest byte.
+ * @param {number[][]} scale
+ */
 function colourTable(scale) {
   return Uint32Array.from({ length: 256 }, (_, code) => {
     if (code === 0) return 0;
@@ -34,19 +70,32 @@ function colourTable(scale) {
 export const WEIGHT_COLOURS = colourTable(CIVIDIS);
 export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
 /** Weights travel as one byte: 0 is a forbidden cell, 1 to 255 the square root of the weight. */
-export const WEIGHT_OF_CODE = Float32Array.from({ length: 256 }, (_, code) => (code === 0 ? NaN : ((code - 1) / 254) ** 2));
+export const WEIGHT_OF_CODE = Float32Array.from({ length: 256 }, (_, code) =>
+  code === 0 ? NaN : ((code - 1) / 254) ** 2,
+);
 
-/** Paints one block of byte codes into a canvas, one pixel a cell; the style sheet enlarges it. */
+/**
+ * Paints one block of byte codes into a canvas, one pixel a cell; the style sheet enlarges it.
+ * @param {HTMLCanvasElement} canvas @param {Uint8Array} codes @param {number} rows @param {number} columns
+ * @param {Uint32Array} [ink]
+ */
 export function paintCodes(canvas, codes, rows, columns, ink = WEIGHT_COLOURS) {
   if (canvas.width !== columns) canvas.width = columns;
   if (canvas.height !== rows) canvas.height = rows;
-  const context = canvas.getContext("2d");
+  const context = context2d(canvas);
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   for (let cell = 0; cell < rows * columns; cell++) pixels[cell] = ink[codes[cell]];
   context.putImageData(image, 0, 0);
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Uint32Array} [ink] */
 export function paintScale(canvas, ink = WEIGHT_COLOURS) {
-  paintCodes(canvas, Uint8Array.from({ length: 256 }, (_, code) => Math.max(code, 1)), 1, 256, ink);
+  paintCodes(
+    canvas,
+    Uint8Array.from({ length: 256 }, (_, code) => Math.max(code, 1)),
+    1,
+    256,
+    ink,
+  );
 }

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ablationEdit, Comparison, mostDistantHead, rankedHeads } from "../../app/compare/frontend/comparison.js";
-import { weightDifference } from "../../app/compare/frontend/difference.js";
+import { ablationEdit, Comparison, mostDistantHead, rankedHeads } from "../../../app/compare/frontend/comparison.js";
+import { weightDifference } from "../../../app/compare/frontend/difference.js";
 
-/** @import { AttentionGrid, CompareAnswer, Question } from "../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGrid, CompareAnswer, Question } from "../../../app/compare/frontend/types.d.ts" */
 
 /** @param {string} piece */
 const token = (piece) => ({ piece, special: false, masked: false });
@@ -17,7 +17,18 @@ const token = (piece) => ({ piece, special: false, masked: false });
  */
 function grid(rows, offset) {
   return {
-    name: "decoder.self", title: "Decoder", stack: "decoder", kind: "self", layers: 1, heads: 2, queries: "text", keys: "text", rows, columns: rows, cells: [rows, rows], offset,
+    name: "decoder.self",
+    title: "Decoder",
+    stack: "decoder",
+    kind: "self",
+    layers: 1,
+    heads: 2,
+    queries: "text",
+    keys: "text",
+    rows,
+    columns: rows,
+    cells: [rows, rows],
+    offset,
   };
 }
 
@@ -25,7 +36,10 @@ const FORBIDDEN = 0;
 const ONE = 255;
 const ZERO = 1;
 const QUARTER = 128;
-const HEADS = [{ layer: 0, head: 1 }, { layer: 0, head: 1 }];
+const HEADS = [
+  { layer: 0, head: 1 },
+  { layer: 0, head: 1 },
+];
 
 /** A reads two tokens, B three, the last two of which are A's. */
 function comparison() {
@@ -33,9 +47,20 @@ function comparison() {
   const answer = {
     sides: [
       { tokens: ["We", " eat"].map(token), sourceTokens: null, grids: [grid(2, 0)], context: 8, notes: [] },
-      { tokens: ["If", " we", " eat"].map(token), sourceTokens: null, grids: [grid(3, 8)], context: 8, notes: ["Other positions."] },
+      {
+        tokens: ["If", " we", " eat"].map(token),
+        sourceTokens: null,
+        grids: [grid(3, 8)],
+        context: 8,
+        notes: ["Other positions."],
+      },
     ],
-    pairs: { text: [[0, 1], [1, 2]] },
+    pairs: {
+      text: [
+        [0, 1],
+        [1, 2],
+      ],
+    },
     attentions: [{ name: "decoder.self", other: "decoder.self", title: "Decoder", distance: [[0.1, 0.4]] }],
     predictions: [],
     milliseconds: 3,
@@ -103,21 +128,39 @@ test("weights that could not be fetched are fetched again", async () => {
 test("a cell of one side is found on the other", () => {
   const answer = comparison();
   const attention = shown(answer);
-  assert.deepEqual(answer.onBothSides(attention, 0, { query: 1, key: 0 }), [{ query: 1, key: 0 }, { query: 2, key: 1 }]);
-  assert.deepEqual(answer.onBothSides(attention, 1, { query: 0, key: null }), [{ query: null, key: null }, { query: 0, key: null }]);
+  assert.deepEqual(answer.onBothSides(attention, 0, { query: 1, key: 0 }), [
+    { query: 1, key: 0 },
+    { query: 2, key: 1 },
+  ]);
+  assert.deepEqual(answer.onBothSides(attention, 1, { query: 0, key: null }), [
+    { query: null, key: null },
+    { query: 0, key: null },
+  ]);
 });
 
 test("the difference is B minus A where tokens correspond", () => {
   const answer = comparison();
   const { queries, codes, extent } = weightDifference(answer, shown(answer), HEADS);
-  assert.deepEqual(queries, [[0, 1], [1, 2]]);
+  assert.deepEqual(queries, [
+    [0, 1],
+    [1, 2],
+  ]);
   assert.equal(extent, 0.75);
   assert.deepEqual([...codes], [128, 0, 128, 255]);
 });
 
 test("heads are ranked by their distance; what cannot be compared is left out", () => {
-  const distance = [[0.2, null], [0.9, 0.00001]];
-  assert.deepEqual(rankedHeads(distance, 1e-4).map(({ layer, head }) => [layer, head]), [[1, 0], [0, 0]]);
+  const distance = [
+    [0.2, null],
+    [0.9, 0.00001],
+  ];
+  assert.deepEqual(
+    rankedHeads(distance, 1e-4).map(({ layer, head }) => [layer, head]),
+    [
+      [1, 0],
+      [0, 0],
+    ],
+  );
   const attention = { name: "", other: "", title: "", distance };
   assert.equal(mostDistantHead(attention).layer, 1);
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });

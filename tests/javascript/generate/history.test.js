@@ -2,16 +2,21 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, shownTokens } from "../../app/generate/frontend/history.js";
+import { History, shownTokens } from "../../../app/generate/frontend/history.js";
 
-/** @import { AnyRecord, TextToken } from "../../app/generate/frontend/types.d.ts" */
+/** @import { AnyRecord, TextToken } from "../../../app/generate/frontend/types.d.ts" */
 
 /** @param {string} word @param {number} place */
 const written = (word, place) => ({ place, id: word.length, piece: word });
 /** @param {string} piece @param {boolean} gap @returns {TextToken} */
 const token = (piece, gap = false) => ({ piece, special: false, gap });
 /** @type {AnyRecord} */
-const RECORD = { done: true, tokens: { text: [], source: null }, numbers: new Float32Array(), sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 } };
+const RECORD = {
+  done: true,
+  tokens: { text: [], source: null },
+  numbers: new Float32Array(),
+  sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
+};
 
 /** @param {History} history */
 const words = (history) => history.written.map(({ piece }) => piece);
@@ -39,7 +44,10 @@ test("another token at an earlier step leaves the old line, which can be gone on
   assert.equal(branch.from, 1);
   history.switchTo(branch);
   assert.deepEqual(words(history), ["a", "bb", "ccc"]);
-  assert.deepEqual(history.branches.map(({ written: left }) => left.map(({ piece }) => piece)), [["a", "dddd"]]);
+  assert.deepEqual(
+    history.branches.map(({ written: left }) => left.map(({ piece }) => piece)),
+    [["a", "dddd"]],
+  );
 });
 
 test("the beginning of the line on the page is no other line", () => {
@@ -70,7 +78,24 @@ test("another question makes answers void, until they are restored", () => {
 });
 
 test("the text is the prompt with what was written at its end or into its masks", () => {
-  const tokens = shownTokens([token("The"), token("[MASK]", true), token(".")], [{ place: 1, id: 4, piece: "cat" }, { place: 3, id: 2, piece: " It" }]);
-  assert.deepEqual(tokens.map(({ piece, step }) => [piece, step]), [["The", null], ["cat", 0], [".", null], [" It", 1]]);
-  assert.deepEqual(tokens.map(({ gap }) => gap), [false, true, false, false]);
+  const tokens = shownTokens(
+    [token("The"), token("[MASK]", true), token(".")],
+    [
+      { place: 1, id: 4, piece: "cat" },
+      { place: 3, id: 2, piece: " It" },
+    ],
+  );
+  assert.deepEqual(
+    tokens.map(({ piece, step }) => [piece, step]),
+    [
+      ["The", null],
+      ["cat", 0],
+      [".", null],
+      [" It", 1],
+    ],
+  );
+  assert.deepEqual(
+    tokens.map(({ gap }) => gap),
+    [false, true, false, false],
+  );
 });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeWeight, encodeWeight } from "../../app/ui/frontend/weight_code.js";
-import { readFloats, unpack } from "../../model/rendering/static/ui/wire.js";
+import { decodeWeight, encodeWeight } from "../../../app/ui/frontend/weight_code.js";
+import { readFloats, unpack } from "../../../model/rendering/static/ui/wire.js";
 
 /**
  * An answer as app/ui/wire_format.py packs it.
@@ -44,5 +44,6 @@ test("a weight's byte keeps small weights apart, and 0 for what is forbidden", (
   assert.ok(Number.isNaN(decodeWeight(0)));
   assert.deepEqual([0, 1, 1.5, -0.5].map(encodeWeight), [1, 255, 255, 1]);
   assert.notEqual(encodeWeight(0.0001), encodeWeight(0));
-  for (const weight of [0, 0.001, 0.02, 0.3, 0.77, 1]) assert.ok(Math.abs(decodeWeight(encodeWeight(weight)) - weight) < 0.004);
+  for (const weight of [0, 0.001, 0.02, 0.3, 0.77, 1])
+    assert.ok(Math.abs(decodeWeight(encodeWeight(weight)) - weight) < 0.004);
 });

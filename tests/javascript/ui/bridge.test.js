@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defineComponent, Reporter } from "../../app/ui/frontend/bridge.js";
+import { defineComponent, Reporter } from "../../../app/ui/frontend/bridge.js";
 
 /** @typedef {Record<string, unknown>} Value */
 
@@ -102,8 +102,15 @@ test("each place has a page of its own, made once", () => {
   const leave = run({ parentElement: places[0], data: { text: "a" }, setStateValue });
   run({ parentElement: places[0], data: { text: "b" }, setStateValue });
   run({ parentElement: places[1], data: { text: "c" }, setStateValue });
-  assert.deepEqual(texts, [["mount a", "a", "b"], ["mount c", "c"]]);
+  assert.deepEqual(texts, [
+    ["mount a", "a", "b"],
+    ["mount c", "c"],
+  ]);
   leave();
   run({ parentElement: places[0], data: { text: "d" }, setStateValue });
-  assert.deepEqual(texts, [["mount a", "a", "b", "end"], ["mount c", "c"], ["mount d", "d"]]);
+  assert.deepEqual(texts, [
+    ["mount a", "a", "b", "end"],
+    ["mount c", "c"],
+    ["mount d", "d"],
+  ]);
 });

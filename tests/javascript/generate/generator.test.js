@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Generator } from "../../app/generate/frontend/generator.js";
-import { Refused } from "../../app/generate/frontend/server.js";
+import { Generator } from "../../../app/generate/frontend/generator.js";
+import { Refused } from "../../../app/generate/frontend/server.js";
 
-/** @import { GenerateState, StepRecord, WrittenToken } from "../../app/generate/frontend/types.d.ts" */
+/** @import { GenerateState, StepRecord, WrittenToken } from "../../../app/generate/frontend/types.d.ts" */
 
 const PROMPT = [{ piece: "Once", special: false, gap: false }];
 const END = 9;
@@ -25,8 +25,15 @@ function counting(before = () => {}) {
     const text = [...PROMPT, ...written.map(({ id }) => ({ piece: ` ${id}`, special: false, gap: false }))];
     const candidates = [next, 50].map((id) => ({ id, piece: ` ${id}`, before: 0.5, after: 0.5 }));
     return /** @type {StepRecord} */ ({
-      place: 1 + written.length, chosen: next, candidates, end: END, context: 40, length: 1 + written.length,
-      sampling, numbers: new Float32Array(), tokens: options?.tokens ? { text, source: null } : null,
+      place: 1 + written.length,
+      chosen: next,
+      candidates,
+      end: END,
+      context: 40,
+      length: 1 + written.length,
+      sampling,
+      numbers: new Float32Array(),
+      tokens: options?.tokens ? { text, source: null } : null,
     });
   }
   return { asked, server: { fetchStep, abort: () => {} } };
@@ -36,7 +43,9 @@ function counting(before = () => {}) {
 function generating(server) {
   /** @type {GenerateState} */
   const state = {
-    kind: "continue", cached: true, sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
+    kind: "continue",
+    cached: true,
+    sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
     settings: { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" },
     choice: { masked: [], edits: [], attention: "", layer: 0, head: 0, text: "Once", source: "", blend: "head" },
   };
@@ -44,7 +53,10 @@ function generating(server) {
   const events = [];
   const note = (/** @type {string} */ name) => () => void events.push(name);
   const generator = new Generator(server, () => state, {
-    changed: note("changed"), answered: note("answered"), moved: note("moved"), settled: note("settled"),
+    changed: note("changed"),
+    answered: note("answered"),
+    moved: note("moved"),
+    settled: note("settled"),
     failed: (error) => void events.push(`failed: ${/** @type {Error} */ (error).message}`),
     waiting: (waiting) => void events.push(waiting ? "waiting" : "ready"),
   });
@@ -63,8 +75,20 @@ test("each step takes what was sampled, and is reported once it is there", async
   await generator.takeSampled();
   await generator.takeSampled();
   assert.deepEqual(ids(generator), [1, 2]);
-  assert.deepEqual(generator.tokens.map(({ piece }) => piece), ["Once", " 1", " 2"]);
-  assert.deepEqual(events.slice(3), ["moved", "changed", "answered", "settled", "moved", "changed", "answered", "settled"]);
+  assert.deepEqual(
+    generator.tokens.map(({ piece }) => piece),
+    ["Once", " 1", " 2"],
+  );
+  assert.deepEqual(events.slice(3), [
+    "moved",
+    "changed",
+    "answered",
+    "settled",
+    "moved",
+    "changed",
+    "answered",
+    "settled",
+  ]);
 });
 
 test("going back asks nothing", async () => {
@@ -84,7 +108,10 @@ test("a token from an address gets its text, and earlier steps their answers", a
   const { generator } = generating(counting().server);
   await generator.start(steps([1, 2, 3]));
   await new Promise((resolve) => setTimeout(resolve));
-  assert.deepEqual(generator.written.map(({ piece }) => piece), [" 1", " 2", " 3"]);
+  assert.deepEqual(
+    generator.written.map(({ piece }) => piece),
+    [" 1", " 2", " 3"],
+  );
   assert.ok([0, 1, 2, 3].every((step) => generator.recordAt(step)));
 });
 

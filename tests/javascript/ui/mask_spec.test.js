@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { customMask, defaultMask, hasWindow, parseMask } from "../../app/ui/frontend/mask_spec.js";
+import { customMask, defaultMask, hasWindow, parseMask } from "../../../app/ui/frontend/mask_spec.js";
 
 const DEFAULTS = { width: 4, matrix: "100/110/111" };
 
@@ -22,7 +22,13 @@ test("kinds that need an argument begin with one", () => {
 });
 
 test("only a window has a width", () => {
-  assert.deepEqual(["window", "causal+window", "causal", "custom", ""].map(hasWindow), [true, true, false, false, false]);
+  assert.deepEqual(["window", "causal+window", "causal", "custom", ""].map(hasWindow), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test("a matrix may be typed on lines or with strokes", () => {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CompareServer } from "../../app/compare/frontend/server.js";
-import { failureText, isAbort, post, visitorName } from "../../app/ui/frontend/server.js";
+import { CompareServer } from "../../../app/compare/frontend/server.js";
+import { failureText, isAbort, post, visitorName } from "../../../app/ui/frontend/server.js";
 
-/** @import { CompareRequest } from "../../app/compare/frontend/types.d.ts" */
+/** @import { CompareRequest } from "../../../app/compare/frontend/types.d.ts" */
 
 const EMPTY = '{"error":"B: The text is empty."}';
 const REQUEST = /** @type {CompareRequest} */ ({ align: "tokens", query: -1 });
@@ -32,7 +32,11 @@ test("a question is JSON, sent to the route", async (context) => {
 });
 
 test("an answer of another kind is a sentence", async (context) => {
-  context.mock.method(globalThis, "fetch", async () => new Response("<html>", { headers: { "Content-Type": "text/html" } }));
+  context.mock.method(
+    globalThis,
+    "fetch",
+    async () => new Response("<html>", { headers: { "Content-Type": "text/html" } }),
+  );
   await assert.rejects(post("/api", "trace", {}), /Reload the page/);
 });
 
@@ -60,7 +64,10 @@ test("of two comparisons only the newer one is answered", async (context) => {
   const server = new CompareServer("/api");
   const both = [server.compare(REQUEST), server.compare(REQUEST)];
   assert.equal(server.waiting, true);
-  assert.deepEqual((await Promise.all(both)).map((result) => result === null), [true, false]);
+  assert.deepEqual(
+    (await Promise.all(both)).map((result) => result === null),
+    [true, false],
+  );
 });
 
 test("a comparison without a server says that it does not answer", async (context) => {

@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CIVIDIS, colour, PURPLE_ORANGE, SIGNED_COLOURS, WEIGHT_COLOURS, WEIGHT_OF_CODE } from "../../model/rendering/static/ui/colours.js";
+import {
+  CIVIDIS,
+  colour,
+  PURPLE_ORANGE,
+  SIGNED_COLOURS,
+  WEIGHT_COLOURS,
+  WEIGHT_OF_CODE,
+} from "../../../model/rendering/static/ui/colours.js";
 
 /** @param {number} pixel red in the lowest byte */
 const channels = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255, pixel >>> 24];
@@ -15,7 +22,13 @@ test("a scale begins and ends with its own colours, and stays there beyond", () 
 });
 
 test("between two colours it is their mean", () => {
-  assert.deepEqual(colour(0.5, [[0, 0, 0], [100, 50, 11]]), [50, 25, 6]);
+  assert.deepEqual(
+    colour(0.5, [
+      [0, 0, 0],
+      [100, 50, 11],
+    ]),
+    [50, 25, 6],
+  );
 });
 
 test("a forbidden cell is transparent, all others are opaque", () => {

@@ -2,19 +2,39 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { patchDifference, questionA, questionB, swapDifference } from "../../app/compare/frontend/questions.js";
-import { CompareState } from "../../app/compare/frontend/state.js";
+import { patchDifference, questionA, questionB, swapDifference } from "../../../app/compare/frontend/questions.js";
+import { CompareState } from "../../../app/compare/frontend/state.js";
 
-/** @import { AttentionGrid, Choice, Settings } from "../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGrid, Choice, Settings } from "../../../app/compare/frontend/types.d.ts" */
 
 /** @type {Settings} */
 const SETTINGS = { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" };
 /** @type {Choice} */
-const CHOICE = { masked: [2], edits: ["embedding=scale:0"], attention: "", layer: 1, head: 2, query: -1, text: "We eat", source: "" };
+const CHOICE = {
+  masked: [2],
+  edits: ["embedding=scale:0"],
+  attention: "",
+  layer: 1,
+  head: 2,
+  query: -1,
+  text: "We eat",
+  source: "",
+};
 const A = questionA(CHOICE, SETTINGS);
 /** @type {AttentionGrid} */
 const GRID = {
-  name: "decoder.self", title: "Decoder", stack: "decoder", kind: "self", layers: 2, heads: 3, queries: "text", keys: "text", rows: 2, columns: 2, cells: [2, 2], offset: 0,
+  name: "decoder.self",
+  title: "Decoder",
+  stack: "decoder",
+  kind: "self",
+  layers: 2,
+  heads: 3,
+  queries: "text",
+  keys: "text",
+  rows: 2,
+  columns: 2,
+  cells: [2, 2],
+  offset: 0,
 };
 
 test("B asks what A asks but for the difference", () => {
@@ -25,12 +45,20 @@ test("B asks what A asks but for the difference", () => {
 test("masked positions belong to a text, edits to a model", () => {
   assert.deepEqual(questionB(A, { text: "We drink" }), { ...A, text: "We drink", masked: [] });
   assert.deepEqual(questionB(A, { model: "other" }), { ...A, model: "other", masked: [], edits: [] });
-  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked: [0] }), { ...A, model: "other", edits: ["logits=set:0"], masked: [0] });
+  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked: [0] }), {
+    ...A,
+    model: "other",
+    edits: ["logits=set:0"],
+    masked: [0],
+  });
 });
 
 test("what is undefined differs no more, and another model drops edits of the old one", () => {
   assert.deepEqual(patchDifference({ text: "b", align: "position" }, { text: undefined }), { align: "position" });
-  assert.deepEqual(patchDifference({ edits: ["x"], masked: [1], kernel: "hard" }, { model: "other" }), { kernel: "hard", model: "other" });
+  assert.deepEqual(patchDifference({ edits: ["x"], masked: [1], kernel: "hard" }, { model: "other" }), {
+    kernel: "hard",
+    model: "other",
+  });
 });
 
 test("swapped twice, both sides are as they were", () => {
@@ -53,10 +81,22 @@ test("a state does not change; a change is another state", () => {
 
 test("a head is chosen for both sides while they are linked", () => {
   const linked = new CompareState(CHOICE, {}, SETTINGS).chooseHead(1, { layer: 0, head: 1 });
-  assert.deepEqual([0, 1].map((side) => linked.headOf(side, GRID)), [{ layer: 0, head: 1 }, { layer: 0, head: 1 }]);
+  assert.deepEqual(
+    [0, 1].map((side) => linked.headOf(side, GRID)),
+    [
+      { layer: 0, head: 1 },
+      { layer: 0, head: 1 },
+    ],
+  );
   const apart = linked.link(false).chooseHead(1, { layer: 1, head: 0 });
   assert.equal(apart.linked, false);
-  assert.deepEqual([0, 1].map((side) => apart.headOf(side, GRID)), [{ layer: 0, head: 1 }, { layer: 1, head: 0 }]);
+  assert.deepEqual(
+    [0, 1].map((side) => apart.headOf(side, GRID)),
+    [
+      { layer: 0, head: 1 },
+      { layer: 1, head: 0 },
+    ],
+  );
   assert.equal(apart.link(true).linked, true);
 });
 

@@ -2,10 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attentionRow, gridOf, headRow, pooledCodes, stepCodes } from "../../app/generate/frontend/attention_rows.js";
-import { cellCount, describeCache, formatBytes } from "../../app/generate/frontend/kv_cache.js";
+import {
+  attentionRow,
+  gridOf,
+  headRow,
+  pooledCodes,
+  stepCodes,
+} from "../../../app/generate/frontend/attention_rows.js";
+import { cellCount, describeCache, formatBytes } from "../../../app/generate/frontend/kv_cache.js";
 
-/** @import { StepGrid, StepRecord } from "../../app/generate/frontend/types.d.ts" */
+/** @import { StepGrid, StepRecord } from "../../../app/generate/frontend/types.d.ts" */
 
 /** @type {StepGrid} */
 const GRID = { name: "decoder.self", title: "Decoder", layers: 2, heads: 2, keys: "text", columns: 2, offset: 1 };
@@ -35,16 +41,32 @@ test("a stripe shows the largest weight of each block", () => {
 });
 
 test("keys that a step did not read yet stay empty on the map", () => {
-  const longer = /** @type {StepRecord} */ ({ grids: [{ ...GRID, layers: 1, heads: 1, columns: 3, offset: 0 }], numbers: Float32Array.of(1, 0, 0.25) });
-  assert.deepEqual([...stepCodes([RECORD, longer], GRID.name, { blend: "head", layer: 0, head: 0 }, 3)], [255, 1, 0, 255, 1, 128]);
+  const longer = /** @type {StepRecord} */ ({
+    grids: [{ ...GRID, layers: 1, heads: 1, columns: 3, offset: 0 }],
+    numbers: Float32Array.of(1, 0, 0.25),
+  });
+  assert.deepEqual(
+    [...stepCodes([RECORD, longer], GRID.name, { blend: "head", layer: 0, head: 0 }, 3)],
+    [255, 1, 0, 255, 1, 128],
+  );
 });
 
 test("sizes are in the unit that reads well", () => {
-  assert.deepEqual([12, 999, 1_000, 12_345, 2.5e6, 3e9].map(formatBytes), ["12 bytes", "999 bytes", "1.00 kB", "12.3 kB", "2.50 MB", "3.00 GB"]);
+  assert.deepEqual([12, 999, 1_000, 12_345, 2.5e6, 3e9].map(formatBytes), [
+    "12 bytes",
+    "999 bytes",
+    "1.00 kB",
+    "12.3 kB",
+    "2.50 MB",
+    "3.00 GB",
+  ]);
 });
 
 test("the picture of the cache doubles, up to what the model reads", () => {
-  assert.deepEqual([1, 32, 33, 100, 200].map((length) => cellCount(length, 150)), [32, 32, 64, 128, 150]);
+  assert.deepEqual(
+    [1, 32, 33, 100, 200].map((length) => cellCount(length, 150)),
+    [32, 32, 64, 128, 150],
+  );
 });
 
 test("what is cached is counted, and what sharing heads saves", () => {

@@ -1,0 +1,93 @@
+// Changes of the list of edits: each is one change of the page's choice.
+
+/** @import { ExplorePage } from "../types.js" */
+
+/** @param {ExplorePage} page @param {string[]} added */
+export function addEdits(page, added) {
+  const { edits, paused } = page.state.choice;
+  /** @param {string[]} list */
+  const others = (list) => list.filter((edit) => !added.includes(edit));
+  page.change({ edits: [...others(edits), ...added], paused: others(paused) });
+}
+
+/** @param {ExplorePage} page @param {string} edit */
+export function removeEdit(page, edit) {
+  const { edits, paused } = page.state.choice;
+  page.change({ edits: edits.filter((other) => other !== edit), paused: paused.filter((other) => other !== edit) });
+}
+
+/**
+ * In place of every edit that the test picks one other, or none.
+ * @param {ExplorePage} page @param {(edit: string) => boolean} picks @param {string | null} edit
+ */
+export function replaceEdit(page, picks, edit) {
+  const { edits } = page.state.choice;
+  const place = edits.findIndex(picks);
+  const rest = edits.filter((other) => !picks(other));
+  if (edit) rest.splice(place < 0 ? rest.length : place, 0, edit);
+  if (JSON.stringify(rest) !== JSON.stringify(edits)) page.change({ edits: rest });
+}
+
+/**
+ * Puts an edit aside without losing it, or takes it up again.
+ * @param {ExplorePage} page @param {string} edit
+ */
+export function toggleEdit(page, edit) {
+  const { edits, paused } = page.state.choice;
+  if (edits.includes(edit))
+    return page.change({ edits: edits.filter((other) => other !== edit), paused: [...paused, edit] });
+  addEdits(page, [edit]);
+}
+
+/**
+ * What stands before the "=": edits of the same values.
+ * @param {string} edit
+ */
+function editSubject(edit) {
+  return edit.slice(0, edit.indexOf("="));
+}
+
+/**
+ * Makes all of some edits in place of others of the same values, or takes all back where all are there already.
+ * @param {ExplorePage} page @param {string[]} wanted
+ */
+export function toggleEdits(page, wanted) {
+  const { edits } = page.state.choice;
+  const there = wanted.every((edit) => edits.includes(edit));
+  const subjects = wanted.map(editSubject);
+  const others = edits.filter((edit) => !subjects.includes(editSubject(edit)));
+  page.change({ edits: there ? others : [...others, ...wanted] });
+}
+
+/** @param {ExplorePage} page @param {string[]} wanted */
+export function hasEdits(page, wanted) {
+  return wanted.length > 0 && wanted.every((edit) => page.state.choice.edits.includes(edit));
+}
+
+/** @param {ExplorePage} page */
+export function undoEdit(page) {
+  page.state.history.undo(page.state.choice, (lists) => page.change(lists));
+}
+
+/** @param {ExplorePage} page */
+export function redoEdit(page) {
+  page.state.history.redo(page.state.choice, (lists) => page.change(lists));
+}
+
+/**
+ * Ctrl+Z and Ctrl+Shift+Z (or Ctrl+Y) anywhere but where somebody writes.
+ * @param {ExplorePage} page @param {KeyboardEvent} event
+ */
+export function onUndoKey(page, event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const [target] = event.composedPath();
+  if (
+    target instanceof Element &&
+    target.closest('textarea, [contenteditable="true"], input:not([type="range"], [type="checkbox"])')
+  )
+    return;
+  const key = event.key.toLowerCase();
+  if (key !== "z" && key !== "y") return;
+  event.preventDefault();
+  (key === "y" || event.shiftKey ? redoEdit : undoEdit)(page);
+}

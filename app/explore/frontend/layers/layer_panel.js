@@ -1,0 +1,64 @@
+// What the panels of the tab "Layers" have in common: their elements, the position asked about, and the selected head.
+
+import { currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
+import { findByTestId } from "../../../../model/rendering/static/ui/elements.js";
+
+/** @import { ExplorePage } from "../types.js" */
+
+/**
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {ExplorePage} page @param {string} name its data-testid @param {new () => T} [type]
+ */
+export function layerElement(page, name, type) {
+  return findByTestId(page.view.panels.layers, name, type);
+}
+
+/**
+ * The sections of which one is open, by their data-panel.
+ * @param {ExplorePage} page
+ * @returns {NodeListOf<HTMLElement>}
+ */
+export function layerSections(page) {
+  return page.view.panels.layers.querySelectorAll("[data-panel]");
+}
+
+/**
+ * A sentence in place of a picture that this model does not have.
+ * @param {ExplorePage} page @param {string} sentence
+ */
+export function showLayersMessage(page, sentence) {
+  const message = layerElement(page, "layers-silent");
+  message.textContent = sentence;
+  message.hidden = !sentence;
+  if (sentence) for (const section of layerSections(page)) section.hidden = true;
+}
+
+/**
+ * The token at which an answer is asked for. Answers are of the text, whatever attention is looked at.
+ * @param {ExplorePage} page
+ */
+export function answerPosition(page) {
+  const { query } = page.state.choice;
+  const { tokens, maskable } = page.state.answer;
+  if (query >= 0 && query < tokens.length) return query;
+  const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
+  return masked >= 0 ? masked : tokens.length - 1;
+}
+
+/**
+ * Chooses a head from any picture of the tab.
+ * @param {ExplorePage} page @param {number} layer @param {number} head
+ * @param {string} [kind] of attention; the one that is chosen
+ */
+export function selectHeadOf(page, layer, head, kind) {
+  const { grids } = page.state.answer;
+  const grid =
+    grids.find((other) => kind && other.stack === grids[0].stack && other.kind === kind) || currentGrid(page);
+  page.change({ attention: grid.name, layer, head });
+}
+
+/** @param {ExplorePage} page @param {number} layer @param {number} head @param {string} [kind] */
+export function isCurrentHead(page, layer, head, kind) {
+  const { choice } = page.state;
+  return layer === choice.layer && head === choice.head && (!kind || currentGrid(page).kind === kind);
+}

@@ -1,0 +1,79 @@
+// How surprising each token was: its negative log-likelihood as a shade.
+
+import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+import {
+  createElement,
+  formatPercent,
+  onHover,
+  quotedToken,
+  visibleText,
+} from "../../../../model/rendering/static/ui/dom.js";
+import { layerElement } from "./layer_panel.js";
+
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Token } from "../../../../model/rendering/static/types.js" */
+
+const FULL_SHADE = Math.log(1000); // nats
+
+/**
+ * Asks for one part of the text after the other, and draws what is known.
+ * @param {ExplorePage} page
+ */
+export function drawSurprise(page) {
+  const { tokens } = page.state.answer;
+  const nats = new Float32Array(tokens.length).fill(Number.NaN);
+  let part = page.server.get("surprise", { first: 0 });
+  let first = 0;
+  let ahead = false;
+  while (part && !part.meta.error) {
+    nats.set(part.numbers, first);
+    ({ ahead } = part.meta);
+    first += part.meta.count;
+    if (first >= nats.length) break;
+    part = page.server.get("surprise", { first }); // asked for when the part before is here
+  }
+  if (first === 0 || part?.meta.error) return;
+  // Where the true token of a place comes ahead, the surprise belongs to the token behind it.
+  drawTokens(
+    page,
+    tokens.map((_, position) => nats[position - (ahead ? 1 : 0)] ?? Number.NaN),
+  );
+  drawMean(
+    page,
+    [...nats].filter((number) => !Number.isNaN(number)),
+  );
+}
+
+/** @param {ExplorePage} page @param {number[]} surprise of each token, in nats */
+function drawTokens(page, surprise) {
+  const reading = layerElement(page, "surprise-reading");
+  const spans = page.state.answer.tokens.map((token, position) => {
+    const span = createToken(token, surprise[position]);
+    onHover(span, () => reading.replaceChildren(...quotedToken(token), `: ${describe(surprise[position])}`));
+    return span;
+  });
+  layerElement(page, "surprise").replaceChildren(...spans);
+}
+
+/** @param {Token} token @param {number} nats */
+function createToken({ piece }, nats) {
+  const span = createElement("bdi", "", visibleText(piece).replace(/^·(?=.)/, " "));
+  const share = Number.isNaN(nats) ? 0 : Math.min(nats / FULL_SHADE, 1);
+  span.style.setProperty("--shade", `${Math.round(share * 78)}%`);
+  span.title = Number.isNaN(nats) ? "nothing to compare with" : formatPercent(Math.exp(-nats));
+  return span;
+}
+
+/** @param {number} nats */
+function describe(nats) {
+  if (Number.isNaN(nats)) return "nothing says how likely it was";
+  return `${formatPercent(Math.exp(-nats))}, a surprise of ${formatNumber(nats, 3)} nats`;
+}
+
+/** @param {ExplorePage} page @param {number[]} nats that are known */
+function drawMean(page, nats) {
+  const mean = nats.reduce((sum, number) => sum + number, 0) / (nats.length || 1);
+  const hint = page.state.answer.maskable ? " A token that is not masked is in plain sight." : "";
+  const words = `On average ${formatNumber(mean, 3)} nats a token, as if each had ${formatPercent(Math.exp(-mean))}.${hint}`;
+  layerElement(page, "surprise-reading").textContent = nats.length ? words : "";
+}

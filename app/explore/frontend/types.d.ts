@@ -1,0 +1,402 @@
+// What Python sends to Explore, and what its page works on.
+
+import type {
+  Answer,
+  Candidate,
+  Catalogue,
+  Found,
+  Head,
+  HeadChoice,
+  HeadElements,
+  Page,
+  Question,
+  Routes,
+  Server,
+  Token,
+  View,
+} from "../../../model/rendering/static/types.js";
+import type { Packed } from "../../../model/rendering/static/ui/wire.js";
+import type { Reporter } from "../../ui/frontend/bridge.js";
+import type { ExploreState } from "./state.js";
+
+/** All that can be chosen on this page; the fields of `State` in Python, of the same names. */
+export interface Choice extends HeadChoice {
+  text: string;
+  source: string;
+  image: string;
+  masks: string;
+  position: string;
+  kernel: string;
+  scale: string;
+  room: string;
+  step: string;
+  panel: string;
+  key: number;
+  paused: string[];
+  presenter: string;
+  bare: string;
+}
+
+/** What the sidebar alone chooses. */
+export interface Settings {
+  model: string;
+  device: string;
+}
+
+export interface Example {
+  text: string;
+  source: string;
+  sort: string;
+  look: string;
+}
+
+/** A value of the network that edits can change: what it is called, and its axes. */
+export interface Site {
+  axes: string[];
+  title: string;
+}
+
+export interface ExploreCatalogue extends Catalogue {
+  sites: Record<string, Site>;
+  /** Names of images; null for a model of texts. */
+  pictures: string[] | null;
+  examples: Example[];
+}
+
+/** What Streamlit says. */
+export interface ExploreData extends ExploreCatalogue {
+  api: string;
+  choice: Choice;
+  settings: Settings;
+  sourced: boolean;
+  serial: number;
+}
+
+/** What the model is asked. */
+export interface ModelQuestion extends Question, Settings {
+  masks: string;
+  position: string;
+  kernel: string;
+  scale: string;
+  edits: string[];
+  masked: number[];
+  query: number;
+}
+
+export interface ExploreAnswer extends Answer {
+  question: ModelQuestion;
+  /** How many tokens the model reads at most. */
+  context: number;
+  milliseconds: number;
+  superseded?: boolean;
+  error?: string;
+}
+
+/** A value of one step; its numbers follow those of the value before. */
+export interface StepValueMeta {
+  sign: string;
+  axis: string | null;
+  count: number;
+}
+
+export interface StepMeta<Value = StepValueMeta> {
+  name: string;
+  title: string;
+  meaning: string;
+  formula: string;
+  edited: boolean;
+  shapes: { site: string; axes: string[]; sizes: number[] }[];
+  values: Value[];
+}
+
+/** Lines of the program that ran. */
+export interface CodePiece {
+  where: string;
+  code: string;
+}
+
+/** A part of a logit: a head, a feed-forward, an embedding, biases. */
+export interface ContributionPart {
+  kind: string;
+  layer: number;
+  head: number;
+}
+
+export interface PromotedToken {
+  piece: string;
+  logit: number;
+}
+
+export interface ContributionsMeta {
+  position: number;
+  token: number;
+  piece: string;
+  logit: number;
+  parts: ContributionPart[];
+  conventions: string[];
+  promoted: { layer: number; up: PromotedToken[]; down: PromotedToken[] }[];
+}
+
+/** The logit lens: for each depth and token the likeliest tokens with their shares, the rank of the true token and its surprise. */
+export interface LensMeta {
+  first: number;
+  count: number;
+  depths: number;
+  shown: number;
+  truth: number[];
+  pieces: Record<number, string>;
+}
+
+export interface FlowMeta {
+  position: number;
+  edges: number;
+  columns: number;
+  kinds: string[];
+  layers: number;
+  threshold: number;
+}
+
+export interface AblationMeta {
+  first: number;
+  count: number;
+  heads: number;
+  position: number;
+  token: number;
+  /** Log-probability with all heads. */
+  before: number;
+  piece: string;
+}
+
+/** What each route says about the question on the screen. */
+export interface ExploreRoutes extends Routes {
+  steps: { query: number; key: number; steps: StepMeta[] };
+  code: { code: Record<string, CodePiece[]> };
+  depths: LensMeta;
+  stream: { depths: number; tokens: number };
+  surprise: { first: number; count: number; ahead: boolean };
+  contributions: ContributionsMeta;
+  flow: FlowMeta;
+}
+
+/** A file that the server has made. */
+export interface FileMeta {
+  name: string;
+  type: string;
+}
+
+export interface ExploreServer extends Server {
+  readonly api: string;
+  get<Name extends keyof ExploreRoutes>(route: Name, details: object, wait?: number): Found<ExploreRoutes[Name]> | null;
+  /** Asks past the memory of what was asked before. */
+  post<Meta>(route: string, body: object, signal?: AbortSignal): Promise<Packed<Meta>>;
+}
+
+export interface ExploreElements extends HeadElements {
+  caption: HTMLElement;
+  text: HTMLTextAreaElement;
+  source: HTMLTextAreaElement;
+  sourceBox: HTMLElement;
+  status: HTMLElement;
+  examples: HTMLElement;
+  look: HTMLElement;
+  problem: HTMLElement;
+  notes: HTMLElement;
+  answer: HTMLElement;
+  board: HTMLElement;
+  tabs: HTMLElement;
+  edits: HTMLElement;
+  changes: HTMLButtonElement;
+  latest: HTMLElement;
+  undo: HTMLButtonElement;
+  redo: HTMLButtonElement;
+  gallery: HTMLElement;
+  bring: HTMLInputElement;
+}
+
+export interface ExploreView extends View {
+  readonly elements: ExploreElements;
+  /** One for each tab, by its name. */
+  readonly panels: Record<string, HTMLElement>;
+  drawEdits(): void;
+  showProblem(sentence: string): void;
+}
+
+export interface ExplorePage extends Page {
+  readonly state: ExploreState;
+  readonly view: ExploreView;
+  readonly server: ExploreServer;
+  readonly reporter: Reporter;
+  change(patch: Partial<Choice>): void;
+}
+
+/** A room of the page: drawn while it is open. */
+export interface Tab {
+  title: string;
+  draw(page: ExplorePage, fresh: boolean): void;
+  markPointer?(page: ExplorePage): void;
+}
+
+/** A control that makes edits, and shows which are made. */
+export interface Control {
+  element: HTMLElement;
+  update(): void;
+}
+
+/** What stands in a row among others, with its own update. */
+export interface ControlElements {
+  elements: HTMLElement[];
+  update(): void;
+}
+
+/** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
+export interface ParsedEdit {
+  path: string;
+  site: string;
+  stack: string;
+  layer: string;
+  part: string;
+  at: Record<string, string>;
+  operation: string;
+  number: number;
+  title: string;
+}
+
+/** Words about an edit: text, and tokens of the sentence. */
+export type Words = (string | { token: Pick<Token, "piece"> })[];
+
+/** What an edit is meant for: the path of an attention, and a head of it or nothing for all. */
+export interface EditTarget {
+  path: string;
+  head: string;
+}
+
+export interface Menu {
+  title: Words;
+  controls: Control[];
+}
+
+/** A number in a table; null where it is not known yet. */
+export interface TableCell {
+  value: number | null;
+  title: string;
+  chosen: boolean;
+  layer: number;
+  head: number;
+  kind?: string;
+  testid?: string;
+}
+
+export interface TableRow {
+  label: string;
+  cells: (TableCell | undefined)[];
+}
+
+export interface TableActions {
+  /** The largest size of a number, which has the strongest colour. */
+  most: number;
+  read(cell: TableCell | null): void;
+  pick(cell: TableCell): void;
+}
+
+export interface RankedEntry {
+  title: string;
+  value: number;
+  pick?: () => void;
+  total?: boolean;
+}
+
+/** A share of what a token's residual stream is made of. */
+export interface FlowEdge {
+  layer: number;
+  kind: string;
+  target: number;
+  source: number;
+  share: number;
+  heads: { head: number; share: number }[];
+  from: Point;
+  to: Point;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** Shapes of a figure for print, in millimetres. */
+export interface TextShape {
+  kind: "text";
+  x: number;
+  y: number;
+  size: number;
+  /** As wide as it is in the browser's own font, so that every program lays it out alike. */
+  length: number;
+  anchor: "start" | "middle" | "end";
+  turn: number;
+  bold: boolean;
+  fill: string;
+  text: string;
+}
+
+export interface RectangleShape {
+  kind: "rectangle";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  fill?: string;
+  stroke?: string;
+  thickness?: number;
+}
+
+export interface CurveShape {
+  kind: "curve";
+  points: number[];
+  stroke: string;
+  thickness: number;
+  opacity: number;
+  broken: boolean;
+}
+
+export interface CellsShape {
+  kind: "cells";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  rows: number;
+  columns: number;
+  codes: Uint8Array;
+  gap: number;
+}
+
+/** A text that the server's font lacks, as an image. */
+export interface StampShape {
+  kind: "stamp";
+  x: number;
+  y: number;
+  turn: number;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  png: string;
+}
+
+export type Shape = TextShape | RectangleShape | CurveShape | CellsShape;
+
+export interface Figure {
+  width: number;
+  height: number;
+  title: string;
+  /** The colours of 256 byte codes. */
+  inks: string[];
+  shapes: Shape[];
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+}
+
+export type { Candidate, Head };

@@ -1,0 +1,117 @@
+// What is on the page around the tabs: the sentence, notes and problems, tokens and predictions.
+
+import { headElements } from "../../../model/rendering/static/heads/heads_tab.js";
+import { drawPredictions, markTarget } from "../../../model/rendering/static/heads/predictions.js";
+import { drawTokenStrips } from "../../../model/rendering/static/heads/token_strip.js";
+import { createElement } from "../../../model/rendering/static/ui/dom.js";
+import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
+import { drawEdits } from "./edits/edit_list.js";
+import { drawActiveTab, markActiveTab, TABS } from "./tabs.js";
+
+/** @import { ExploreElements, ExplorePage, ExploreView } from "./types.js" */
+
+/**
+ * @param {ExplorePage} page @param {ParentNode} place
+ * @returns {ExploreView}
+ */
+export function createView(page, place) {
+  return {
+    elements: exploreElements(place),
+    panels: Object.fromEntries(Object.keys(TABS).map((name) => [name, findByTestId(place, `room-${name}`)])),
+    redraw: (fresh = false) => drawActiveTab(page, fresh),
+    markPointer: () => markActiveTab(page),
+    drawEdits: () => drawEdits(page),
+    showProblem: (sentence) => {
+      page.state.fail(sentence);
+      drawProblem(page);
+    },
+  };
+}
+
+/**
+ * @param {ParentNode} place
+ * @returns {ExploreElements}
+ */
+function exploreElements(place) {
+  /** @param {string} name */
+  const named = (name) => findByTestId(place, name);
+  /** @param {string} name */
+  const button = (name) => findByTestId(place, name, HTMLButtonElement);
+  return {
+    ...headElements(place),
+    caption: find(place, '[for="sentence"]'),
+    text: find(place, "#sentence", HTMLTextAreaElement),
+    source: find(place, "#source", HTMLTextAreaElement),
+    sourceBox: find(place, ".source"),
+    status: named("status"),
+    examples: named("examples"),
+    look: named("look"),
+    problem: named("problem"),
+    notes: named("notes"),
+    answer: find(place, ".answer"),
+    board: find(place, ".board"),
+    tabs: named("tabs"),
+    edits: named("edits"),
+    changes: button("changes"),
+    latest: named("latest"),
+    undo: button("undo"),
+    redo: button("redo"),
+    gallery: named("gallery"),
+    bring: findByTestId(place, "bring", HTMLInputElement),
+  };
+}
+
+/**
+ * What is wrong, above the older answer.
+ * @param {ExplorePage} page
+ */
+export function drawProblem(page) {
+  const { elements } = page.view;
+  elements.problem.textContent = page.state.problem;
+  elements.problem.hidden = false;
+  elements.answer.classList.add("stale");
+  elements.status.textContent = "";
+  drawEdits(page);
+  markPainted(page);
+}
+
+/** @param {ExplorePage} page */
+export function drawAnswer(page) {
+  const { answer } = page.state;
+  const { elements } = page.view;
+  elements.problem.hidden = true;
+  elements.answer.classList.remove("stale");
+  elements.answer.hidden = false;
+  const read = answer.patches
+    ? `${answer.patches.rows} × ${answer.patches.columns} patches`
+    : `${answer.tokens.length} of ${answer.context} tokens`;
+  elements.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
+  elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
+  drawTokenStrips(page);
+  drawPredictions(page);
+  drawEdits(page);
+  page.view.redraw(true);
+  markPainted(page);
+}
+
+/**
+ * What can be shown anew without the server: the open tab, and the edits in force.
+ * @param {ExplorePage} page
+ */
+export function drawChoice(page) {
+  drawEdits(page);
+  markTarget(page);
+  page.view.redraw();
+}
+
+/**
+ * Says, for whoever watches from outside, which question the page on the screen answers.
+ * @param {ExplorePage} page
+ */
+function markPainted(page) {
+  const question = page.state.latestAnswer?.question;
+  const { dataset } = page.view.elements.root;
+  dataset.painted = String(page.state.answered);
+  dataset.sentence = question?.text ?? "";
+  dataset.image = question?.image ?? "";
+}

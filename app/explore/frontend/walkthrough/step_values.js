@@ -1,0 +1,128 @@
+// The values of a step: a row for each, with its sign and its numbers as bars.
+
+import { currentStyle } from "../../../../model/rendering/static/heads/measurements.js";
+import { keyTokens } from "../../../../model/rendering/static/state/token_selection.js";
+import {
+  barAtPointer,
+  drawBars,
+  extentOf,
+  formatNumber,
+  formulaNodes,
+} from "../../../../model/rendering/static/ui/charts.js";
+import { createElement, inlineText, quotedToken } from "../../../../model/rendering/static/ui/dom.js";
+import { HORIZONTAL_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
+import { openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
+
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Step, StepValue } from "./walkthrough.js" */
+/** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
+
+const [LOW, TALL] = [54, 124]; // pixels; tall are bars with labels
+
+/**
+ * One element for each value: its sign, its bars (or the number alone).
+ * @param {ExplorePage} page @param {Step} step
+ */
+export function createValues(page, { values }) {
+  return values.map((value) => {
+    const row = createElement("div", isRow(value) ? "value" : "value single");
+    const sign = createElement("span", "sign");
+    sign.append(...formulaNodes(value.sign));
+    row.append(
+      sign,
+      isRow(value) ? createBars(page, value) : createElement("output", "", formatNumber(value.numbers[0])),
+    );
+    return row;
+  });
+}
+
+/**
+ * @param {StepValue} value
+ * @returns {value is StepRow}
+ */
+function isRow(value) {
+  return Boolean(value.axis);
+}
+
+/** @param {ExplorePage} page @param {StepRow} value */
+function createBars(page, { axis, count, numbers, sign }) {
+  const { low, high } = extentOf([numbers]);
+  const canvas = createElement("canvas");
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute(
+    "aria-label",
+    `${sign.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
+  );
+  canvas.onmousemove = (event) => pointAt(page, axis, barAtPointer(canvas, event, count));
+  canvas.onmouseleave = () => pointAt(page, axis, -1);
+  canvas.onclick = () => {
+    const { pointer } = walkthroughMemory(page);
+    if (axis === "key" && pointer) page.change({ key: pointer.index });
+  };
+  canvas.onkeydown = (event) => {
+    const by = HORIZONTAL_STEPS[event.key];
+    if (!by) return;
+    event.preventDefault();
+    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1));
+  };
+  const frame = createElement("div", "bars-of");
+  frame.append(canvas);
+  return frame;
+}
+
+/** @param {ExplorePage} page @param {string} axis @param {number} index */
+function pointAt(page, axis, index) {
+  walkthroughMemory(page).pointer = index < 0 ? null : { axis, index };
+  drawValues(page);
+}
+
+/**
+ * The place that is marked in all rows along an axis, or -1.
+ * @param {ExplorePage} page @param {string} axis
+ */
+function markedIndex(page, axis) {
+  const { pointer } = walkthroughMemory(page);
+  if (pointer?.axis === axis) return pointer.index;
+  return axis === "key" ? shownWalkthrough(page).key : -1;
+}
+
+/**
+ * Vectors share one scale; what is along the keys has a scale of its own, and the last of it names the keys.
+ * @param {ExplorePage} page
+ */
+export function drawValues(page) {
+  const { values: container, readout } = walkthroughMemory(page).elements;
+  const { values } = openStep(page);
+  const rows = values.filter(isRow);
+  const shared = extentOf(rows.filter(({ axis }) => axis !== "key").map(({ numbers }) => numbers));
+  const last = rows.findLast(({ axis }) => axis === "key");
+  const canvases = [...container.querySelectorAll("canvas")];
+  rows.forEach((row, place) => {
+    const { axis, numbers } = row;
+    drawBars(canvases[place], numbers, {
+      style: currentStyle(page),
+      hot: markedIndex(page, axis),
+      height: row === last ? TALL : LOW,
+      reach: axis === "key" ? extentOf([numbers]) : shared,
+      labels: row === last ? keyTokens(page).map(({ piece }) => inlineText(piece)) : null,
+    });
+  });
+  readout.replaceChildren(...describeValues(page, rows, shared));
+}
+
+/** @param {ExplorePage} page @param {StepRow[]} rows @param {{ low: number, high: number }} shared */
+function describeValues(page, rows, shared) {
+  if (!rows.length) return [];
+  const axis = walkthroughMemory(page).pointer?.axis ?? (rows[0].axis === "key" ? "key" : null);
+  const marked = axis === null ? -1 : markedIndex(page, axis);
+  if (marked < 0)
+    return [
+      `All bars share one scale, from ${formatNumber(shared.low)} to ${formatNumber(shared.high)}. Point at a bar to read it.`,
+    ];
+  const place = axis === "key" ? quotedToken(keyTokens(page)[marked]) : [`channel ${marked}`];
+  const words = rows
+    .filter((row) => row.axis === axis)
+    .flatMap(({ sign, numbers }) => [" · ", ...formulaNodes(sign), ` ${formatNumber(numbers[marked])}`]);
+  return ["at ", ...place, ...words];
+}

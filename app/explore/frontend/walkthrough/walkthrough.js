@@ -1,0 +1,101 @@
+// What the tab "Step by step" remembers of a page: its elements, the steps that are shown, and what the pointer is over.
+
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
+
+/** @import { CodePiece, ExplorePage, ExploreRoutes, StepMeta, StepValueMeta } from "../types.js" */
+/** @import { Found } from "../../../../model/rendering/static/types.js" */
+
+/** @typedef {StepValueMeta & { numbers: Float32Array }} StepValue */
+/** @typedef {StepMeta<StepValue>} Step */
+/** @typedef {{ query: number, key: number, steps: Step[], code: Record<string, CodePiece[]> | undefined }} Walkthrough */
+
+/** For each page. */
+export const walkthroughMemory = remembered((/** @type {ExplorePage} */ page) => ({
+  elements: findElements(page.view.panels.steps),
+  shown: /** @type {Walkthrough | null} */ (null),
+  /** The key that the pointer tries. */
+  previewedKey: /** @type {number | null} */ (null),
+  /** A number of a row: the same place is marked in all rows along the same axis. */
+  pointer: /** @type {{ axis: string, index: number } | null} */ (null),
+}));
+
+/**
+ * The walkthrough on the screen.
+ * @param {ExplorePage} page
+ */
+export function shownWalkthrough(page) {
+  const { shown } = walkthroughMemory(page);
+  if (!shown) throw new Error("There is no walkthrough yet.");
+  return shown;
+}
+
+/** @param {ExplorePage} page */
+export function openStepIndex(page) {
+  return Math.max(
+    shownWalkthrough(page).steps.findIndex((step) => step.name === page.state.choice.step),
+    0,
+  );
+}
+
+/** @param {ExplorePage} page */
+export function openStep(page) {
+  return shownWalkthrough(page).steps[openStepIndex(page)];
+}
+
+/**
+ * Opens the next step, or the one before.
+ * @param {ExplorePage} page @param {number} by
+ */
+export function moveStep(page, by) {
+  const { steps } = shownWalkthrough(page);
+  const open = openStepIndex(page);
+  const next = Math.min(Math.max(open + by, 0), steps.length - 1);
+  if (next !== open) page.change({ step: steps[next].name });
+}
+
+/**
+ * Each step with its own numbers, cut out of the one long row that came.
+ * @param {Pick<Found<ExploreRoutes["steps"]>, "meta" | "numbers">} found
+ * @returns {Step[]}
+ */
+export function splitValues({ meta, numbers }) {
+  let end = 0;
+  return meta.steps.map((step) => ({
+    ...step,
+    values: step.values.map((value) => {
+      end += value.count;
+      return { ...value, numbers: numbers.subarray(end - value.count, end) };
+    }),
+  }));
+}
+
+/** @param {HTMLElement} panel */
+function findElements(panel) {
+  const named = (/** @type {string} */ name) => findByTestId(panel, name);
+  const select = (/** @type {string} */ name) => findByTestId(panel, name, HTMLSelectElement);
+  const button = (/** @type {string} */ name) => findByTestId(panel, name, HTMLButtonElement);
+  return {
+    attentions: find(panel, '[data-part="attentions"]'),
+    attention: select("steps-attention"),
+    layer: select("steps-layer"),
+    head: select("steps-head"),
+    query: select("steps-query"),
+    key: select("steps-key"),
+    message: named("steps-silent"),
+    walk: named("steps-walk"),
+    list: named("stairs"),
+    step: named("stair"),
+    title: named("stair-title"),
+    back: button("step-back"),
+    next: button("step-next"),
+    meaning: named("stair-meaning"),
+    formula: named("stair-formula"),
+    values: named("stair-values"),
+    readout: named("stair-reading"),
+    shapes: named("stair-shapes"),
+    code: named("stair-code"),
+    numbers: named("stair-numbers"),
+    keys: findByTestId(panel, "steps-keys", HTMLCanvasElement),
+  };
+}

@@ -1,0 +1,103 @@
+// What was chosen, what was answered, and what the pointer is over. Everybody reads it; it changes by its methods alone.
+
+/** @import { Answer, Catalogue, Head, HeadChoice, Pointer } from "../types.js" */
+
+/**
+ * @template {HeadChoice} [Choice=HeadChoice]
+ * @template {Catalogue} [Options=Catalogue]
+ * @template {Answer} [Result=Answer]
+ */
+export class State {
+  /** Counts changes of the choice. */
+  revision = 0;
+  /** @type {Readonly<Choice>} */
+  #choice;
+  /** @type {Options} */
+  #catalogue;
+  /** @type {Result | null} */
+  #answer = null;
+  /** @type {Pointer | null} */
+  #pointer = null;
+  /** @type {Head | null} */
+  #focus = null;
+
+  /**
+   * @param {Choice} choice
+   * @param {Options} catalogue
+   */
+  constructor(choice, catalogue) {
+    this.#choice = choice;
+    this.#catalogue = catalogue;
+  }
+
+  get choice() {
+    return this.#choice;
+  }
+
+  get catalogue() {
+    return this.#catalogue;
+  }
+
+  /** @param {Options} catalogue */
+  set catalogue(catalogue) {
+    this.#catalogue = catalogue;
+  }
+
+  /** The answer on the screen; whoever draws before there is one asks `latestAnswer`. */
+  get answer() {
+    if (!this.#answer) throw new Error("There is no answer yet.");
+    return this.#answer;
+  }
+
+  get latestAnswer() {
+    return this.#answer;
+  }
+
+  get pointer() {
+    return this.#pointer;
+  }
+
+  /** The head that the keyboard is at, where it is not the selected one. */
+  get focus() {
+    return this.#focus;
+  }
+
+  /** @param {Partial<Choice>} patch */
+  update(patch) {
+    this.#choice = { ...this.#choice, ...patch };
+    this.#pointer = null;
+    this.revision++;
+  }
+
+  /**
+   * A whole new choice, from elsewhere.
+   * @param {Choice} choice
+   */
+  replace(choice) {
+    this.#choice = { ...choice };
+    this.#focus = null;
+  }
+
+  /**
+   * What does not fit the answer gives way, without being a change that somebody made.
+   * @param {Partial<HeadChoice>} patch
+   */
+  correct(patch) {
+    this.#choice = { ...this.#choice, ...patch };
+  }
+
+  /** @param {Result} answer */
+  receive(answer) {
+    this.#answer = answer;
+  }
+
+  /** @param {Pointer | null} pointer */
+  point(pointer) {
+    this.#pointer = pointer;
+  }
+
+  /** @param {Head | null} head */
+  focusHead(head) {
+    this.#focus = head;
+  }
+}

@@ -1,0 +1,333 @@
+// What Python sends to whatever draws heads, and what those drawings work on.
+
+import type { State } from "./state/state.js";
+
+/** Whose tokens an attention's queries or keys are. */
+export type Side = "text" | "source";
+
+/** How numbers become colours: a share of one, a root of what is largest, or as they are. */
+export type Scale = "share" | "root" | "linear";
+
+/** `end` is where the token ends in its text, in units of UTF-16. */
+export interface Token {
+  piece: string;
+  special: boolean;
+  masked: boolean;
+  end: number;
+}
+
+/** One kind of attention in one stack. Its heads' byte codes begin at `offset`, [layer head row column] of `cells`. */
+export interface Grid {
+  name: string;
+  stack: string;
+  kind: string;
+  title: string;
+  layers: number;
+  heads: number;
+  queries: Side;
+  keys: Side;
+  rows: number;
+  columns: number;
+  cells: [number, number];
+  offset: number;
+  /** Of each head, layer after layer; null where a text gives a head no occasion, or as a whole while not measured. */
+  metrics: Metrics | null;
+  /** Whether the text is a pair of sentences. */
+  pairs: boolean;
+  /** In the app: the heads of a long text are sent later, a layer at a time. */
+  pending?: boolean;
+  /** In a saved page: all weights follow the codes as float32. */
+  exact?: boolean;
+}
+
+export type Metrics = Record<string, (number | null)[]>;
+
+/** A metric of heads. */
+export interface Metric {
+  name: string;
+  short: string;
+  title: string;
+  unit: string;
+}
+
+/** What can be shown of a head, such as its weights or scores. */
+export interface Quantity {
+  name: string;
+  title: string;
+  about: string;
+  scale: Scale;
+  /** Whether numbers of several cells may be summed. */
+  additive: boolean;
+}
+
+export interface Candidate {
+  id: number;
+  piece: string;
+  before: number;
+  after: number;
+}
+
+/** What the model says at one position; `before` leads from the title to the token. */
+export interface Prediction {
+  position: number;
+  title: string;
+  before: string;
+  piece: string;
+  candidates: Candidate[];
+}
+
+/** Where the patches of an image lie. `region` is left, top, right, bottom as parts of the image's sides. */
+export interface Patches {
+  rows: number;
+  columns: number;
+  /** The position of the first patch: before it come class tokens. */
+  first: number;
+  region: [number, number, number, number];
+  photo?: EmbeddedImage;
+}
+
+/** Red, green and blue, deflated, as base64. */
+export interface EmbeddedImage {
+  height: number;
+  width: number;
+  bytes: string;
+}
+
+/** A text for a model; the app's questions say more. */
+export interface Question {
+  text: string;
+  source: string;
+  image?: string;
+}
+
+/** What a model made of a question. */
+export interface Answer {
+  tokens: Token[];
+  sourceTokens: Token[] | null;
+  question: Question;
+  grids: Grid[];
+  patches: Patches | null;
+  predictions: Prediction[];
+  /** Whether there is a before and an after. */
+  changed: boolean;
+  /** Why there is no prediction. */
+  silent?: string;
+  notes: string[];
+  /** Whether tokens can be masked. */
+  maskable: boolean;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** What was chosen about heads; the fields of `State` in Python, of the same names. */
+export interface HeadChoice {
+  attention: string;
+  layer: number;
+  head: number;
+  heads: string[];
+  sort: string;
+  view: string;
+  versus: string;
+  other: string;
+  rule: string;
+  unit: string;
+  mass: number;
+  hide: string;
+  rest: string;
+  pair: string;
+  window: string;
+  picture: string;
+  size: string;
+  query: number;
+  locked: number[];
+  target: number;
+  edits: string[];
+  masked: number[];
+}
+
+/** What there is to choose from. */
+export interface Catalogue {
+  kinds: Quantity[];
+  metrics: Metric[];
+}
+
+/** Layer and head. */
+export type Head = [layer: number, head: number];
+
+/** What the pointer is over, as positions; null where it is over none. */
+export interface Pointer {
+  query: number | null;
+  key: number | null;
+}
+
+/** Names of rows or columns, and the positions that each stands for. */
+export interface MatrixAxis {
+  names: string[];
+  tokens: number[][];
+}
+
+/** What is asked for to show the selected heads; only what matters, so that equal questions are asked once. */
+export interface MatrixQuery {
+  attention: string;
+  view: string;
+  layer?: number;
+  head?: number;
+  heads?: string[];
+  rule?: string;
+  hide?: string;
+  rest?: string;
+  unit?: string;
+  mass?: number;
+  pair?: string;
+  window?: string;
+  versus?: string;
+  other?: string;
+  query?: number;
+  target?: number;
+  each?: boolean;
+}
+
+/** The meta of the route "view". */
+export interface MatrixMeta {
+  rows: MatrixAxis;
+  columns: MatrixAxis;
+  signed: boolean;
+  scale: Scale;
+  low: number;
+  high: number;
+  each: number;
+  said: string[];
+  error?: string;
+}
+
+/** The selected heads as one matrix of numbers, queries downwards and keys to the right. */
+export interface HeadMatrix {
+  rows: MatrixAxis;
+  columns: MatrixAxis;
+  height: number;
+  width: number;
+  /** NaN where attending is forbidden. */
+  numbers: Float32Array;
+  /** The same for each of several heads. */
+  each: Float32Array[];
+  /** FORBIDDEN, SHOWN or LEFT_OUT for each cell. */
+  states: Uint8Array | null;
+  signed: boolean;
+  scale: Scale;
+  low: number;
+  high: number;
+  /** Whether these are the numbers themselves, not their byte codes. */
+  exact: boolean;
+  quantity: Quantity;
+  /** Every rule by which it was made. */
+  said: string[];
+  rowOf: Map<number, number>;
+  columnOf: Map<number, number>;
+}
+
+/** The answer to a question about what is on the screen. */
+export interface Found<Meta = Record<string, unknown>> {
+  meta: Meta & { error?: string };
+  numbers: Float32Array<ArrayBuffer>;
+  /** Made of the numbers, once. */
+  matrix?: HeadMatrix;
+}
+
+/** What each route says about the question on the screen. */
+export interface Routes {
+  view: MatrixMeta;
+  metrics: { metrics: Metrics };
+  points: { queries: number; shares: [number, number] };
+}
+
+/** Where answers come from: over the network, or out of a saved page. */
+export interface Server {
+  /** What a route says, or null until it is here: then the page is drawn again. `wait` is in milliseconds. */
+  get<Name extends keyof Routes>(route: Name, details: object, wait?: number): Found<Routes[Name]> | null;
+  /** The byte codes of one layer of a grid whose heads are sent later; null where they are of no use any more. */
+  getLayerCodes(grid: Grid, layer: number): Promise<Uint8Array | null>;
+  /** The name of the image that was read. */
+  imageName(): string;
+  imageUrl(name: string): string;
+}
+
+/** What is on the screen. */
+export interface View {
+  readonly elements: HeadElements;
+  /** Draws what is open; `fresh` where there is a new answer or other colours, else only a choice has changed. */
+  redraw(fresh?: boolean): void;
+  /** The pointer is over other tokens: draws only marks, where that is enough. */
+  markPointer(): void;
+}
+
+/** What draws and controls heads works on a page: what was chosen and answered, what is on the screen, what can be asked. */
+export interface Page {
+  readonly state: State;
+  readonly view: View;
+  readonly server: Server;
+  /** The one way in which a choice changes. */
+  change(patch: Partial<HeadChoice>): void;
+}
+
+/** Elements of heads_tab.html, and of the page around it. */
+export interface HeadElements {
+  root: HTMLElement;
+  tokens: HTMLElement;
+  sourceTokens: HTMLElement;
+  predictions: HTMLElement;
+  headsTab: HTMLElement;
+  kinds: HTMLElement;
+  grid: HTMLElement;
+  habits: HTMLElement;
+  title: HTMLElement;
+  off: HTMLButtonElement;
+  collected: HTMLElement;
+  picture: HTMLElement;
+  options: HTMLElement;
+  optionsButton: HTMLButtonElement;
+  grow: HTMLButtonElement;
+  trouble: HTMLElement;
+  stage: HTMLElement;
+  canvas: HTMLCanvasElement;
+  prose: HTMLElement;
+  sheet: HTMLElement;
+  gridScale: HTMLCanvasElement;
+  low: HTMLElement;
+  high: HTMLElement;
+  scale: HTMLCanvasElement;
+  said: HTMLElement;
+  reading: HTMLElement;
+}
+
+/** The colours and the font in force, and by how much type is enlarged. */
+export interface CanvasStyle {
+  ink: string;
+  quiet: string;
+  line: string;
+  beam: string;
+  minus: string;
+  surface: string;
+  raised: string;
+  font: string;
+  type: number;
+}
+
+/** One way to draw a matrix. `only` for what reads texts or images. */
+export interface Plot {
+  title: string;
+  about?: string;
+  only?: "texts" | "images";
+  draw(page: Page, matrix: HeadMatrix, width: number, canvas: HTMLCanvasElement): void;
+  /** Paints only marks anew. */
+  mark?(page: Page, matrix: HeadMatrix): void;
+  /** The tokens under the pointer. */
+  tokenAt(page: Page, event: MouseEvent, click?: boolean): Pointer | null;
+  /** How many tokens further a key leads. */
+  arrowStep?(page: Page, key: string): number;
+  scaleText?(matrix: HeadMatrix): string;
+}
+
+/** What a saved page holds beside its numbers; `views` are packed answers, as base64, by their route and question. */
+export interface SavedPage extends Omit<Answer, "bytes" | "maskable">, Catalogue {
+  choice: Partial<HeadChoice>;
+  views: Record<string, string>;
+}

@@ -1,0 +1,159 @@
+// What the panels of "Layers" and the walkthrough make of the server's numbers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { componentName, tableOf } from "../../../app/explore/frontend/layers/contributions.js";
+import {
+  edgeAt,
+  flowColumns,
+  layoutFlow,
+  readEdges,
+  squareAt,
+} from "../../../app/explore/frontend/layers/flow_layout.js";
+import { readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
+import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
+import { token } from "./page.js";
+
+/** @import { FlowMeta, LensMeta } from "../../../app/explore/frontend/types.js" */
+
+/** @param {string} kind @param {number} layer @param {number} head @param {number} value */
+const part = (kind, layer, head, value) => ({ kind, layer, head, value });
+const PARTS = [
+  part("embedding", -1, -1, 0),
+  part("positions", -1, -1, 0),
+  part("self", 0, 0, 1),
+  part("self", 0, 1, -2),
+  part("feedforward", 0, -1, 3),
+  part("bias", 0, -1, 0),
+  part("bias", -1, -1, 0.5),
+  part("edit", -1, -1, 0),
+];
+
+test("each part has a name", () => {
+  assert.deepEqual(PARTS.map(componentName), [
+    "Token embedding",
+    "Added positions",
+    "Layer 0, head 0",
+    "Layer 0, head 1",
+    "Layer 0, feed-forward",
+    "Layer 0, biases",
+    "Biases of embedding and answer",
+    "Edits of the stream",
+  ]);
+  assert.equal(componentName(part("cross", 1, 2, 0)), "Layer 1, cross head 2");
+});
+
+test("parts stand in rows of layers; outside of them only what adds something", () => {
+  const cell = (/** @type {typeof PARTS[number]} */ one) => ({ ...one, title: "", chosen: false });
+  const { columns, rows } = tableOf(PARTS, cell);
+  assert.deepEqual(columns, ["0", "1", "FF"]);
+  assert.deepEqual(
+    rows.map(({ label, cells }) => [label, ...cells.map((one) => one?.value)]),
+    [
+      ["token", 0],
+      ["L0", 1, -2, 3],
+      ["answer", 0.5],
+    ],
+  );
+  const biased = PARTS.map((one) => (one.kind === "bias" ? { ...one, value: 1 } : one));
+  assert.deepEqual(tableOf(biased, cell).columns, ["0", "1", "FF", "bias"]);
+});
+
+const FLOW = {
+  meta: /** @type {FlowMeta} */ ({
+    edges: 3,
+    columns: 9,
+    kinds: ["self", "stream", "feedforward", "cross"],
+    layers: 1,
+    position: 2,
+    threshold: 0.1,
+  }),
+  numbers: new Float32Array(
+    [
+      [0, 0, 2, 0, 0.4, 1, 0.25, 0, 0.125],
+      [0, 1, 2, 2, 0.5, -1, -1, -1, -1],
+      [0, 2, 2, 2, 0.25, -1, -1, -1, -1],
+    ].flat(),
+  ),
+};
+
+/** A text of three tokens, of which two take part. */
+function layout() {
+  const edges = readEdges(FLOW);
+  return layoutFlow(edges, flowColumns(edges, 2, ["The", " dog", " sat"].map(token), null), {
+    layers: 1,
+    width: 600,
+    type: 1,
+  });
+}
+
+test("edges have heads with their shares, the rest of a row is filler", () => {
+  const [attention, stream] = readEdges(FLOW);
+  assert.deepEqual(attention.heads, [
+    { head: 1, share: 0.25 },
+    { head: 0, share: 0.125 },
+  ]);
+  assert.deepEqual([attention.kind, attention.target, attention.source], ["self", 2, 0]);
+  assert.deepEqual(stream.heads, []);
+});
+
+test("a column for each token that takes part, source tokens first", () => {
+  assert.deepEqual(
+    layout().columns.map(({ label }) => label),
+    ["The", "sat"],
+  );
+  const cross = [{ layer: 0, kind: "cross", target: 1, source: 0, share: 0.5, heads: [] }];
+  const columns = flowColumns(cross, 1, ["Le", " chat"].map(token), [token("The")]);
+  assert.deepEqual(
+    columns.map(({ side, position, label }) => [side, position, label]),
+    [
+      ["source", 0, "The"],
+      ["text", 1, "chat"],
+    ],
+  );
+});
+
+test("the edge under the pointer is found; a feed-forward's square before its stream", () => {
+  const graph = layout();
+  const [attention, stream, feedforward] = graph.edges;
+  const middle = (stream.from.y + stream.to.y) / 2;
+  assert.equal(edgeAt(graph, stream.to.x, stream.from.y + 5), 1);
+  assert.equal(edgeAt(graph, (attention.from.x + attention.to.x) / 2, middle), 0);
+  const square = squareAt(feedforward, graph);
+  assert.equal(edgeAt(graph, square.x, square.y), 2);
+  assert.equal(edgeAt(graph, 5, 5), -1);
+});
+
+test("a cell of the logit lens has tokens, shares and the rank of the true one", () => {
+  const meta = /** @type {LensMeta} */ ({
+    count: 2,
+    shown: 2,
+    pieces: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
+  });
+  const numbers = Float32Array.of(...Array(6).fill(0), 8, 7, 0.5, 0.25, 2, 1.5, ...Array(12).fill(0));
+  const { tokens, shares, rank } = readCell({ meta, numbers }, 0, 1);
+  assert.deepEqual([tokens, [...shares], rank], [[" ran", " sat"], [0.5, 0.25], 2]);
+});
+
+test("each step of the walkthrough gets its own numbers", () => {
+  const value = (/** @type {string} */ sign, /** @type {number} */ count) => ({
+    sign,
+    axis: count > 1 ? "key" : null,
+    count,
+  });
+  const step = (/** @type {string} */ name, /** @type {ReturnType<typeof value>[]} */ values) => ({
+    name,
+    title: "",
+    meaning: "",
+    formula: "",
+    edited: false,
+    shapes: [],
+    values,
+  });
+  const steps = [step("score", [value("s", 2), value("m", 1)]), step("weigh", [value("a", 2)])];
+  const split = splitValues({ meta: { query: 0, key: 0, steps }, numbers: Float32Array.of(1, 2, 3, 4, 5) });
+  assert.deepEqual(
+    split.map(({ values }) => values.map(({ numbers }) => [...numbers])),
+    [[[1, 2], [3]], [[4, 5]]],
+  );
+});

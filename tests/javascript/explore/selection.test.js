@@ -1,0 +1,109 @@
+// Which heads and tokens are chosen, and which heads are off.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  clampHead,
+  headsOff,
+  isOff,
+  parseHead,
+  selectedHeads,
+  selectHead,
+  selectLayer,
+  toggleHeads,
+} from "../../../model/rendering/static/state/head_selection.js";
+import {
+  activeQueries,
+  lockQuery,
+  queryPosition,
+  setHover,
+  urlPosition,
+} from "../../../model/rendering/static/state/token_selection.js";
+import { createPage, GRID, token } from "./page.js";
+
+test("a head is chosen alone, or joins those that are", () => {
+  const { page, state } = createPage({ layer: 1, head: 2 });
+  assert.deepEqual(selectedHeads(page), [[1, 2]]);
+  selectHead(page, 0, 1, true);
+  assert.deepEqual(selectedHeads(page), [
+    [1, 2],
+    [0, 1],
+  ]);
+  selectHead(page, 0, 1, true);
+  assert.deepEqual([state.choice.heads, state.choice.layer, state.choice.head], [["1.2"], 1, 2]);
+  selectHead(page, 0, 0);
+  assert.deepEqual(selectedHeads(page), [[0, 0]]);
+});
+
+test("a layer is selected, and cleared where it is all that is", () => {
+  const { page, state } = createPage();
+  selectLayer(page, 1);
+  assert.deepEqual(state.choice.heads, ["1.0", "1.1", "1.2"]);
+  selectLayer(page, 1);
+  assert.deepEqual(state.choice.heads, []);
+});
+
+test("heads that the model does not have give way without being a change", () => {
+  const { page, state, changes } = createPage({ layer: 9, head: 9, heads: ["7.7", "1.0", "nonsense"] });
+  clampHead(page, GRID);
+  assert.deepEqual([state.choice.layer, state.choice.head, state.choice.heads], [1, 0, ["1.0"]]);
+  assert.deepEqual(changes, []);
+  assert.deepEqual(parseHead("1.2"), [1, 2]);
+});
+
+test("a head is off by an edit; all heads of a layer by one", () => {
+  const { page, state } = createPage({ edits: ["embedding=scale:0"] });
+  toggleHeads(page, [[0, 1]]);
+  assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights[1]=set:0"]);
+  assert.deepEqual(headsOff(page, GRID, 0), [1]);
+  toggleHeads(page, [
+    [0, 0],
+    [0, 1],
+    [0, 2],
+  ]);
+  assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights=set:0"]);
+  assert.ok(isOff(page, GRID, 0, 2));
+  toggleHeads(page, [[0, 2]]);
+  assert.deepEqual(headsOff(page, GRID, 0), [0, 1]);
+});
+
+test("predictions speak of the chosen token, the first masked one, or the last", () => {
+  const masked = [token("The"), { ...token("[MASK]"), masked: true }, token(".")];
+  assert.equal(queryPosition(createPage().page), 2);
+  assert.equal(queryPosition(createPage({ query: 0 }).page), 0);
+  assert.equal(queryPosition(createPage({ query: 17 }).page), 2);
+  assert.equal(queryPosition(createPage({}, { tokens: masked, maskable: true }).page), 1);
+});
+
+test("the pointer marks a token before locked ones do", () => {
+  const { page } = createPage({ locked: [1, 9] });
+  assert.deepEqual(activeQueries(page), [1]);
+  setHover(page, { query: 0, key: null });
+  assert.deepEqual(activeQueries(page), [0]);
+  setHover(page, null);
+  assert.deepEqual(activeQueries(page), [1]);
+});
+
+test("a token is locked and asked about; once more lets it go", () => {
+  const { page, state } = createPage();
+  lockQuery(page, 1);
+  assert.deepEqual([state.choice.locked, state.choice.query], [[1], 1]);
+  lockQuery(page, 0, true);
+  assert.deepEqual([state.choice.locked, state.choice.query], [[0, 1], 0]);
+  lockQuery(page, 0, true);
+  assert.deepEqual(state.choice.locked, [1]);
+  lockQuery(page, 1);
+  assert.deepEqual([state.choice.locked, state.choice.query], [[], -1]);
+});
+
+test("the last token is -1 in the address, but not of an image's patches", () => {
+  assert.equal(urlPosition(createPage().page, 2), -1);
+  assert.equal(urlPosition(createPage().page, 1), 1);
+  const patches = {
+    rows: 1,
+    columns: 2,
+    first: 1,
+    region: /** @type {[number, number, number, number]} */ ([0, 0, 1, 1]),
+  };
+  assert.equal(urlPosition(createPage({}, { patches }).page, 2), 2);
+});

@@ -1,0 +1,29 @@
+"""The page's JavaScript: its types, its style, what needs no browser, and the script of a saved page."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from model.rendering.html import SCRIPT, read_static
+from tests.javascript import node
+
+
+@pytest.fixture(autouse=True)
+def packages() -> None:
+    """Without the packages a skip, in CI a failure."""
+    if not node.installed():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
+
+
+@pytest.mark.parametrize("check", ["types", "lint", "test"])
+def test_the_javascript_passes(check: str) -> None:
+    done = node.npm("run", "--silent", check)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_script_of_a_saved_page_is_made_of_the_modules_as_they_are(tmp_path: Path) -> None:
+    made = tmp_path / SCRIPT
+    done = node.npm("run", "--silent", "bundle", "--", f"--outfile={made}")
+    assert done.returncode == 0, done.stdout
+    assert made.read_text(encoding="ascii") == read_static(SCRIPT), "make it anew: npm run bundle, in tests/javascript"
