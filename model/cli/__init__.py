@@ -1,1 +1,1 @@
-"""The command line of the backend, a file for each verb."""
+"""The command line of the backend, one file per command."""

@@ -1,4 +1,4 @@
-"""`python -m model.cli`: the same verbs as the command `headlight`."""
+"""`python -m model.cli`: the same commands as the command `headlight`."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""What the verbs of the command line share: how a model and its input are named and opened."""
+"""What the commands share: options that name a model, and its input."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from model import checkpoints
 from model.checkpoints import Checkpoint, find_checkpoint, load
@@ -13,27 +13,36 @@ from model.errors import TextError
 from model.nn.transformer import Transformer
 from model.vision.image import ProcessedImage, process_image, read_image
 
-WORDS = ("language-model", "masked-language-model")  # heads whose logits are over the vocabulary
+VOCABULARY_HEADS = ("language-model", "masked-language-model")  # output heads whose logits are over the vocabulary
 
 
-def make_parser(verb: str, action: Callable[[list[str]], int]) -> argparse.ArgumentParser:
+def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
+    """A parser that is described by the docstring of the command's function."""
     return CommandParser(
-        prog=f"headlight {verb}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
+        prog=f"headlight {command}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
     )
 
 
 def add_folder_option(parser: argparse.ArgumentParser) -> None:
+    """Add --models."""
     parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
 
 
-def add_model_options(parser: argparse.ArgumentParser, usual: str = "") -> None:
-    about = f"or an id of the Hugging Face Hub{usual}"
-    parser.add_argument("--model", required=not usual, metavar="NAME_OR_FOLDER", help=about)
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+
+
+def add_model_options(parser: argparse.ArgumentParser, default: str = "") -> None:
+    """Add --model, which is required unless the help can name a default, --device and --models."""
+    about = f"or an id of the Hugging Face Hub{default}"
+    parser.add_argument("--model", required=not default, metavar="NAME_OR_FOLDER", help=about)
+    add_device_option(parser)
     add_folder_option(parser)
 
 
 def open_model(options: argparse.Namespace) -> Checkpoint:
+    """The model that the options name; a warning on standard error if some of its weights are not finite."""
     loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device=options.device)
     if note := checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded)):
         print(f"headlight: {note}", file=sys.stderr)
@@ -41,9 +50,9 @@ def open_model(options: argparse.Namespace) -> Checkpoint:
 
 
 def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | ProcessedImage, str | None]:
-    """What the answering stack reads, and what the encoder of an encoder-decoder does."""
+    """The input of the decoder or only stack, and the encoder's input of an encoder-decoder."""
     if (options.text is None) == (options.image is None):
-        raise TextError("Give a TEXT, or a picture with --image FILE; one of the two.")
+        raise TextError("Give a TEXT, or an image with --image FILE; one of the two.")
     if options.target is not None and not model.config.has_cross_attention:
         raise TextError("--target is for encoder-decoder models; this model reads one text.")
     if options.image is not None:
@@ -51,20 +60,23 @@ def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | P
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
 
 
-def require_language(model: Transformer) -> None:
+def require_vocabulary_head(model: Transformer) -> None:
+    """Raise TextError unless the model reads one text and predicts tokens of its vocabulary."""
     if model.config.has_cross_attention:
         raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
-    if model.config.output_head not in WORDS:
-        raise TextError(f"This model predicts no words of a text: its output head is {model.config.output_head!r}.")
+    if model.config.output_head not in VOCABULARY_HEADS:
+        raise TextError(f"This model predicts no tokens of a text: its output head is {model.config.output_head!r}.")
 
 
-def positive_int(word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
-    return int(word)
+def positive_int(text: str) -> int:
+    """An argument that is a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
 
 
-def token_position(word: str) -> int:
-    if not (word.isascii() and word.isdecimal() and len(word) < 10):
-        raise argparse.ArgumentTypeError(f"{word!r} is no token's place; one is a whole number from 0")
-    return int(word)
+def token_position(text: str) -> int:
+    """An argument that is a token's index."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a token position (a whole number from 0)")
+    return int(text)

@@ -1,4 +1,4 @@
-"""`headlight evaluate` and `headlight card`: how good a model is, as numbers and as a model card."""
+"""`headlight evaluate` and `headlight card`: a model's measurements, as numbers and as a model card."""
 
 from __future__ import annotations
 
@@ -8,69 +8,62 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.checkpoints import Checkpoint, find_checkpoint, load
+from model.cli.common import add_device_option, add_folder_option
 from model.cli.parser import CommandParser
 from model.cli.train import log_to_stderr
-from model.data.corpus import TextSource, expand_path, require_files
-from model.evaluation.baselines import NgramStore
-from model.evaluation.model_card import model_card as written
-from model.evaluation.report import Report, evaluate_model, format_text
+from model.data.corpus import expand_path, require_files
+from model.evaluation.model_card import model_card
+from model.evaluation.report import evaluate_model, format_text
 
-NGRAM_CACHE = Path("runs") / "baselines"
 INPUT_FORMATS = (
-    "Texts are UTF-8, with a line <|endoftext|> between documents. A line of a fill-in test is SENTENCE | word word "
+    "Texts are UTF-8, with a line <|endoftext|> between documents. A line of a cloze test is SENTENCE | word word "
     "..., the sentence with one [MASK], or stopping before the word for a model that continues texts."
 )
 
 
 def evaluate(arguments: Sequence[str]) -> int:
-    """Prints what was measured, as lines or as JSON."""
-    parser = _parser("evaluate", "Measure a model: bits per byte, hidden tokens found, sentences filled in.")
+    """Measure a model on held-out texts and cloze tests."""
+    parser = evaluation_parser(
+        "headlight evaluate", "Measure a model: bits per byte or masked accuracy on texts, and cloze tests."
+    )
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
     options = parser.parse_args(list(arguments))
-    if not options.text and not options.fill_in:
-        parser.error("give --text FILE or --fill-in FILE, or both")
-    _, report = _measure(options)
+    if not options.text and not options.cloze:
+        parser.error("give --text FILE or --cloze FILE, or both")
+    checkpoint, texts, cloze_tests = open_evaluation(options)
+    report = evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
     print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if options.json else format_text(report))
     return 0
 
 
 def card(arguments: Sequence[str]) -> int:
-    """Prints Markdown."""
-    parser = _parser("card", "Write the measured part of a model card: numbers, what the heads do, samples.")
-    loaded, report = _measure(parser.parse_args(list(arguments)))
-    print(written(loaded, report), end="")
+    """Write the measured part of a model card."""
+    parser = evaluation_parser(
+        "headlight card", "Write the measured part of a model card: numbers, what the heads attend to, samples."
+    )
+    options = parser.parse_args(list(arguments))
+    checkpoint, texts, cloze_tests = open_evaluation(options)
+    report = evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
+    print(model_card(checkpoint, report), end="")
     return 0
 
 
-def _parser(verb: str, description: str) -> argparse.ArgumentParser:
-    parser = CommandParser(prog=f"headlight {verb}", description=description, epilog=INPUT_FORMATS, allow_abbrev=False)
+def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
+    """A parser of a model and of what to measure it on."""
+    parser = CommandParser(prog=prog, description=description, epilog=INPUT_FORMATS, allow_abbrev=False)
     parser.add_argument(
         "model", metavar="MODEL", help="a name of `headlight models`, a folder, or an id of the Hugging Face Hub"
     )
-    for flag, about in (("--text", "a held-out text (.xz too)"), ("--fill-in", "sentences with accepted words")):
+    for flag, about in (("--text", "a held-out text (.xz too)"), ("--cloze", "sentences with accepted words")):
         parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
-    parser.add_argument(
-        "--baselines", nargs="+", default=[], metavar="FILE[=PASSES]",
-        help="texts that the model was trained on, and how often each counts: "
-        "counting models of them are measured beside it",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cache", type=Path, default=NGRAM_CACHE, metavar="FOLDER", help=f"keeps the counts ({NGRAM_CACHE})"
-    )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
-    parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
+    add_device_option(parser)
+    add_folder_option(parser)
     return parser
 
 
-def _measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
-    sources = [TextSource.parse(text) for text in options.baselines]
-    texts, tests = ([expand_path(name) for name in names] for names in (options.text, options.fill_in))
-    require_files([*texts, *tests, *(source.path for source in sources)])
-    for source in sources:
-        if source.path.resolve() in [text.resolve() for text in texts]:
-            log_to_stderr(f"{source.name} is measured on and counted, too: the counting models have seen its answers.")
-    checkpoint = load(
-        find_checkpoint(options.model, options.models, fetch=True), name=options.model, device=options.device
-    )
-    ngrams = NgramStore(options.cache, checkpoint.tokenizer, sources, log_to_stderr) if sources else None
-    return checkpoint, evaluate_model(checkpoint, options.model, texts, tests, ngrams, log_to_stderr)
+def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path], list[Path]]:
+    """The model, the texts and the cloze tests that the options name. Raises DataError if a file is missing."""
+    texts, cloze_tests = ([expand_path(name) for name in names] for names in (options.text, options.cloze))
+    require_files([*texts, *cloze_tests])
+    folder = find_checkpoint(options.model, options.models, fetch=True)
+    return load(folder, name=options.model, device=options.device), texts, cloze_tests

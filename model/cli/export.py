@@ -1,7 +1,8 @@
-"""`headlight export`: a checkpoint in the layout of transformers."""
+"""`headlight export`: a checkpoint as a folder that the transformers library opens."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from model import checkpoints
@@ -9,8 +10,8 @@ from model.checkpoints import find_checkpoint, load
 from model.cli.common import add_folder_option, make_parser
 
 
-def export(arguments: list[str]) -> int:
-    """Write a model in the layout of transformers, where a family fits."""
+def export(arguments: Sequence[str]) -> int:
+    """Write a model as a folder that the transformers library opens, if a family fits."""
     parser = make_parser("export", export)
     parser.add_argument("model", metavar="NAME_OR_FOLDER")
     parser.add_argument("folder", type=Path, metavar="FOLDER")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from model.checkpoints import CatalogEntry, catalog, find_checkpoint
 from model.cli.common import add_folder_option, make_parser
 
 
-def models(arguments: list[str]) -> int:
+def models(arguments: Sequence[str]) -> int:
     """List the models that can be opened by name."""
     parser = make_parser("models", models)
-    parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to fetch first")
+    parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to download first")
     add_folder_option(parser)
     options = parser.parse_args(arguments)
     for name in options.fetched:
@@ -26,7 +28,7 @@ def _format_entry(entry: CatalogEntry) -> str:
     config = entry.config
     depth = " + ".join(str(config.num_layers(stack)) for stack in config.stacks)
     return (
-        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, width {config.d_model}, "
+        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, hidden size {config.d_model}, "
         f"{config.positional_encoding}, context {config.context_length}, {entry.size_bytes / 1e6:.1f} MB"
         f"{'' if entry.shipped else f', {entry.folder}'}"
     )

@@ -1,4 +1,4 @@
-"""How every verb of the command reads its arguments."""
+"""The argument parser of every command."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from model.errors import HeadlightError
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Its complaint is one sentence, as every other is."""
+    """An argument parser that raises HeadlightError with one sentence instead of printing usage and exiting."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises HeadlightError where argparse would print all flags and leave."""
+        """Raise HeadlightError with argparse's message."""
         raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")

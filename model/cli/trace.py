@@ -1,7 +1,9 @@
-"""`headlight trace`: all that a model computes for a text, as an .npz file."""
+"""`headlight trace`: attention, logits and final hidden states of one run, as an .npz file."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,69 +13,68 @@ from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import parse_masks
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.tracing.run import run
 from model.tracing.trace import Trace
 
-KEPT = ("*.weights", "*.final_residual", "logits", "pixels")
+KEEP = ("*.weights", "*.final_residual", "logits", "pixels")
 
 
-def trace(arguments: list[str]) -> int:
-    """Write what a model does with a text (or a picture) to an .npz file that any program can read."""
-    parser = make_parser("trace", trace)
-    parser.add_argument("text", metavar="TEXT", nargs="?")
-    parser.add_argument("--image", type=Path, metavar="FILE", help="a picture, for a model that reads pictures")
-    add_model_options(parser)
-    parser.add_argument("--target", help="what the decoder of an encoder-decoder reads")
-    parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
-    parser.add_argument(
-        "--positional-encoding",
-        choices=sorted(POSITIONAL_ENCODINGS),
-        help="another positional encoding on the same weights",
-    )
-    parser.add_argument(
-        "--attention-function",
-        choices=sorted(ATTENTION_FUNCTIONS),
-        help="another attention function on the same weights",
-    )
-    parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by the root of d")
-    parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
-    parser.add_argument(
-        "--mask-token",
-        action="append",
-        type=token_position,
-        default=[],
-        metavar="N",
-        help="put a mask token in place of token N, from 0",
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
-    options = parser.parse_args(arguments)
+def trace(arguments: Sequence[str]) -> int:
+    """Write attention, logits and final hidden states of one run to an .npz file."""
+    options = _parser().parse_args(arguments)
     loaded = open_model(options)
-    masks = None if options.mask is None else parse_masks("+".join(options.mask))
-    scale = {"on": True, "off": False}.get(options.scale)
-    model = variant(
-        loaded.model,
-        positional_encoding=options.positional_encoding,
-        attention_function=options.attention_function,
-        masks=masks,
-        scale=scale,
-    )
+    model = _variant(loaded.model, options)
     text, source = read_input(options, model)
     traced = run(
-        model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEPT
+        model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
     )
-    _write_npz(options.out, _npz_arrays(traced))
+    _write_npz(options.out, npz_arrays(traced))
     return 0
 
 
-def _npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
-    """The names that other programs rely on; README lists them."""
-    read = traced.source or traced.text
-    arrays = {"tokens": np.array(read.tokens, np.str_)}
+def _parser() -> argparse.ArgumentParser:
+    parser = make_parser("trace", trace)
+    parser.add_argument("text", metavar="TEXT", nargs="?")
+    parser.add_argument("--image", type=Path, metavar="FILE", help="an image, for a model that reads images")
+    add_model_options(parser)
+    parser.add_argument("--target", help="the decoder's text, for an encoder-decoder")
+    parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
+    parser.add_argument(
+        "--positional-encoding", choices=sorted(POSITIONAL_ENCODINGS), help="another one on the same weights"
+    )
+    parser.add_argument(
+        "--attention-function", choices=sorted(ATTENTION_FUNCTIONS), help="another one on the same weights"
+    )
+    parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by sqrt(head_dim)")
+    parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+    parser.add_argument(
+        "--mask-token", action="append", type=token_position, default=[], metavar="N",
+        help="replace token N, counted from 0, with the mask token",
+    )  # fmt: skip
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
+    return parser
+
+
+def _variant(model: Transformer, options: argparse.Namespace) -> Transformer:
+    return variant(
+        model,
+        positional_encoding=options.positional_encoding,
+        attention_function=options.attention_function,
+        masks=None if options.mask is None else parse_masks("+".join(options.mask)),
+        scale={"on": True, "off": False}.get(options.scale),
+    )
+
+
+def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
+    """The arrays under the names that model/cli/README.md lists and other programs rely on."""
+    encoded = traced.source or traced.text
+    arrays = {"tokens": np.array(encoded.tokens, np.str_)}
     if "pixels" in traced.values:
         arrays["pixel_values"] = traced["pixels"]
     else:
-        arrays["input_ids"] = np.array(read.ids, np.int64)
+        arrays["input_ids"] = np.array(encoded.ids, np.int64)
     if traced.source:
         arrays["target_ids"] = np.array(traced.text.ids, np.int64)
         arrays["encoder_attention"] = traced.attention(stack="encoder")
@@ -83,14 +84,14 @@ def _npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["attention"] = traced.attention()
     if traced.logits is not None:
         arrays["logits"] = traced.logits
-    if not traced.source or traced.logits is None:  # what a bare model answers with
+    if not traced.source or traced.logits is None:  # the output of a model without a head
         arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final_residual"]
     return arrays
 
 
 def _write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
     try:
-        with path.open("wb") as file:  # a path of its own would get .npz appended
+        with path.open("wb") as file:  # to a path NumPy would append .npz
             np.savez(file, allow_pickle=False, **arrays)
     except OSError as error:
         raise HeadlightError(f"{path} cannot be written: {error.strerror}.") from error

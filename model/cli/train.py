@@ -1,4 +1,4 @@
-"""`headlight train`: a recipe, flags, or both; the same command again goes on after a stop."""
+"""`headlight train`: train a model from a recipe, flags, or both; the same command resumes a stopped run."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from model.training.run_dir import RunFolder, fork_run
 from model.training.trainer import Trainer
 
 SHARED_CPU_HINT = (
-    "On a processor that others use too, start with OMP_WAIT_POLICY=passive in the environment: threads then sleep "
-    "instead of spinning while they wait for each other, which is up to ten times as fast."
+    "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "
+    "sleep instead of spinning while they wait for each other, which is up to ten times as fast."
 )
 FLAG_CHOICES: dict[str, Iterable[str]] = {
     "positional_encoding": POSITIONAL_ENCODINGS,
@@ -53,25 +53,27 @@ ENCODER_DECODER_FIELDS = (
 )  # of no use with these objectives
 TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
 FLAG_TYPES = {"int": int, "float": float, "str": str}
-FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # flags whose field's name says too little by itself
+FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # fields whose flag has another name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags; one for each field of a recipe, so that whatever a recipe says a flag can override."""
+    """Add one flag for each field of a recipe, which overrides the recipe's value."""
     parser.add_argument("recipe", nargs="?", type=Path, metavar="RECIPE.toml", help="what to train, on what, and how")
     parser.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="where the checkpoint goes; its folder run/ keeps the saves",
+        help="where the checkpoint goes; its folder run/ keeps the snapshots",
     )
-    parser.add_argument("--fork-from", type=Path, metavar="FOLDER", help="begin where the run in another folder stands")
     parser.add_argument(
-        "--text", action="append", metavar="FILE[=EPOCHS]", help="a text to learn from (.xz too); repeat for more"
+        "--fork-from", type=Path, metavar="FOLDER", help="start from the snapshots of the run in another folder"
     )
-    parser.add_argument("--validation", action="append", metavar="FILE", help="a text to measure on; repeat for more")
-    parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="what the model learns (default causal)")
+    parser.add_argument(
+        "--text", action="append", metavar="FILE[=EPOCHS]", help="a text to train on (.xz too); repeat for more"
+    )
+    parser.add_argument("--validation", action="append", metavar="FILE", help="a text to validate on; repeat for more")
+    parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
     group = parser.add_argument_group("tokenizer")
     for part in fields(TokenizerOptions):
         _add_flag(group, part.name, str(part.type), part.metadata["help"], part.default)
@@ -99,7 +101,7 @@ def _add_flag(group: Any, name: str, type_name: str, text: str, default: Any) ->
 
 
 def recipe_from_options(options: argparse.Namespace) -> Recipe:
-    """The recipe's file with the flags laid over it."""
+    """The recipe file overridden by the flags."""
     recipe = load_recipe(options.recipe) if options.recipe else Recipe()
     given = {name: value for name, value in vars(options).items() if value is not None}
 
@@ -122,7 +124,7 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
 
 
 class StopSignal:
-    """Ctrl-C and SIGTERM end what prepares a run at once, and a running one after its step; a second one at once."""
+    """Handles Ctrl-C and SIGTERM: before training at once, during it after the step, the second time at once."""
 
     def __init__(self) -> None:
         self.signal_number = 0
@@ -139,46 +141,52 @@ class StopSignal:
             signal.signal(number, handler)
 
     def __call__(self) -> bool:
-        """Whether a stop was asked for."""
+        """Whether a signal has arrived."""
         return self.signal_number > 0
 
     def _on_signal(self, number: int, frame: object) -> None:
-        again, self.signal_number = self.signal_number > 0, number
-        if again or not self.is_training:
+        is_second, self.signal_number = self.signal_number > 0, number
+        if is_second or not self.is_training:
             raise KeyboardInterrupt
 
 
 def log_to_stderr(text: str) -> None:
-    """A line to the person who watches."""
+    """Print a line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Trains; 0 at the end of the recipe, 128 + the signal's number if stopped before."""
+def train(arguments: Sequence[str]) -> int:
+    """Train a small model on text files.
+
+    The exit status is 0 at the end of the recipe, 128 + the signal's number if stopped before.
+    """
     parser = CommandParser(
-        prog="headlight train", description=__doc__, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}", allow_abbrev=False
+        prog="headlight train",
+        description="Train a small model on text files.",
+        epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}",
+        allow_abbrev=False,
     )
     add_arguments(parser)
     options = parser.parse_args(list(arguments))
     recipe = recipe_from_options(options)
     if options.fork_from:
         fork_run(options.fork_from, options.out)
-    with StopSignal() as interrupt:
+    with StopSignal() as stop_signal:
         try:
-            finished = _train(RunFolder(recipe, options.out, log_to_stderr), interrupt)
+            finished = _train(RunFolder(recipe, options.out, log_to_stderr), stop_signal)
         except KeyboardInterrupt:
-            log_to_stderr("Stopped at once; the same command goes on from the last save.")
+            log_to_stderr("Stopped; the same command resumes from the last snapshot.")
             finished = False
     if finished:
         log_to_stderr(f"Done. Try: headlight predict ... --model {options.out}")
-    return 0 if finished else 128 + interrupt.signal_number
+    return 0 if finished else 128 + stop_signal.signal_number
 
 
-def _train(run_folder: RunFolder, interrupt: StopSignal) -> bool:
-    trainer = Trainer(run_folder, interrupt)
+def _train(run_folder: RunFolder, stop_signal: StopSignal) -> bool:
+    trainer = Trainer(run_folder, stop_signal)
     size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
     log_to_stderr(
-        f"{size:.2f} M parameters on {trainer.train_state.device}, multiplied in {trainer.train_state.precision}."
+        f"{size:.2f} M parameters on {trainer.train_state.device}, matrix products in {trainer.train_state.precision}."
     )
-    interrupt.is_training = True
+    stop_signal.is_training = True
     return trainer.train()

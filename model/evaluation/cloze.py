@@ -1,8 +1,8 @@
-"""A fill-in test: everyday sentences, and whether the word that a person expects is among the model's first guesses.
+"""A cloze test: everyday sentences, and whether a word that people expect is among the model's first guesses.
 
-A file has one sentence a line, ` | `, and the accepted words. For a next-token model the sentence stops before the
-word; for a masked model it holds one [MASK]. Lines that begin with # are notes. Only words that are one token count: of
-a longer one the model would be asked for a part, which may begin another word.
+A file has one sentence per line, ` | `, and the accepted words. For a next-token model the sentence stops before the
+word; for a masked-language model it contains one [MASK]. Lines that begin with # are comments. Only words that are one
+token count: of a longer one the model would predict a part, which may begin another word.
 """
 
 from __future__ import annotations
@@ -11,12 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from model.errors import DataError
-from model.evaluation.kneser_ney import KneserNey
-from model.evaluation.masked_accuracy import MaskedBatch
-from model.evaluation.sides import TwoSidedNgram
 from model.nn.transformer import Transformer, require_output_head
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import candidates, encode_input, prediction_positions, run
@@ -35,7 +30,7 @@ class ClozeSentence:
 
 @dataclass(frozen=True)
 class ClozeAnswer:
-    """What a model put into a gap: its first guesses, and the place of the first accepted one (None: none is)."""
+    """A model's first guesses for a gap, and the index of the first accepted one (None if there is none)."""
 
     sentence: ClozeSentence
     guesses: tuple[str, ...]
@@ -44,18 +39,17 @@ class ClozeAnswer:
 
 @dataclass(frozen=True)
 class ClozeResult:
-    """All answers to one file; `by` names a counting model that gave them, where it was not the model itself."""
+    """All answers to one file."""
 
     name: str
     answers: tuple[ClozeAnswer, ...]
-    baseline: str = ""
 
     def hits(self, k: int) -> int:
-        """How many answers have an accepted word among the first `top`."""
+        """The number of answers with an accepted word among the first `k` guesses."""
         return sum(answer.rank is not None and answer.rank < k for answer in self.answers)
 
     def accuracy(self, k: int) -> float:
-        """The same as a share."""
+        """The fraction of answers with an accepted word among the first `k` guesses."""
         return self.hits(k) / max(1, len(self.answers))
 
     @property
@@ -65,11 +59,11 @@ class ClozeResult:
 
 
 def read_cloze(path: Path) -> tuple[ClozeSentence, ...]:
-    """The sentences of a file. Raises DataError that names the line which is none."""
+    """The sentences of a file. Raises DataError that names the first malformed line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"The fill-in test {path} cannot be read: {error}.") from error
+        raise DataError(f"The cloze test {path} cannot be read: {error}.") from error
     sentences = []
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):
@@ -78,25 +72,12 @@ def read_cloze(path: Path) -> tuple[ClozeSentence, ...]:
                 raise DataError(f"{path}, line {number}: wanted SENTENCE | word word ..., found {line!r}.")
             sentences.append(ClozeSentence(text, tuple(words.split())))
     if not sentences:
-        raise DataError(f"The fill-in test {path} holds no sentence.")
+        raise DataError(f"The cloze test {path} holds no sentence.")
     return tuple(sentences)
 
 
-def run_cloze(model: Transformer, tokenizer: Tokenizer, path: Path) -> ClozeResult:
-    """Asks a model every sentence of a file. Raises DataError where the file is for the other kind of model."""
-    require_output_head(model, "language-model", "masked-language-model")
-    sentences = _sentences_for(path, masked=model.config.output_head == "masked-language-model")
-    return ClozeResult(path.stem, tuple(_model_answer(model, tokenizer, sentence) for sentence in sentences))
-
-
-def run_ngram_cloze(ngram: KneserNey | TwoSidedNgram, tokenizer: Tokenizer, path: Path) -> ClozeResult:
-    """Asks a counting model the same: after the sentence's last tokens, or between those around the gap."""
-    sentences = _sentences_for(path, masked=isinstance(ngram, TwoSidedNgram))
-    baseline = "two-sided 5-gram" if isinstance(ngram, TwoSidedNgram) else "Kneser-Ney 5-gram"
-    return ClozeResult(path.stem, tuple(_ngram_answer(ngram, tokenizer, sentence) for sentence in sentences), baseline)
-
-
-def _sentences_for(path: Path, masked: bool) -> tuple[ClozeSentence, ...]:
+def cloze_sentences(path: Path, masked: bool) -> tuple[ClozeSentence, ...]:
+    """The sentences of a file for one kind of model. Raises DataError if the file is for the other kind."""
     sentences = read_cloze(path)
     for sentence in sentences:
         if sentence.text.count(MASK) != masked:
@@ -107,40 +88,36 @@ def _sentences_for(path: Path, masked: bool) -> tuple[ClozeSentence, ...]:
     return sentences
 
 
-def _ngram_answer(ngram: KneserNey | TwoSidedNgram, tokenizer: Tokenizer, sentence: ClozeSentence) -> ClozeAnswer:
-    ids = np.array(tokenizer.encode(_prompt(tokenizer, sentence)).ids, dtype=np.int64)
-    if isinstance(ngram, TwoSidedNgram):
-        is_masked = ids == tokenizer.mask_id
-        scores = ngram.token_scores(MaskedBatch(ids[None], np.where(is_masked, 0, -1)[None]))[0]
-    else:
-        scores = ngram.distribution(ids)
-    guesses = np.argsort(-scores, kind="stable")[:TOP_K].tolist()
-    return _ranked_answer(tokenizer, sentence, guesses)
-
-
-def _ranked_answer(tokenizer: Tokenizer, sentence: ClozeSentence, guesses: Sequence[int]) -> ClozeAnswer:
-    accepted = accepted_ids(tokenizer, sentence)
-    hit = next((rank for rank, guess in enumerate(guesses) if guess in accepted), None)
-    return ClozeAnswer(sentence, tuple(map(tokenizer.stripped_token_text, guesses)), hit)
+def run_cloze(model: Transformer, tokenizer: Tokenizer, path: Path) -> ClozeResult:
+    """A model's answers to every sentence of a file. Raises DataError if the file is for the other kind of model."""
+    require_output_head(model, "language-model", "masked-language-model")
+    sentences = cloze_sentences(path, masked=model.config.output_head == "masked-language-model")
+    return ClozeResult(path.stem, tuple(_model_answer(model, tokenizer, sentence) for sentence in sentences))
 
 
 def _model_answer(model: Transformer, tokenizer: Tokenizer, sentence: ClozeSentence) -> ClozeAnswer:
-    text = _prompt(tokenizer, sentence)
+    text = cloze_prompt(tokenizer, sentence)
     (position,) = prediction_positions(model, tokenizer, encode_input(model, tokenizer, text))
     guesses = candidates(run(model, tokenizer, text, keep=("logits",)), tokenizer, position, TOP_K)
-    return _ranked_answer(tokenizer, sentence, [guess.id for guess in guesses])
+    return ranked_answer(tokenizer, sentence, [guess.id for guess in guesses])
 
 
-def _prompt(tokenizer: Tokenizer, sentence: ClozeSentence) -> str:
-    """The sentence, its gap spelt as this tokenizer spells it."""
+def ranked_answer(tokenizer: Tokenizer, sentence: ClozeSentence, guesses: Sequence[int]) -> ClozeAnswer:
+    """The answer that these token ids are, best first; only the first five are kept."""
+    accepted, guesses = accepted_ids(tokenizer, sentence), guesses[:TOP_K]
+    rank = next((index for index, guess in enumerate(guesses) if guess in accepted), None)
+    return ClozeAnswer(sentence, tuple(map(tokenizer.stripped_token_text, guesses)), rank)
+
+
+def cloze_prompt(tokenizer: Tokenizer, sentence: ClozeSentence) -> str:
+    """The sentence with [MASK] written as this tokenizer's mask token."""
     mask_token = None if tokenizer.mask_id is None else tokenizer.backend.id_to_token(tokenizer.mask_id)
     return sentence.text.replace(MASK, mask_token or MASK)
 
 
 def accepted_ids(tokenizer: Tokenizer, sentence: ClozeSentence) -> frozenset[int]:
-    """The tokens that count: of the accepted words those that are one token in the gap, or after the sentence and a
-    space."""
-    (prompt_ids,) = tokenizer.encode_batch([_prompt(tokenizer, sentence)])
+    """The ids of the accepted words that are one token in the gap, or after the sentence and a space."""
+    (prompt_ids,) = tokenizer.encode_batch([cloze_prompt(tokenizer, sentence)])
     if MASK not in sentence.text:
         continued = tokenizer.encode_batch([f"{sentence.text} {word}" for word in sentence.accepted])
         end = len(prompt_ids)

@@ -1,4 +1,4 @@
-"""Which heads do what: every metric of the lens over a few sentences, and the heads that stand out."""
+"""Which heads stand out: the head metrics over a few sentences, and the heads with the most of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ SENTENCES = (
     "Because the dog was afraid of the thunder, it hid under the bed until the morning.",
 )
 
-
 HeadValues = Float[np.ndarray, "sentence layer head"]
 
 
@@ -31,8 +30,8 @@ HeadValues = Float[np.ndarray, "sentence layer head"]
 class HeadRanking:
     """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
 
-    `even` is the same for a head that looks at all it may see alike; heads that do no more than that are left out.
-    `example` is the sentence that shows the first of them best, `shown` its value there.
+    `uniform_value` is the mean for a head that attends uniformly over the allowed keys; heads that do not exceed it are
+    left out. `example` is the sentence in which the first head is most extreme, `example_value` its value there.
     """
 
     metric: str
@@ -43,15 +42,15 @@ class HeadRanking:
 
 
 def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, count: int = 3) -> tuple[HeadRanking, ...]:
-    """One finding for each metric that these sentences give occasion to; of `entropy` the narrowest heads.
+    """One ranking for each metric that is defined on these sentences; of `entropy` the heads with the least.
 
-    A sentence longer than the model's context is left out, and so is a metric that says what one before it said.
+    A sentence longer than the model's context is left out, and so is a metric whose values repeat those of another.
     """
     context = checkpoint.model.config.context_length
     sentences = [sentence for sentence in sentences if len(checkpoint.tokenizer.encode(sentence).ids) <= context]
     uniform_edits = [f"{stack}.*.self.weights=uniform" for stack in checkpoint.model.config.stacks]
     values, uniform = _head_metrics(checkpoint, sentences, ()), _head_metrics(checkpoint, sentences, uniform_edits)
-    found: list[HeadRanking] = []
+    rankings: list[HeadRanking] = []
     earlier: list[HeadValues] = []
     for metric in HEAD_METRICS if sentences else ():
         is_repeated = any(np.array_equal(values[metric], other, equal_nan=True) for other in earlier)
@@ -61,8 +60,8 @@ def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, cou
             if is_repeated
             else _head_ranking(metric, values[metric], _mean(uniform[metric])[0, 0], sentences, count)
         )
-        found += [best] if best else []
-    return tuple(found)
+        rankings += [best] if best else []
+    return tuple(rankings)
 
 
 def _head_metrics(loaded: Checkpoint, sentences: Sequence[str], edits: Sequence[str]) -> dict[str, HeadValues]:
@@ -72,20 +71,20 @@ def _head_metrics(loaded: Checkpoint, sentences: Sequence[str], edits: Sequence[
 
 
 def _mean(values: HeadValues) -> Float[np.ndarray, "layer head"]:
-    """Over the sentences that give occasion; NaN where none does."""
+    """The mean over the sentences in which the metric is defined; NaN if it is in none."""
     is_defined = ~np.isnan(values)
     mean: np.ndarray = np.where(is_defined, values, 0).sum(0) / np.where(is_defined.any(0), is_defined.sum(0), np.nan)
     return mean
 
 
 def _head_ranking(
-    metric: str, values: HeadValues, uniform_value: float, sentences: Sequence[str], top: int
+    metric: str, values: HeadValues, uniform_value: float, sentences: Sequence[str], count: int
 ) -> HeadRanking | None:
     sign = -1.0 if metric == "entropy" else 1.0
     mean = _mean(values)
-    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")[:top]
-    places = [divmod(int(place), mean.shape[1]) for place in order]
-    ranked = [(*place, float(mean[place])) for place in places if sign * mean[place] > sign * uniform_value]
+    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")[:count]
+    heads = [divmod(int(index), mean.shape[1]) for index in order]
+    ranked = [(*head, float(mean[head])) for head in heads if sign * mean[head] > sign * uniform_value]
     if not ranked:
         return None
     layer, head, _ = ranked[0]

@@ -1,4 +1,4 @@
-"""How well a masked-language model finds hidden tokens: the same sequences and the same hidden tokens every time."""
+"""Top-1 and top-5 accuracy of a masked-language model, on the same sequences and masked tokens every time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 
 MASK_RATE, SEED = 0.15, 15
-MAX_LINES, MAX_TOKENS = 3, 128  # a sequence is one to three lines, cut at so many tokens
-SEQUENCES_PER_BATCH = 64  # sequences at once
+MAX_LINES, MAX_TOKENS = 3, 128  # per sequence
+SEQUENCES_PER_BATCH = 64
 
 
 @dataclass(frozen=True)
 class TopKAccuracy:
-    """Of `asked` hidden tokens, how many were the model's first guess, and among its first five."""
+    """Of `target_count` masked tokens, how many were the likeliest candidate, and among the five likeliest."""
 
     target_count: int
     top1_hits: int
@@ -30,21 +30,21 @@ class TopKAccuracy:
 
     @property
     def top1(self) -> float:
-        """The share that the first guess hits."""
+        """The fraction of targets that are the likeliest candidate."""
         return self.top1_hits / max(1, self.target_count)
 
     @property
     def top5(self) -> float:
-        """The share that one of five guesses hits."""
+        """The fraction of targets among the five likeliest candidates."""
         return self.top5_hits / max(1, self.target_count)
 
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Sequences with hidden tokens, padded to the longest.
+    """Sequences with masked tokens, padded to the longest.
 
-    `ids` is what a model reads, and holds `mask_id` where `targets` has the hidden token, which is -1 elsewhere;
-    padding is -1 in `ids`.
+    `ids` is the model's input, with `mask_id` at masked positions and -1 for padding; `targets` has the original token
+    at masked positions and -1 elsewhere.
     """
 
     ids: Int[np.ndarray, "row pos"]
@@ -52,21 +52,21 @@ class MaskedBatch:
 
     @property
     def target_count(self) -> int:
-        """How many tokens are hidden."""
+        """The number of masked tokens."""
         return int((self.targets >= 0).sum())
 
 
 @runtime_checkable
 class MaskedPredictor(Protocol):
-    """Whatever can say how likely each token is at each hidden place."""
+    """Scores every token of the vocabulary at each masked position."""
 
-    def token_scores(self, questions: MaskedBatch) -> Float[np.ndarray, "asked token"]:
-        """Higher is likelier; the order of the rows is that of the hidden places."""
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
+        """Scores, higher for likelier; one row per masked position, in their order."""
         ...
 
 
 def typed_sequences(text: TokenizedText, generator: np.random.Generator) -> Iterator[Int[np.ndarray, " token"]]:
-    """One to three lines at a time, never across the end of a document: what a person might type."""
+    """One to three lines at a time, never across the end of a document, like what people type."""
     ends = np.append(text.line_starts[1:], len(text.ids))
     document = np.searchsorted(text.document_starts, text.line_starts, side="right")
     line = 0
@@ -80,9 +80,9 @@ def typed_sequences(text: TokenizedText, generator: np.random.Generator) -> Iter
 
 
 def masked_batches(text: TokenizedText, tokenizer: Tokenizer, context: int) -> list[MaskedBatch]:
-    """All sequences of a text in batches, similar lengths together; 15 % of each one's tokens, at least one, hidden.
+    """All sequences of a text in batches of similar length, with 15 % of each one's tokens (at least one) masked.
 
-    A hidden token shows [MASK] always. Special tokens, unknown words and line ends are never asked for.
+    A masked token is always replaced by [MASK]. Special tokens, unknown words and line ends are never masked.
     """
     special_ids = _special_ids(tokenizer)
     if special_ids is None:
@@ -95,8 +95,8 @@ def masked_batches(text: TokenizedText, tokenizer: Tokenizer, context: int) -> l
     for tokens in typed_sequences(text, generator):
         candidates = np.flatnonzero(~np.isin(tokens[:max_tokens], excluded_ids))
         if len(candidates):
-            hidden = generator.choice(candidates, size=max(1, round(MASK_RATE * len(candidates))), replace=False)
-            masked_sequences.append((tokens[:max_tokens], hidden))
+            masked = generator.choice(candidates, size=max(1, round(MASK_RATE * len(candidates))), replace=False)
+            masked_sequences.append((tokens[:max_tokens], masked))
     masked_sequences.sort(key=lambda each: len(each[0]))
     return [
         _pad_batch(masked_sequences[at : at + SEQUENCES_PER_BATCH], *special_ids)
@@ -105,7 +105,7 @@ def masked_batches(text: TokenizedText, tokenizer: Tokenizer, context: int) -> l
 
 
 def _special_ids(tokenizer: Tokenizer) -> tuple[int, int, int] | None:
-    """[CLS], [SEP] and [MASK], where the tokenizer has all of them."""
+    """[CLS], [SEP] and [MASK]; None if the tokenizer lacks one of them."""
     start, end, mask = tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id
     return None if start is None or end is None or mask is None else (start, end, mask)
 
@@ -116,22 +116,22 @@ def _pad_batch(
     longest = max(len(tokens) for tokens, _ in masked_sequences) + 2
     ids = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
     targets = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
-    for row, (tokens, hidden) in enumerate(masked_sequences):
+    for row, (tokens, masked) in enumerate(masked_sequences):
         ids[row, : len(tokens) + 2] = [start, *tokens, end]
-        targets[row, 1 + hidden] = tokens[hidden]
-        ids[row, 1 + hidden] = mask
+        targets[row, 1 + masked] = tokens[masked]
+        ids[row, 1 + masked] = mask
     return MaskedBatch(ids, targets)
 
 
 @dataclass(frozen=True)
 class ModelPredictor:
-    """A trained model as a Guesser."""
+    """A masked-language model as a MaskedPredictor."""
 
     model: Transformer
 
     @torch.inference_mode()
     def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
-        """Its logits."""
+        """The logits at masked positions."""
         ids = torch.from_numpy(batch.ids).to(self.model.device)
         final = self.model.encode_hidden(ids.clamp(min=0), padding_mask=ids >= 0)
         logits = self.model.output_head(final[torch.from_numpy(batch.targets >= 0).to(ids.device)])
@@ -140,7 +140,7 @@ class ModelPredictor:
 
 
 def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -> TopKAccuracy:
-    """How often the hidden token is the likeliest, and among the five likeliest; of equals the lower number first."""
+    """How often the target is the likeliest token, and among the five likeliest; ties rank by token id."""
     ranks = np.concatenate(
         [_target_ranks(predictor.token_scores(batch), batch.targets[batch.targets >= 0]) for batch in batches]
     )
@@ -150,7 +150,7 @@ def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -
 def _target_ranks(
     scores: Float[np.ndarray, "asked token"], targets: Int[np.ndarray, " asked"]
 ) -> Int[np.ndarray, " asked"]:
-    """How many tokens come before each target."""
+    """The number of tokens ranked before each target."""
     own = scores[np.arange(len(targets)), targets][:, None]
     before = np.arange(scores.shape[1])[None, :] < targets[:, None]
     ranks: np.ndarray = ((scores > own) | ((scores == own) & before)).sum(1)

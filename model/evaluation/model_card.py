@@ -1,4 +1,4 @@
-"""The measured part of a model card, as Markdown: numbers, what the heads do, and what the model says by itself."""
+"""The measured part of a model card, as Markdown: numbers, what the heads attend to, and samples."""
 
 from __future__ import annotations
 
@@ -30,17 +30,14 @@ MAX_NEW_TOKENS, TEMPERATURE, TOP_P = 60, 0.8, 0.95
 
 
 def model_card(checkpoint: Checkpoint, report: Report) -> str:
-    """All parts, each under a heading."""
+    """All sections, each under a heading."""
     parts = ["## Measured"] if report.texts or report.cloze else []
     parts += [format_markdown(report)] if report.texts else []
     for result in report.cloze:
-        parts += [cloze_sentence(result), *(_missed_sentences(result.misses) if not result.baseline else ())]
-    parts += ["## What the heads do", _head_table(rank_heads(checkpoint))]
-    parts += (
-        _continuations(checkpoint)
-        if checkpoint.model.config.output_head == "language-model"
-        else _mask_predictions(checkpoint)
-    )
+        parts += [cloze_sentence(result), *_missed_sentences(result.misses)]
+    parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint))]
+    continues = checkpoint.model.config.output_head == "language-model"
+    parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)
     return "\n\n".join(parts) + "\n"
 
 
@@ -48,16 +45,16 @@ def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:
     lines = [
         f"- {_inline_code(answer.sentence.text)}: {', '.join(map(_inline_code, answer.guesses))}" for answer in misses
     ]
-    return ["Missed, with the five guesses:", "\n".join(lines)] if lines else []
+    return ["Missed, with the first five guesses:", "\n".join(lines)] if lines else []
 
 
 def _head_table(found: Sequence[HeadRanking]) -> str:
     lines = [
-        f"Layer.head, counted from 0, with the mean over {len(SENTENCES)} sentences (`model/habits.py` says what each "
-        "metric is), next to a head that looks at everything alike. The example is the sentence that shows the first "
-        "of them best, with its value there.",
+        f"Layer.head, counted from 0, with the mean over {len(SENTENCES)} sentences (`model/analysis/head_metrics.py` "
+        "defines the metrics), beside a head that attends uniformly. The example is the sentence in which the metric "
+        "of the first head is most extreme, with its value there.",
         "",
-        "| looks at | heads | all alike | example | value |",
+        "| attends to | heads | uniform | example | value |",
         "|---|---|---:|---|---:|",
     ]
     for finding in found:
@@ -65,9 +62,11 @@ def _head_table(found: Sequence[HeadRanking]) -> str:
         heads = ", ".join(
             f"{layer}.{head} ({_format_value(finding.metric, mean)})" for layer, head, mean in finding.top_heads
         )
-        which = {"entropy": "least spread", "distance": "farthest away"}.get(finding.metric, metric.description)
-        even, shown = (_format_value(finding.metric, value) for value in (finding.uniform_value, finding.example_value))
-        lines.append(f"| {which} | {heads} | {even} | {finding.example} | {shown} |")
+        which = {"entropy": "lowest entropy", "distance": "largest distance"}.get(finding.metric, metric.description)
+        uniform, example = (
+            _format_value(finding.metric, value) for value in (finding.uniform_value, finding.example_value)
+        )
+        lines.append(f"| {which} | {heads} | {uniform} | {finding.example} | {example} |")
     return "\n".join(lines)
 
 
@@ -77,12 +76,10 @@ def _format_value(metric: str, value: float) -> str:
 
 
 def _continuations(loaded: Checkpoint) -> list[str]:
-    """Five texts that the model goes on with, each from its own seed."""
-    settings = (
-        f"Unedited; temperature {TEMPERATURE}, the likeliest {TOP_P:.0%}, at most "
-        f"{MAX_NEW_TOKENS} tokens, seeds 0 to 4."
-    )
+    """Five continued texts, each with its own seed."""
+    settings = f"Unedited; temperature {TEMPERATURE}, top-p {TOP_P}, at most {MAX_NEW_TOKENS} tokens, seeds 0 to 4."
     lines = []
+    vocabulary_size = loaded.tokenizer.vocabulary_size
     for seed, prompt in enumerate(PROMPTS):
         steps = generate(
             loaded.model,
@@ -94,33 +91,33 @@ def _continuations(loaded: Checkpoint) -> list[str]:
             seed=seed,
             keep=("logits",),
         )
-        more = loaded.tokenizer.decode(
-            step.chosen_token for step in steps if step.chosen_token < loaded.tokenizer.vocabulary_size
+        continuation = loaded.tokenizer.decode(
+            step.chosen_token for step in steps if step.chosen_token < vocabulary_size
         )
-        lines.append(f"{seed}. **{prompt}**{_escape_markdown(more)}")
+        lines.append(f"{seed}. **{prompt}**{_escape_markdown(continuation)}")
     return ["## Continuations", settings, "\n".join(lines)]
 
 
 def _mask_predictions(loaded: Checkpoint) -> list[str]:
-    """Five sentences with a gap and the first guesses."""
+    """Five sentences with a mask and the likeliest tokens."""
     lines = []
     for sentence in MASKED_SENTENCES:
-        (place,) = prediction_positions(
+        (position,) = prediction_positions(
             loaded.model, loaded.tokenizer, encode_input(loaded.model, loaded.tokenizer, sentence)
         )
         traced = run(loaded.model, loaded.tokenizer, sentence, keep=("logits",))
-        guesses = candidates(traced, loaded.tokenizer, place)
-        told = ", ".join(f"{_inline_code(guess.token)} {guess.probability:.0%}" for guess in guesses)
-        lines.append(f"- {_inline_code(sentence)}: {told}")
-    return ["## Gaps filled", "\n".join(lines)]
+        guesses = candidates(traced, loaded.tokenizer, position)
+        tokens = ", ".join(f"{_inline_code(guess.token)} {guess.probability:.0%}" for guess in guesses)
+        lines.append(f"- {_inline_code(sentence)}: {tokens}")
+    return ["## Masks filled", "\n".join(lines)]
 
 
 def _inline_code(text: str) -> str:
-    """Text as it is, whatever it contains."""
+    """Text as Markdown code, whatever it contains."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _escape_markdown(text: str) -> str:
-    """A continuation on one line, with Markdown's own marks shown as themselves."""
+    """A continuation on one line, with Markdown's own characters escaped."""
     escaped = "".join(f"\\{character}" if character in "\\`*_[]<>#|" else character for character in text)
     return " / ".join(escaped.splitlines())

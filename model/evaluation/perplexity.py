@@ -1,9 +1,9 @@
-"""How well a next-token model expects a text: nats per token, bits per byte.
+"""The likelihood of a text under a next-token model: nats per token, bits per byte.
 
-What is counted: every token of the text but its very first, so also the `<|endoftext|>` between two documents, which
-says that one has ended. Bytes are those of the documents as UTF-8, with the line ends inside a document, without the
-separators and without what the tokenizer drops: separators cost bits and give no bytes. Between tokenizers the bits
-compare as far as these lose nothing; one that folds capitals, or does not know every word, has less to expect.
+Every token of the text but the first is counted, also the `<|endoftext|>` between two documents. Bytes are those of the
+documents as UTF-8, with the line ends inside a document, without the separators and without what the tokenizer drops:
+separators cost bits but add no bytes. Bits per byte compare between tokenizers that lose nothing; a tokenizer that
+lower-cases, or has unknown words, leaves less to predict.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.array_types import Float, Int
+from model.array_types import Int
 from model.data.corpus import TokenizedText
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.training.loss import cross_entropy, logits_and_targets
 from model.training.objectives import IGNORE_INDEX, Batch
 
-WINDOWS_PER_BATCH = 16  # windows at once
+WINDOWS_PER_BATCH = 16
 
 
 @dataclass(frozen=True)
 class TextLikelihood:
-    """How much a text surprised a model: `nats` in all, over `tokens` asked tokens, in a text of `bytes` bytes."""
+    """The negative log-likelihood (nats) of `token_count` tokens, in a text of `byte_count` bytes."""
 
     negative_log_likelihood: float
     token_count: int
@@ -46,17 +46,17 @@ class TextLikelihood:
 
 @torch.inference_mode()
 def text_likelihood(model: Transformer, text: TokenizedText) -> TextLikelihood:
-    """Every token but the first, each predicted from at least half a context of tokens before it (if there are).
+    """Every token but the first, each predicted from at least half a context of tokens, as far as there are any.
 
-    Windows of a whole context overlap by half; of each only the later half is counted, of the first one all.
+    Windows of a whole context overlap by half; only the later half of each is counted, and all of the first.
     """
     if len(text.ids) < 2:
         raise DataError(f"The text {text.name} has {len(text.ids)} tokens; at least 2 are needed.")
-    nats = sum(
+    negative_log_likelihood = sum(
         cross_entropy(*logits_and_targets(model, batch.to(model.device))).item()
         for batch in sliding_windows(text.ids.astype(np.int64), model.config.context_length)
     )
-    return TextLikelihood(nats, len(text.ids) - 1, text.byte_count)
+    return TextLikelihood(negative_log_likelihood, len(text.ids) - 1, text.byte_count)
 
 
 def sliding_windows(ids: Int[np.ndarray, " token"], context: int, rows: int = WINDOWS_PER_BATCH) -> Iterator[Batch]:
@@ -70,8 +70,3 @@ def sliding_windows(ids: Int[np.ndarray, " token"], context: int, rows: int = WI
         window = ids[where]
         targets = np.where(where[:, 1:] > counted_until[at : at + rows, None], window[:, 1:], IGNORE_INDEX)
         yield Batch(torch.from_numpy(window[:, :-1].copy()), torch.from_numpy(targets))
-
-
-def likelihood_from_probabilities(probabilities: Float[np.ndarray, " token"], text: TokenizedText) -> TextLikelihood:
-    """The same for a model that gives each token's probability in turn; the first one is not counted here either."""
-    return TextLikelihood(float(-np.log(probabilities[1:]).sum()), len(text.ids) - 1, text.byte_count)

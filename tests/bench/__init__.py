@@ -1,1 +1,1 @@
-"""Measurements as ratios within one run. Nothing here is asserted, and pytest collects none of it."""
+"""Measurements as ratios within one run. Nothing here is asserted; pytest collects only the tests of ngrams/."""

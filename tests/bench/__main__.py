@@ -1,4 +1,6 @@
-"""`python -m tests.bench [SECTION ...]`: tables. Times swing from hour to hour; ratios within one run do not.
+"""`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py.
+
+Times swing from hour to hour; ratios within one run do not.
 
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
@@ -6,12 +8,14 @@ On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
 from tests.bench import classroom, forward, load, long, page, peers
 from tests.bench.measure import Ratio, table
+from tests.bench.ngrams import report
 
 
 def _tabled(ratios: Callable[[], Iterable[Ratio]]) -> Callable[[], Iterable[str]]:
@@ -29,7 +33,10 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
 
 
 def main() -> None:
-    """Measure the sections that were named, or all, and print each."""
+    """Measure the named sections, or all, and print each; after `ngrams`, measure a model beside n-gram models."""
+    if sys.argv[1:2] == ["ngrams"]:
+        report.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of times, each within one run.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; without any, all")
     named = parser.parse_args().sections

@@ -80,7 +80,7 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([TEXT, "--model", "encoder"], "holds no [MASK]"),
+        ([TEXT, "--model", "encoder"], "has no [MASK]"),
         (["the [MASK]", "--model", "decoder"], "decoder continues texts and fills no [MASK]"),
         (["", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
@@ -112,12 +112,12 @@ def test_models_lists_what_can_be_opened(models: Path, capsys: pytest.CaptureFix
     assert "context 24" in described["encoder"]
 
 
-def test_an_unknown_verb_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["forecast"]) == 2
-    assert "no verb 'forecast'" in capsys.readouterr().err
+    assert "no command 'forecast'" in capsys.readouterr().err
 
 
-def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == main(["--help"]) == 0
     assert all(verb in usage() for verb in COMMANDS)
     with pytest.raises(SystemExit) as left:

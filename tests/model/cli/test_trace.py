@@ -197,7 +197,7 @@ def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
         (["cat", "--model", "decoder", "--edit", "decoder.7.self.weights=set:0"], "changes nothing"),
         (["cat", "--model", "decoder", "--device", "tpu"], "no device 'tpu'"),
         (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
-        (["--model", "decoder"], "Give a TEXT, or a picture with --image FILE"),
+        (["--model", "decoder"], "Give a TEXT, or an image with --image FILE"),
         (["cat", "--model", "seer", "--image", "photo.png"], "one of the two"),
         (["cat", "--model", "seer"], "This model reads pictures, not texts"),
         (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),

@@ -1,4 +1,4 @@
-"""The fill-in test: which tokens count, what is read, and the shipped sentences."""
+"""Cloze tests: which tokens count, how files are read, and the shipped sentences."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from model import Transformer
-from model.data.corpus import TextSource
 from model.errors import DataError
-from model.evaluation.baselines import NgramStore
-from model.evaluation.cloze import ClozeSentence, accepted_ids, read_cloze, run_cloze, run_ngram_cloze
+from model.evaluation.cloze import ClozeSentence, accepted_ids, read_cloze, run_cloze
 from model.paths import assets_dir
 from tests.model import toys
 
@@ -63,21 +61,6 @@ def test_at_the_end_a_word_of_one_token_with_its_space_counts() -> None:
     assert {tokenizer.token_text(token) for token in tokens} == {" mat"}
 
 
-def test_counting_models_are_asked_the_same(tmp_path: Path) -> None:
-    learn = written(tmp_path, "\n".join(toys.LINES))
-    ends = tmp_path / "ends.txt"
-    ends.write_text("the cat sat on the | mat\nthe dog saw the | zebra mat\n", encoding="utf-8")
-    shelf = NgramStore(tmp_path, toys.causal(), [TextSource(learn)], lambda text: None)
-    result = run_ngram_cloze(shelf.kneser_ney(), toys.causal(), ends)
-    assert [answer.rank for answer in result.answers] == [0, None]  # "cat" is what follows there
-    gaps = tmp_path / "gaps.txt"
-    gaps.write_text("the cat [MASK] on the mat | sat\n[MASK] small bird sang | zzz the\n", encoding="utf-8")
-    shelf = NgramStore(tmp_path, toys.masked(), [TextSource(learn)], lambda text: None)
-    result = run_ngram_cloze(shelf.two_sided(), toys.masked(), gaps)
-    assert result.answers[0].rank == 0 and result.answers[1].guesses[0] == "a"
-    assert result.baseline == "two-sided 5-gram"
-
-
 def test_the_answer_names_hits_and_misses(tmp_path: Path) -> None:
     tokenizer = toys.masked()
     path = written(tmp_path, "the [MASK] sat | cat\nthe [MASK] ran | dog\n")
@@ -99,7 +82,7 @@ def test_a_file_for_the_other_kind_of_model_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "gaps"), [("causal", 0), ("masked", 1)])
 def test_the_shipped_sentences_can_be_asked(name: str, gaps: int) -> None:
-    sentences = read_cloze(assets_dir() / "fill-in" / f"{name}.txt")
+    sentences = read_cloze(assets_dir() / "cloze" / f"{name}.txt")
     assert len(sentences) >= 70
     assert len({sentence.text for sentence in sentences}) == len(sentences)
     for sentence in sentences:

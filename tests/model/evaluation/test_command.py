@@ -38,40 +38,13 @@ def masked(tmp_path: Path) -> str:
     return str(tmp_path / "masked")
 
 
-def test_numbers_of_a_next_token_model_beside_kneser_ney(
-    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["evaluate", causal, "--text", text, "--baselines", f"{text}=2", "--cache", str(tmp_path / "kept")]
-    assert main([*arguments, "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)
-    numbers = first["texts"]["tales.valid"]
-    assert numbers["bits per byte"] > numbers["Kneser-Ney bits per byte"] > 0  # random weights; a text seen before
-    assert numbers["less by"] < 0
-    assert numbers["tokens"] > 20
-    assert main([*arguments, "--json"]) == 0  # from the kept tables
-    again = capsys.readouterr()
-    assert json.loads(again.out) == first
-    assert "Counting" not in again.err
-
-
-def test_numbers_of_a_masked_model_beside_counts(
-    masked: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["evaluate", masked, "--text", text, "--baselines", text, "--cache", str(tmp_path / "kept"), "--json"]
-    assert main(arguments) == 0
-    numbers = json.loads(capsys.readouterr().out)["texts"]["tales.valid"]
-    assert numbers["two-sided 5-gram top-1"] > numbers["unigram top-1"]
-    for who in ("", "unigram ", "two-sided 5-gram "):
-        assert 0 <= numbers[f"{who}top-1"] <= numbers[f"{who}top-5"] <= 1
-
-
 def test_lines_to_read_name_the_misses(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     test = tmp_path / "test.txt"
     test.write_text("the cat sat on the | zzz\n", encoding="utf-8")
-    assert main(["evaluate", causal, "--fill-in", str(test)]) == 0
+    assert main(["evaluate", causal, "--cloze", str(test)]) == 0
     out = capsys.readouterr().out
     assert "in 0 of 1 sentences (0.0%)" in out
-    assert "missed: the cat sat on the  said: " in out
+    assert "missed: the cat sat on the  guesses: " in out
 
 
 def test_nothing_to_measure_is_told(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +52,7 @@ def test_nothing_to_measure_is_told(causal: str, capsys: pytest.CaptureFixture[s
     assert "--text" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", ["--text", "--fill-in", "--baselines"])
+@pytest.mark.parametrize("flag", ["--text", "--cloze"])
 def test_a_missing_file_is_told_before_anything_is_read(
     causal: str, text: str, flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,13 +71,6 @@ def test_texts_of_the_same_name_are_told_apart(
     told = json.loads(capsys.readouterr().out)["texts"]
     assert sorted(told) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
     assert len({numbers["tokens"] for numbers in told.values()}) == 2
-
-
-def test_a_text_that_was_counted_is_told(
-    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["evaluate", causal, "--text", text, "--baselines", text, "--cache", str(tmp_path / "kept")])
-    assert "tales.valid is measured on and counted, too" in capsys.readouterr().err
 
 
 def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,8 +92,8 @@ def test_a_card_has_its_parts(
     parts = [line for line in told.splitlines() if line.startswith("## ")]
     assert parts == [
         "## Measured",
-        "## What the heads do",
-        "## Continuations" if kind == "causal" else "## Gaps filled",
+        "## What the heads attend to",
+        "## Continuations" if kind == "causal" else "## Masks filled",
     ]
     assert told.count("\n0. ") == (kind == "causal")
 
@@ -143,9 +109,9 @@ def test_the_same_seeds_say_the_same(causal: str, capsys: pytest.CaptureFixture[
 def test_the_best_heads_come_first() -> None:
     loaded = Checkpoint(toys.decoder(context_length=64), toys.causal(), "")
     found = {finding.metric: finding for finding in rank_heads(loaded, ["the cat saw the cat", "the dog ran"], count=8)}
-    # What marks a text's ends is its first token here, and told once. Everything alike: rows of 1 to 6 tokens.
-    assert set(found) == {"previous", "itself", "first", "same-word", "repeated", "entropy", "distance"}
-    assert found["itself"].uniform_value == pytest.approx(
+    # The only special token is the first one, so that metric repeats another. Uniform attention: rows of 1 to 6 tokens.
+    assert set(found) == {"previous", "current", "first", "same-word", "induction", "entropy", "distance"}
+    assert found["current"].uniform_value == pytest.approx(
         np.mean([np.mean([1 / row for row in range(1, len(loaded.tokenizer.encode(text).ids) + 1)])
                  for text in ("the cat saw the cat", "the dog ran")])
     )  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from model.data.corpus import TextSource, TokenizedText, tokenize_source
 from model.errors import DataError
-from model.evaluation.perplexity import likelihood_from_probabilities, sliding_windows, text_likelihood
+from model.evaluation.perplexity import sliding_windows, text_likelihood
 from model.training.objectives import IGNORE_INDEX
 from tests.model import toys
 
@@ -69,11 +69,6 @@ def test_a_longer_context_only_changes_what_is_seen_before(text: TokenizedText) 
     )
     assert short.token_count == long.token_count
     assert short.negative_log_likelihood != long.negative_log_likelihood
-
-
-def test_an_even_guess_costs_the_logarithm_of_the_vocabulary(text: TokenizedText) -> None:
-    even = np.full(len(text.ids), 1 / 300)
-    assert likelihood_from_probabilities(even, text).nats_per_token == pytest.approx(math.log(300))
 
 
 def test_one_token_is_not_enough() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from model.checkpoints import load
-from model.cli.train import add_arguments, main, recipe_from_options
+from model.cli.train import add_arguments, recipe_from_options, train
 from model.errors import DataError
 from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 from model.training.objectives import Batch
@@ -48,7 +48,7 @@ def after(run: Trainer, steps: int) -> Trainer:
 def test_a_run_learns_and_leaves_a_checkpoint(
     objective: str, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*flags, "--objective", objective, "--steps", "60", "--learning-rate", "0.01"]) == 0
+    assert train([*flags, "--objective", objective, "--steps", "60", "--learning-rate", "0.01"]) == 0
     loaded = load(tmp_path / "out")
     assert loaded.model.config.output_head == ("language-model" if objective == "causal" else "masked-language-model")
     assert loaded.tokenizer.vocabulary_size == loaded.model.config.vocabulary_size

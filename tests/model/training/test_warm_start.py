@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.checkpoints import load
-from model.cli.train import main
+from model.cli.train import train
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.training.warm_start import warm_start
@@ -19,7 +19,7 @@ from tests.model.training.test_trainer import begin
 def reader(flags: list[str], tmp_path: Path) -> Path:
     """A small decoder, trained for a moment."""
     folder = tmp_path / "reader"
-    assert main([*flags, "--out", str(folder), "--steps", "5"]) == 0
+    assert train([*flags, "--out", str(folder), "--steps", "5"]) == 0
     return folder
 
 
@@ -38,7 +38,7 @@ def test_a_masked_model_begins_with_what_a_decoder_has_learned(reader: Path, fla
 
 def test_a_run_that_has_begun_goes_on_with_its_own_weights(reader: Path, flags: list[str], tmp_path: Path) -> None:
     more = ["--init-from", str(reader), "--learning-rate", "0.05"]
-    assert main([*flags, "--out", str(tmp_path / "again"), *more, "--steps", "2"]) == 0
+    assert train([*flags, "--out", str(tmp_path / "again"), *more, "--steps", "2"]) == 0
     run = begin(flags, tmp_path / "again", *more, "--steps", "3")
     query = "decoder.blocks.0.self_attention.query.weight"
     assert not torch.equal(run.train_state.model.get_parameter(query), load(reader).model.get_parameter(query))

@@ -1,4 +1,4 @@
-"""Counts of tokens after contexts, discounted, as sorted arrays: what counting models are made of."""
+"""Discounted counts of tokens after contexts, as sorted arrays: what the n-gram models are made of."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TABLE_ARRAYS = ("keys", "probabilities", "backoff_weights")
 
 @dataclass(frozen=True)
 class DiscountTable:
-    """For each context, the tokens seen with it and the share that each keeps after discounting.
+    """For each context, the tokens seen after it, with their probabilities after discounting.
 
-    `keys` are context * radix + token, sorted; `shares` go with them. `rest` is what each context leaves over for the
-    tokens not seen with it: the shares of a context and its rest sum to one.
+    `keys` are context * radix + token, sorted; `probabilities` go with them. `backoff_weights` is the probability that
+    each context leaves to tokens not seen after it: a context's probabilities and its backoff weight sum to one.
     """
 
     radix: int
@@ -27,34 +27,34 @@ class DiscountTable:
     backoff_weights: Float[np.ndarray, " context"]
 
     def entry(self, contexts: Indices, tokens: Indices) -> Indices:
-        """The place of each pair among the entries; -1 where it was not seen, or the context is -1."""
+        """The index of each (context, token) pair among the entries; -1 if it was not seen or the context is -1."""
         wanted = contexts * self.radix + tokens
         at = np.searchsorted(self.keys, wanted)
         found = (contexts >= 0) & (self.keys[np.minimum(at, len(self.keys) - 1)] == wanted)
         return np.where(found, at, -1)
 
     def probability(self, entries: Indices) -> Float[np.ndarray, " n"]:
-        """The share of each entry; 0 for -1."""
+        """The discounted probability of each entry; 0 for -1."""
         return np.where(entries >= 0, self.probabilities[entries], 0.0)
 
     def backoff_weight(self, contexts: Indices) -> Float[np.ndarray, " n"]:
-        """What each context leaves over; 1 for -1."""
+        """The backoff weight of each context; 1 for -1."""
         return np.where(contexts >= 0, self.backoff_weights[contexts], 1.0)
 
     def row(self, context: int) -> tuple[Indices, Float[np.ndarray, " n"]]:
-        """All tokens seen with a context, and their shares."""
+        """All tokens seen after a context, and their probabilities."""
         begin, end = np.searchsorted(self.keys, [context * self.radix, (context + 1) * self.radix])
         return self.keys[begin:end] - context * self.radix, self.probabilities[begin:end]
 
     def save(self, stem: Path) -> None:
-        """Writes three arrays whose names begin with `stem`."""
-        for part in TABLE_ARRAYS:
-            np.save(f"{stem}.{part}.npy", getattr(self, part))
+        """Write one file per array, named `stem`.ARRAY.npy."""
+        for name in TABLE_ARRAYS:
+            np.save(f"{stem}.{name}.npy", getattr(self, name))
 
     @classmethod
     def load(cls, stem: Path, radix: int) -> DiscountTable:
-        """Reads what `save` wrote."""
-        return cls(radix, *(np.load(f"{stem}.{part}.npy", mmap_mode="r") for part in TABLE_ARRAYS))
+        """Read what `save` wrote."""
+        return cls(radix, *(np.load(f"{stem}.{name}.npy", mmap_mode="r") for name in TABLE_ARRAYS))
 
 
 def discount_table(
@@ -64,27 +64,25 @@ def discount_table(
     counts: Int[np.ndarray, " entry"],
     weights: Float[np.ndarray, " entry"],
 ) -> DiscountTable:
-    """A table of entries seen `counts` times with a mass of `masses` in all (the sum of their texts' passes).
+    """The table of entries seen `counts` times, with the sum of their texts' epochs as `weights`.
 
-    An entry seen c times gives up the part D(c) / c of its mass, as if it had been seen D(c) times less. Where every
-    text has one pass, mass is count, and this is absolute discounting.
+    An entry seen c times loses the fraction D(c) / c of its weight. If every text has one epoch, weights are counts,
+    and this is absolute discounting.
     """
     contexts_of_keys = keys // radix
-    discount_mass = np.append(0.0, discounts(counts))[np.minimum(counts, 3)]
-    discounted_weights = weights * (1.0 - np.divide(discount_mass, counts, out=np.ones(len(keys)), where=counts > 0))
-    total = np.bincount(contexts_of_keys, weights, minlength=contexts)
-    shares = np.divide(
-        discounted_weights, total[contexts_of_keys], out=np.zeros(len(keys)), where=total[contexts_of_keys] > 0
-    )
-    rest = 1.0 - np.bincount(contexts_of_keys, shares, minlength=contexts)
-    return DiscountTable(radix, keys, shares.astype(np.float32), rest.astype(np.float32))
+    discount = np.append(0.0, discounts(counts))[np.minimum(counts, 3)]
+    discounted_weights = weights * (1.0 - np.divide(discount, counts, out=np.ones(len(keys)), where=counts > 0))
+    total = np.bincount(contexts_of_keys, weights, minlength=contexts)[contexts_of_keys]
+    probabilities = np.divide(discounted_weights, total, out=np.zeros(len(keys)), where=total > 0)
+    backoff_weights = 1.0 - np.bincount(contexts_of_keys, probabilities, minlength=contexts)
+    return DiscountTable(radix, keys, probabilities.astype(np.float32), backoff_weights.astype(np.float32))
 
 
 def discounts(counts: Int[np.ndarray, " entry"]) -> Float[np.ndarray, " three"]:
-    """How much to take from what was seen once, twice, and three times or more.
+    """The discounts D1, D2 and D3+ for entries seen once, twice, and three times or more.
 
-    Chen and Goodman 1999, equation 26, from how many entries were seen once to four times; where one of these
-    is missing (toy texts), the single discount of Ney et al. 1994 for all.
+    Chen and Goodman 1999, equation 26, from the numbers of entries seen one to four times; if one of these numbers is
+    zero (toy texts), the single discount of Ney et al. 1994 for all.
     """
     once, twice, thrice, four = (float(np.count_nonzero(counts == number)) for number in (1, 2, 3, 4))
     if not once or not twice:

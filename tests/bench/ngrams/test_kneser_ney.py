@@ -1,7 +1,8 @@
-"""Kneser-Ney, against numbers worked out by hand and against a slow version written from the paper."""
+"""Kneser-Ney against hand calculations and against a direct implementation of the paper."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.evaluation.kneser_ney import KneserNey, count_kneser_ney
-from model.evaluation.tables import discounts
+from model.data.corpus import TokenizedText
+from tests.bench.ngrams.kneser_ney import KneserNey, count_kneser_ney, likelihood_from_probabilities
+from tests.bench.ngrams.tables import discounts
 
 texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 short = st.lists(st.integers(0, 3), max_size=6)
@@ -19,15 +21,15 @@ Runs = dict[tuple[int, ...], float]
 
 
 def array(ids: list[int]) -> np.ndarray:
-    """Token numbers, be they none."""
+    """Token ids; there may be none."""
     return np.array(ids, dtype=np.int64)
 
 
-def counted(ids: list[int], size: int = 4, order: int = 3, mass: float = 1.0) -> KneserNey:
-    return count_kneser_ney(array(ids), np.full(len(ids), mass), size, order)
+def counted(ids: list[int], size: int = 4, order: int = 3, weight: float = 1.0) -> KneserNey:
+    return count_kneser_ney(array(ids), np.full(len(ids), weight), size, order)
 
 
-def slowly(ids: list[int], context: list[int], token: int, size: int, order: int) -> float:
+def reference_probability(ids: list[int], context: list[int], token: int, size: int, order: int) -> float:
     """Chen and Goodman 1999, equations 24 to 27, one probability at a time."""
     tokens = [size] * (order - 1) + ids
     longest: Runs = defaultdict(float)
@@ -40,7 +42,7 @@ def slowly(ids: list[int], context: list[int], token: int, size: int, order: int
             shorter[run[1:]] += 1
         counts.insert(0, shorter)
     history = ([size] * order + context)[len(context) + order - (order - 1) :] if order > 1 else []
-    likely = 1 / size
+    probability = 1 / size
     for length in range(1, order + 1):
         before = tuple(history[len(history) - (length - 1) :])
         level = {run[-1]: seen for run, seen in counts[length - 1].items() if run[:-1] == before}
@@ -49,11 +51,11 @@ def slowly(ids: list[int], context: list[int], token: int, size: int, order: int
             lost = discounts(array([int(seen) for seen in counts[length - 1].values()]))
             rest = sum(lost[int(min(seen, 3)) - 1] for seen in level.values()) / total
             own = level.get(token, 0)
-            likely = (own - lost[int(min(own, 3)) - 1] if own else 0) / total + rest * likely
-    return float(likely)
+            probability = (own - lost[int(min(own, 3)) - 1] if own else 0) / total + rest * probability
+    return float(probability)
 
 
-def test_a_toy_text_by_hand() -> None:
+def test_a_toy_text_matches_a_hand_calculation() -> None:
     """a b a b a c. Bigrams: (start)a 1, ab 2, ba 2, ac 1, so D = 2 / (2 + 4) = 1/3.
 
     Different tokens before a: 2, before b: 1, before c: 1, so D = 2 / (2 + 2) = 1/2, and the 3 halves given up are
@@ -68,7 +70,7 @@ def test_a_toy_text_by_hand() -> None:
     assert model.probabilities(np.array([1, 0, 1]))[1:] == pytest.approx([5 / 6 + 1 / 12, 11 / 18])
 
 
-def test_the_discounts_by_hand() -> None:
+def test_the_discounts_match_a_hand_calculation() -> None:
     """Four seen once, three twice, two three times, one four times: Y = 4 / 10."""
     counts = np.array([1] * 4 + [2] * 3 + [3] * 2 + [4] + [9])
     assert discounts(counts) == pytest.approx([1 - 0.8 * 3 / 4, 2 - 1.2 * 2 / 3, 3 - 1.6 * 1 / 2])
@@ -78,39 +80,47 @@ def test_the_discounts_by_hand() -> None:
 
 @given(texts, short, st.integers(1, 4))
 def test_probabilities_sum_to_one(ids: list[int], context: list[int], order: int) -> None:
-    likely = counted(ids, order=order).distribution(array(context))
-    assert likely.sum() == pytest.approx(1.0, abs=1e-5)
-    assert np.all(likely > 0) or len(set(ids)) < 4
+    probability = counted(ids, order=order).distribution(array(context))
+    assert probability.sum() == pytest.approx(1.0, abs=1e-5)
+    assert np.all(probability > 0) or len(set(ids)) < 4
 
 
 @given(texts, short, st.integers(1, 4))
-def test_it_is_what_the_paper_says(ids: list[int], asked: list[int], order: int) -> None:
-    likely = counted(ids, order=order).probabilities(array(asked))
-    slow = [slowly(ids, asked[:place], token, 4, order) for place, token in enumerate(asked)]
-    assert likely == pytest.approx(slow, abs=1e-5)
+def test_probabilities_match_a_direct_implementation_of_the_paper(ids: list[int], asked: list[int], order: int) -> None:
+    probability = counted(ids, order=order).probabilities(array(asked))
+    slow = [reference_probability(ids, asked[:place], token, 4, order) for place, token in enumerate(asked)]
+    assert probability == pytest.approx(slow, abs=1e-5)
 
 
 @given(texts, short)
-def test_one_token_at_a_time_is_the_same_as_a_whole_text(ids: list[int], asked: list[int]) -> None:
+def test_distribution_agrees_with_probabilities(ids: list[int], asked: list[int]) -> None:
     model = counted(ids)
     singly = [model.distribution(array(asked[:place]))[token] for place, token in enumerate(asked)]
     assert model.probabilities(array(asked)) == pytest.approx(singly, abs=1e-6)
 
 
 @given(texts, st.sampled_from([0.5, 3.0]))
-def test_passes_over_everything_change_nothing(ids: list[int], passes: float) -> None:
+def test_epochs_of_the_only_text_change_nothing(ids: list[int], epochs: float) -> None:
     asked = np.array([0, 1, 2, 3, 0, 0, 1])
-    assert counted(ids, mass=passes).probabilities(asked) == pytest.approx(counted(ids).probabilities(asked), abs=1e-6)
+    assert counted(ids, weight=epochs).probabilities(asked) == pytest.approx(
+        counted(ids).probabilities(asked), abs=1e-6
+    )
 
 
-def test_a_text_of_more_passes_weighs_more() -> None:
+def test_a_text_with_more_epochs_weighs_more() -> None:
     ids, first = np.array([0, 1, 0, 1, 0, 2, 0, 2]), np.array([1.0] * 4 + [3.0] * 4)
-    likely = count_kneser_ney(ids, first, 3, 2).distribution(np.array([0]))
-    assert likely[2] > likely[1]
+    probability = count_kneser_ney(ids, first, 3, 2).distribution(np.array([0]))
+    assert probability[2] > probability[1]
 
 
-def test_tables_come_back_from_a_folder(tmp_path: Path) -> None:
+def test_saved_tables_load_equal(tmp_path: Path) -> None:
     model = counted([0, 1, 2, 3, 2, 1, 0, 0, 1, 2])
     model.save(tmp_path)
     asked = np.array([0, 1, 2, 2, 2])
     assert np.array_equal(KneserNey.load(tmp_path, 4, 3).probabilities(asked), model.probabilities(asked))
+
+
+def test_uniform_probabilities_cost_the_logarithm_of_the_vocabulary() -> None:
+    nothing = np.zeros(0, dtype=np.int64)
+    text = TokenizedText("toy", 1.0, np.arange(20), nothing, nothing, 0)
+    assert likelihood_from_probabilities(np.full(20, 1 / 300), text).nats_per_token == pytest.approx(math.log(300))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from model.data.corpus import TokenizedText
 from model.errors import DataError
 from model.evaluation.masked_accuracy import MaskedBatch
-from model.evaluation.sides import TwoSidedNgram, count_two_sided
+from tests.bench.ngrams.two_sided import TwoSidedNgram, count_two_sided
 
 START, END, MASK = 5, 6, 7  # of nine kinds of token, 0 to 4 and 8 are words
 lines = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=5)
@@ -34,21 +34,21 @@ def asked(row: list[int], *hidden: int) -> MaskedBatch:
     return MaskedBatch(ids, targets)
 
 
-def test_by_hand_between_two_tokens() -> None:
+def test_a_toy_text_matches_a_hand_calculation() -> None:
     """Every row is a b c but for one a d c; the edges are seen too.
 
     Whole context: b 3 times, d once; without anything seen exactly twice D = 1/2. So b keeps 2.5 of 4, d 0.5 of 4,
     and 1/4 goes to the shorter contexts, which say the same at each step down to one side; below it is the unigram.
     """
     model = count_two_sided([text([0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 3, 2])], 9)
-    likely = model.token_scores(asked([0, 1, 2], 1))[0]
+    probability = model.token_scores(asked([0, 1, 2], 1))[0]
     unigram = model.unigram.probabilities
     shares = np.zeros(9)
     shares[1], shares[3] = 2.5 / 4, 0.5 / 4
     expected = unigram
     for _ in range(5):  # one side near, one side whole, both near, three tokens, four tokens
         expected = shares + expected / 4
-    assert likely == pytest.approx(expected, abs=1e-6)
+    assert probability == pytest.approx(expected, abs=1e-6)
 
 
 @given(lines, lines)
@@ -67,25 +67,25 @@ def test_both_sides_together_know_more_than_either() -> None:
     assert model.token_scores(asked([0, 8, 2], 1)).argmax() == 4
 
 
-def test_a_hidden_neighbour_tells_nothing() -> None:
+def test_a_masked_neighbour_is_no_context() -> None:
     model = count_two_sided([text([0, 1, 2], [3, 4, 2])], 9)
     scores = model.token_scores(asked([0, 1, 2], 0, 1))
     assert scores[1][1] == pytest.approx(scores[1][4])  # b and d stand before c alike, and a is not shown
 
 
-def test_a_text_of_more_passes_weighs_more() -> None:
+def test_a_text_with_more_epochs_weighs_more() -> None:
     model = count_two_sided([text([0, 1, 2]), text([0, 3, 2], weight=3.0)], 9)
     assert model.token_scores(asked([0, 8, 2], 1)).argmax() == 3
     assert model.unigram.probabilities[3] > model.unigram.probabilities[1]
 
 
-def test_tables_come_back_from_a_folder(tmp_path: Path) -> None:
+def test_saved_tables_load_equal(tmp_path: Path) -> None:
     model = count_two_sided([text([0, 1, 2], [3, 4, 2, 0])], 9)
     model.save(tmp_path)
     question = asked([0, 1, 2, 0], 1, 3)
     assert np.array_equal(TwoSidedNgram.load(tmp_path, 9).token_scores(question), model.token_scores(question))
 
 
-def test_too_many_kinds_of_token_are_refused() -> None:
+def test_too_large_vocabularies_are_refused() -> None:
     with pytest.raises(DataError, match="too many"):
         count_two_sided([text([0, 1])], 100_000)
