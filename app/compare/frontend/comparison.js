@@ -2,8 +2,8 @@
 
 import { decodeWeight } from "../../ui/frontend/weight_code.js";
 
-/** @import { AttentionGrid, Axis, ComparedAttention, CompareAnswer, HeadIndex, PositionPair, QueryKey, Question, Token } from "./types.d.ts" */
-/** @typedef {ComparedAttention & { grids: [AttentionGrid, AttentionGrid] }} AttentionPair with the grid of each side */
+/** @import { AttentionGroup, Axis, ComparedAttention, CompareAnswer, HeadIndex, PositionPair, QueryKey, Question, Token } from "./types.d.ts" */
+/** @typedef {ComparedAttention & { groups: [AttentionGroup, AttentionGroup] }} AttentionPair with the group of each side */
 
 export class Comparison {
   #answer;
@@ -51,8 +51,8 @@ export class Comparison {
    * @returns {Token[]}
    */
   tokens(side, axis) {
-    const { tokens, sourceTokens } = this.#answer.sides[side];
-    return (axis === "source" ? sourceTokens : tokens) || [];
+    const { tokens, source_tokens } = this.#answer.sides[side];
+    return (axis === "source" ? source_tokens : tokens) || [];
   }
 
   /** The last position of A. */
@@ -65,7 +65,7 @@ export class Comparison {
    * @returns {PositionPair[]}
    */
   pairs(axis) {
-    return this.#answer.pairs[axis] || [];
+    return this.#answer.alignments[axis] || [];
   }
 
   /**
@@ -84,61 +84,64 @@ export class Comparison {
    * @returns {AttentionPair | null}
    */
   attention(name) {
-    const found = this.attentions.find((one) => one.name === name) || this.attentions[0];
+    const found = this.attentions.find((one) => one.left_name === name) || this.attentions[0];
     if (!found) return null;
     const [a, b] = this.#answer.sides;
-    return { ...found, grids: [gridNamed(a.grids, found.name), gridNamed(b.grids, found.other)] };
+    return {
+      ...found,
+      groups: [groupNamed(a.attention_groups, found.left_name), groupNamed(b.attention_groups, found.right_name)],
+    };
   }
 
   /**
-   * The byte codes of one head, [row column] of the grid's cells.
-   * @param {AttentionGrid} grid
+   * The byte codes of one head, [row column] of the group's cells.
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    */
-  codes(grid, { layer, head }) {
-    const size = grid.cells[0] * grid.cells[1];
-    const start = grid.offset + (layer * grid.heads + head) * size;
+  codes(group, { layer, head }) {
+    const size = group.pooled_shape[0] * group.pooled_shape[1];
+    const start = group.offset + (layer * group.heads + head) * size;
     return this.#bytes.subarray(start, start + size);
   }
 
   /**
    * Reads single weights of a head: exact where they have been fetched, else from their bytes; NaN where attending is forbidden.
    * @param {number} side
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    * @returns {(query: number, key: number) => number}
    */
-  weights(side, grid, head) {
-    const [rows, columns] = grid.cells;
-    const codes = this.codes(grid, head);
-    const exact = this.exact(side, grid, head);
+  weights(side, group, head) {
+    const [rows, columns] = group.pooled_shape;
+    const codes = this.codes(group, head);
+    const exact = this.exact(side, group, head);
     return (query, key) => {
-      const row = Math.min(Math.floor((query * rows) / grid.rows), rows - 1);
-      const column = Math.min(Math.floor((key * columns) / grid.columns), columns - 1);
+      const row = Math.min(Math.floor((query * rows) / group.rows), rows - 1);
+      const column = Math.min(Math.floor((key * columns) / group.columns), columns - 1);
       const code = codes[row * columns + column];
-      return exact && code !== 0 ? exact[query * grid.columns + key] : decodeWeight(code);
+      return exact && code !== 0 ? exact[query * group.columns + key] : decodeWeight(code);
     };
   }
 
   /**
    * The exact weights of a head, [query key], or null.
    * @param {number} side
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    */
-  exact(side, grid, head) {
-    return this.#exact.get(`${side} ${weightsPath(grid, head)}`) ?? null;
+  exact(side, group, head) {
+    return this.#exact.get(`${side} ${weightsPath(group, head)}`) ?? null;
   }
 
   /**
    * Fetches the exact weights of a head, unless they are here or on their way. Whether they came.
    * @param {number} side
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    * @param {() => Promise<Float32Array | null>} fetchWeights null: there are none
    */
-  async fetchExact(side, grid, head, fetchWeights) {
-    const key = `${side} ${weightsPath(grid, head)}`;
+  async fetchExact(side, group, head, fetchWeights) {
+    const key = `${side} ${weightsPath(group, head)}`;
     if (this.#exact.has(key)) return false;
     this.#exact.set(key, null);
     try {
@@ -159,7 +162,7 @@ export class Comparison {
   queryPositions(query) {
     const { predictions, sides } = this.#answer;
     if (query >= 0 && query < sides[0].tokens.length) return [query, this.partner(0, "text", query)];
-    return predictions[0]?.places || [sides[0].tokens.length - 1, sides[1].tokens.length - 1];
+    return predictions[0]?.positions || [sides[0].tokens.length - 1, sides[1].tokens.length - 1];
   }
 
   /**
@@ -169,8 +172,8 @@ export class Comparison {
    * @param {QueryKey} position
    * @returns {[QueryKey, QueryKey]}
    */
-  onBothSides({ grids }, side, { query, key }) {
-    const { queries, keys } = grids[side];
+  onBothSides({ groups }, side, { query, key }) {
+    const { queries, keys } = groups[side];
     const partner = { query: this.partner(side, queries, query), key: this.partner(side, keys, key) };
     return side === 0 ? [{ query, key }, partner] : [partner, { query, key }];
   }
@@ -178,20 +181,20 @@ export class Comparison {
 
 /**
  * The path of a head's weights as edits name it.
- * @param {AttentionGrid} grid
+ * @param {AttentionGroup} group
  * @param {HeadIndex} head
  */
-export function weightsPath(grid, { layer, head }) {
-  return `${grid.stack}.${layer}.${grid.kind}.weights[${head}]`;
+export function weightsPath(group, { layer, head }) {
+  return `${group.stack}.${layer}.${group.kind}.weights[${head}]`;
 }
 
 /**
  * The edit that switches a head off.
- * @param {AttentionGrid} grid
+ * @param {AttentionGroup} group
  * @param {HeadIndex} head
  */
-export function ablationEdit(grid, head) {
-  return `${weightsPath(grid, head)}=set:0`;
+export function ablationEdit(group, head) {
+  return `${weightsPath(group, head)}=set:0`;
 }
 
 /**
@@ -216,11 +219,11 @@ export function rankedHeads(distance, above) {
 }
 
 /**
- * @param {AttentionGrid[]} grids
+ * @param {AttentionGroup[]} groups
  * @param {string} name
  */
-function gridNamed(grids, name) {
-  const grid = grids.find((one) => one.name === name);
-  if (!grid) throw new Error(`The answer has no attention ${name}.`);
-  return grid;
+function groupNamed(groups, name) {
+  const group = groups.find((one) => one.name === name);
+  if (!group) throw new Error(`The answer has no attention ${name}.`);
+  return group;
 }

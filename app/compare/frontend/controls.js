@@ -9,8 +9,8 @@ import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend
 /** @type {[VariantField, string][]} */
 const PARTS = [
   ["masks", "Mask"],
-  ["position", "Positions"],
-  ["kernel", "Kernel"],
+  ["positional_encoding", "Positions"],
+  ["attention_function", "Kernel"],
   ["scale", "Scores"],
 ];
 const NEW_MASK = { width: 4, matrix: "100/110/111" };

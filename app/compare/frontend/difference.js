@@ -15,10 +15,10 @@
  * @param {HeadIndex[]} heads of each side
  * @returns {WeightDifference}
  */
-export function weightDifference(comparison, { grids }, heads) {
-  const queries = comparison.pairs(grids[0].queries);
-  const keys = comparison.pairs(grids[0].keys);
-  const [weightA, weightB] = grids.map((grid, side) => comparison.weights(side, grid, heads[side]));
+export function weightDifference(comparison, { groups }, heads) {
+  const queries = comparison.pairs(groups[0].queries);
+  const keys = comparison.pairs(groups[0].keys);
+  const [weightA, weightB] = groups.map((group, side) => comparison.weights(side, group, heads[side]));
   const numbers = new Float32Array(queries.length * keys.length);
   queries.forEach((query, row) => {
     keys.forEach((key, column) => {

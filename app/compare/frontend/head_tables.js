@@ -55,13 +55,15 @@ export class HeadTables {
       headsHint.textContent = "These two have no attention in common that could be compared.";
       return;
     }
-    const options = comparison.attentions.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-    drawChoices(attentions, "attention", options, attention.name, this.#actions.chooseAttention);
+    const options = comparison.attentions.map(
+      ({ left_name, title }) => /** @type {[string, string]} */ ([left_name, title]),
+    );
+    drawChoices(attentions, "attention", options, attention.left_name, this.#actions.chooseAttention);
     for (const side of SIDES) this.#drawSide(comparison, state, attention, side);
-    this.#drawDistances(attention, state.headOf(0, attention.grids[0]));
-    this.#drawRanked(attention, state.headOf(0, attention.grids[0]));
+    this.#drawDistances(attention, state.headOf(0, attention.groups[0]));
+    this.#drawRanked(attention, state.headOf(0, attention.groups[0]));
     const [layers, heads] = sharedHeads(attention);
-    const same = attention.grids.every((grid) => grid.layers === layers && grid.heads === heads);
+    const same = attention.groups.every((group) => group.layers === layers && group.heads === heads);
     headsHint.textContent = same ? "" : `Only the ${layers} × ${heads} heads that both have are compared.`;
   }
 
@@ -72,16 +74,20 @@ export class HeadTables {
    * @param {number} side
    */
   #drawSide(comparison, state, attention, side) {
-    const grid = attention.grids[side];
-    const chosen = state.headOf(side, grid);
+    const group = attention.groups[side];
+    const chosen = state.headOf(side, group);
     const { edits } = comparison.questions[side];
     const painted = this.#painted[side];
-    const outdated = painted?.comparison !== comparison || painted.name !== grid.name;
-    this.#sides[side].layout(grid, () => [createElement("canvas")]);
+    const outdated = painted?.comparison !== comparison || painted.name !== group.name;
+    this.#sides[side].layout(group, () => [createElement("canvas")]);
     this.#sides[side].forEach((cell, layer, head) => {
       if (outdated)
-        paintCodes(find(cell, "canvas", HTMLCanvasElement), comparison.codes(grid, { layer, head }), ...grid.cells);
-      const off = edits.includes(ablationEdit(grid, { layer, head }));
+        paintCodes(
+          find(cell, "canvas", HTMLCanvasElement),
+          comparison.codes(group, { layer, head }),
+          ...group.pooled_shape,
+        );
+      const off = edits.includes(ablationEdit(group, { layer, head }));
       cell.classList.toggle("off", off);
       labelCell(
         cell,
@@ -89,14 +95,14 @@ export class HeadTables {
         layer === chosen.layer && head === chosen.head,
       );
     });
-    this.#painted[side] = { comparison, name: grid.name };
+    this.#painted[side] = { comparison, name: group.name };
   }
 
   /**
    * @param {AttentionPair} attention
    * @param {HeadIndex} chosen
    */
-  #drawDistances({ name, distance }, chosen) {
+  #drawDistances({ left_name: name, distance }, chosen) {
     const largest = Math.max(...distance.flat().map((number) => number ?? 0), 1e-6);
     const [layers, heads] = sharedHeads({ distance });
     this.#distances.layout({ name, layers, heads });
@@ -123,7 +129,7 @@ export class HeadTables {
       button.onclick = () => this.#actions.chooseHead(null, { layer, head });
       return button;
     });
-    const words = ranked.length ? "They differ most in" : "No head looks elsewhere on the two sides.";
+    const words = ranked.length ? "They differ most in" : "No head differs between the two sides.";
     updateChildren(this.#elements.ranked, createElement("span", "quiet", words), ...buttons);
   }
 }

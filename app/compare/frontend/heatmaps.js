@@ -68,7 +68,7 @@ export class Heatmaps {
     if (!this.#shown) return;
     const { comparison, attention, heads, difference } = this.#shown;
     const style = canvasStyle(this.#elements.root);
-    attention.grids.forEach(({ queries, keys }, side) => {
+    attention.groups.forEach(({ queries, keys }, side) => {
       const canvas = this.#elements.sideMaps[side];
       canvas.setAttribute(
         "aria-label",
@@ -81,7 +81,7 @@ export class Heatmaps {
     canvas.setAttribute("aria-label", "Difference of the two, B minus A, where tokens correspond");
     this.#differenceLayout = null;
     if (!difference.codes.length) return void hidpiContext(canvas, 1, 1);
-    const { queries, keys } = attention.grids[0];
+    const { queries, keys } = attention.groups[0];
     const axes = {
       queries: sharedTokens(comparison, queries, difference.queries),
       keys: sharedTokens(comparison, keys, difference.keys),
@@ -98,7 +98,7 @@ export class Heatmaps {
     const { low, high, unmatched } = this.#elements;
     low.textContent = extent > 1e-5 ? `−${extent.toFixed(2)}` : "0";
     high.textContent = extent > 1e-5 ? `+${extent.toFixed(2)}` : "0";
-    const [a, b] = attention.grids.map(
+    const [a, b] = attention.groups.map(
       ({ keys }, side) => comparison.tokens(side, keys).length - comparison.pairs(keys).length,
     );
     const words = [a && `${a} of A`, b && `${b} of B`].filter(Boolean).join(" and ");
@@ -171,14 +171,15 @@ function paintMap(canvas, picture, hot, style) {
  * @param {AttentionPair} attention
  * @param {HeadIndex} head
  */
-function paintSide(image, comparison, side, { grids }, head) {
-  const grid = grids[side];
-  if (!comparison.exact(side, grid, head)) return paintCodes(image, comparison.codes(grid, head), ...grid.cells);
-  const weight = comparison.weights(side, grid, head);
-  const codes = Uint8Array.from({ length: grid.rows * grid.columns }, (_, cell) =>
-    encodeWeight(weight(Math.floor(cell / grid.columns), cell % grid.columns)),
+function paintSide(image, comparison, side, { groups }, head) {
+  const group = groups[side];
+  if (!comparison.exact(side, group, head))
+    return paintCodes(image, comparison.codes(group, head), ...group.pooled_shape);
+  const weight = comparison.weights(side, group, head);
+  const codes = Uint8Array.from({ length: group.rows * group.columns }, (_, cell) =>
+    encodeWeight(weight(Math.floor(cell / group.columns), cell % group.columns)),
   );
-  paintCodes(image, codes, grid.rows, grid.columns);
+  paintCodes(image, codes, group.rows, group.columns);
 }
 
 /**
@@ -190,8 +191,8 @@ function paintSide(image, comparison, side, { grids }, head) {
 function sharedTokens(comparison, axis, pairs) {
   const [ours, theirs] = SIDES.map((side) => comparison.tokens(side, axis));
   return pairs.map(([a, b]) => {
-    const [one, other] = [ours[a].piece, theirs[b].piece.trim()];
-    return { piece: one.trim() === other ? one : `${one}/${other}` };
+    const [one, other] = [ours[a].text, theirs[b].text.trim()];
+    return { text: one.trim() === other ? one : `${one}/${other}` };
   });
 }
 

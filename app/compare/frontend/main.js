@@ -18,9 +18,9 @@ import { TokenStrips } from "./token_strips.js";
 
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
-/** @import { AttentionGrid, Cell, Choice, CompareData, Difference, HeadIndex } from "./types.d.ts" */
+/** @import { AttentionGroup, Cell, Choice, CompareData, Difference, HeadIndex } from "./types.d.ts" */
 
-const EXACT_AFTER = 120; // milliseconds that a head is looked at before its exact weights are fetched
+const EXACT_AFTER = 120; // milliseconds that a head is shown before its exact weights are fetched
 /** @type {[string, string][]} */
 const ALIGNMENTS = [
   ["tokens", "Match tokens"],
@@ -55,7 +55,7 @@ class ComparePage {
   constructor(place, data) {
     this.#elements = findElements(place);
     this.#catalog = data;
-    this.#state = new CompareState(data.choice, data.other, data.settings);
+    this.#state = new CompareState(data.state, data.side_b, data.settings);
     this.#server = new CompareServer(data.api);
     this.#reporter = new Reporter(() => this.#state.report);
     const point = (/** @type {Cell | null} */ cell) => this.#point(cell);
@@ -81,9 +81,9 @@ class ComparePage {
     this.#reporter.connect(tell);
     this.#elements.root.classList.toggle("presenter", data.presenter === "1");
     this.#catalog = data;
-    drawPresets(this.#elements.presets, data.presets, ({ text, other }) => {
-      const choice = text === null ? { query: -1 } : { text, masked: [], query: -1 };
-      this.#change(this.#state.followLargest().change(choice, { ...other }));
+    drawPresets(this.#elements.presets, data.presets, ({ text, side_b }) => {
+      const choice = text === null ? { query: -1 } : { text, masked_positions: [], query: -1 };
+      this.#change(this.#state.followLargest().change(choice, { ...side_b }));
     });
     if (this.#adopt(data)) {
       this.#drawQuestions();
@@ -103,10 +103,10 @@ class ComparePage {
    * Takes over what the address says. Whether the models are asked something else by it.
    * @param {CompareData} data
    */
-  #adopt({ choice, other, settings, serial }) {
-    if (!this.#reporter.accepts([choice, other, settings], serial)) return false;
+  #adopt({ state, side_b, settings, serial }) {
+    if (!this.#reporter.accepts([state, side_b, settings], serial)) return false;
     const before = this.#state;
-    this.#state = new CompareState(choice, other, settings);
+    this.#state = new CompareState(state, side_b, settings);
     return !this.#asked || !this.#state.asksSame(before);
   }
 
@@ -132,11 +132,12 @@ class ComparePage {
   #listen() {
     const { texts, sources, sameText, swap, linked } = this.#elements;
     for (const box of [...texts, ...sources]) box.readOnly = false; // what is typed before somebody listens would be lost
-    texts[0].oninput = () => this.#change(this.#state.change({ text: texts[0].value, masked: [], query: -1 }));
+    texts[0].oninput = () =>
+      this.#change(this.#state.change({ text: texts[0].value, masked_positions: [], query: -1 }));
     texts[1].oninput = () => this.#type({ text: texts[1].value });
     sources[0].oninput = () => this.#change(this.#state.change({ source: sources[0].value }));
     sources[1].oninput = () => this.#type({ source: sources[1].value });
-    sameText.onclick = () => this.#differ({ text: undefined, source: undefined, masked: undefined });
+    sameText.onclick = () => this.#differ({ text: undefined, source: undefined, masked_positions: undefined });
     swap.onclick = () => this.#change(this.#state.swapped());
     linked.onchange = () => this.#change(this.#state.link(linked.checked));
   }
@@ -166,7 +167,7 @@ class ComparePage {
     [a, b].forEach(({ text, source, model }, side) => {
       setText(texts[side], text);
       setText(sources[side], source);
-      /** @type {HTMLElement} */ (sources[side].parentElement).hidden = !trainedParts(this.#catalog, model).sourced;
+      /** @type {HTMLElement} */ (sources[side].parentElement).hidden = !trainedParts(this.#catalog, model).has_source;
     });
     const own = "text" in difference || "source" in difference;
     sameText.hidden = !own;
@@ -231,14 +232,14 @@ class ComparePage {
     this.#shown = attention && {
       comparison,
       attention,
-      heads: attention.grids.map((grid, side) => this.#state.headOf(side, grid)),
+      heads: attention.groups.map((group, side) => this.#state.headOf(side, group)),
     };
     this.#elements.maps.hidden = !this.#shown;
     clearTimeout(this.#exactTimer);
     if (!this.#shown) return;
     this.#drawHeadTitles(this.#shown);
-    drawChoices(this.#elements.alignment, "align", ALIGNMENTS, this.#state.alignment, (align) => {
-      this.#differ({ align: align === "tokens" ? undefined : align });
+    drawChoices(this.#elements.alignment, "align", ALIGNMENTS, this.#state.alignment, (alignment) => {
+      this.#differ({ alignment: alignment === "tokens" ? undefined : alignment });
     });
     this.#drawMaps(this.#shown);
     this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
@@ -259,19 +260,19 @@ class ComparePage {
     linked.checked = this.#state.linked;
     heads.forEach((head, side) => {
       mapTitles[side].textContent = `${"AB"[side]}${same ? "" : ` · layer ${head.layer}, head ${head.head}`}`;
-      this.#drawSwitch(side, attention.grids[side], head);
+      this.#drawSwitch(side, attention.groups[side], head);
     });
   }
 
   /**
    * Turns the chosen head of one side off or on. What is off in A is off in B too, unless B has changes of its own.
    * @param {number} side
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    */
-  #drawSwitch(side, grid, head) {
+  #drawSwitch(side, group, head) {
     const button = this.#elements.switches[side];
-    const edit = ablationEdit(grid, head);
+    const edit = ablationEdit(group, head);
     const { edits } = this.#state.questions[side];
     const off = edits.includes(edit);
     button.setAttribute("aria-checked", String(!off));
@@ -286,9 +287,9 @@ class ComparePage {
 
   /** @param {Shown} shown */
   async #fetchExact({ comparison, attention, heads }) {
-    const fetched = attention.grids.map((grid, side) =>
-      comparison.fetchExact(side, grid, heads[side], () =>
-        this.#server.fetchWeights(comparison.questions[side], grid, heads[side]),
+    const fetched = attention.groups.map((group, side) =>
+      comparison.fetchExact(side, group, heads[side], () =>
+        this.#server.fetchWeights(comparison.questions[side], group, heads[side]),
       ),
     );
     const arrived = (await Promise.all(fetched)).some(Boolean);
@@ -309,7 +310,10 @@ class ComparePage {
   #positions({ comparison, attention }) {
     if (this.#hovered) return comparison.onBothSides(attention, this.#hovered.side, this.#hovered);
     const queries = comparison.queryPositions(this.#state.choice.query);
-    return attention.grids.map((grid, side) => ({ query: grid.queries === "text" ? queries[side] : null, key: null }));
+    return attention.groups.map((group, side) => ({
+      query: group.queries === "text" ? queries[side] : null,
+      key: null,
+    }));
   }
 
   /** @param {Cell | null} cell */
@@ -326,9 +330,9 @@ class ComparePage {
   #chooseQuery({ side, query }) {
     const comparison = this.#comparison;
     if (!comparison) return;
-    const grid = this.#shown?.attention.grids[side];
+    const group = this.#shown?.attention.groups[side];
     const position = side === 0 ? query : comparison.partner(1, "text", query);
-    if (grid?.queries === "source" || position === null) return;
+    if (group?.queries === "source" || position === null) return;
     /** @type {Partial<Choice>} */
     const choice = { query: position === comparison.lastPosition ? -1 : position };
     this.#change(this.#state.change(choice));

@@ -23,13 +23,13 @@ export function drawPredictions(panel, predictions) {
     );
   }
   const key = createElement("p", "quiet key");
-  const words = createElement("span", "", " · shares of everything that either can say");
+  const words = createElement("span", "", " · probabilities over everything that either can predict");
   key.append(createElement("i", "swatch before"), "A", createElement("i", "swatch after"), "B", words);
   updateChildren(panel, ...predictions.map(createPrediction), key);
 }
 
 /** @param {Prediction} prediction */
-function createPrediction({ titles, places, pieces, apart, candidates }) {
+function createPrediction({ titles, positions, token_texts, distance, candidates }) {
   const section = createElement("section", "prediction");
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
@@ -37,14 +37,14 @@ function createPrediction({ titles, places, pieces, apart, candidates }) {
     const preposition = name === "Next token" ? "after" : "at";
     where.append(
       `${side ? " · " : ""}${"AB"[side]}: ${preposition} `,
-      ...quotedToken({ piece: pieces[side] }),
-      ` (position ${places[side]})`,
+      ...quotedToken({ text: token_texts[side] }),
+      ` (position ${positions[side]})`,
     );
   });
-  where.append(` · Jensen–Shannon distance ${apart.toFixed(3)}`);
+  where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
   const list = createElement("ol", "bars changed pairs");
-  list.dataset.testid = `prediction-${places[0]}`;
-  const largest = Math.max(...candidates.flatMap(({ before, after }) => [before || 0, after || 0]), 1e-9);
+  list.dataset.testid = `prediction-${positions[0]}`;
+  const largest = Math.max(...candidates.flatMap(({ left, right }) => [left || 0, right || 0]), 1e-9);
   list.append(...candidates.map((candidate) => createCandidate(candidate, largest)));
   section.append(title, where, list);
   return section;
@@ -54,24 +54,24 @@ function createPrediction({ titles, places, pieces, apart, candidates }) {
  * @param {PredictionCandidate} candidate
  * @param {number} largest share of all, as long as the track
  */
-function createCandidate({ piece, before, after }, largest) {
+function createCandidate({ text, left, right }, largest) {
   const row = createElement("li", "candidate");
   const track = createElement("span", "track");
-  track.append(createBar("ghost", before, largest), createBar("bar", after, largest));
+  track.append(createBar("ghost", left, largest), createBar("bar", right, largest));
   const number = (/** @type {number | null} */ share) =>
     createElement("span", "number", share === null ? "cannot" : formatPercent(share));
   row.append(
-    createElement("bdi", "token", visibleText(piece)),
+    createElement("bdi", "token", visibleText(text)),
     track,
-    number(before),
-    number(after),
-    createChange(before, after),
+    number(left),
+    number(right),
+    createChange(left, right),
   );
-  const words = [before, after].map(
-    (share, side) => `${"AB"[side]} ${share === null ? "cannot say it" : formatPercent(share)}`,
+  const words = [left, right].map(
+    (share, side) => `${"AB"[side]} ${share === null ? "cannot predict it" : formatPercent(share)}`,
   );
-  row.setAttribute("aria-label", `${inlineText(piece)}: ${words.join(", ")}`);
-  row.title = `${visibleText(piece)}  ${words.join(", ")}`;
+  row.setAttribute("aria-label", `${inlineText(text)}: ${words.join(", ")}`);
+  row.title = `${visibleText(text)}  ${words.join(", ")}`;
   return row;
 }
 
@@ -89,12 +89,12 @@ function createBar(className, share, largest) {
 
 /**
  * The change from A to B in percentage points, with a sign that does not depend on colour.
- * @param {number | null} before
- * @param {number | null} after
+ * @param {number | null} left
+ * @param {number | null} right
  */
-function createChange(before, after) {
-  if (before === null || after === null) return createElement("span", "difference", "");
-  const points = (after - before) * 100;
+function createChange(left, right) {
+  if (left === null || right === null) return createElement("span", "difference", "");
+  const points = (right - left) * 100;
   const small = Math.abs(points) < 0.05;
   const sign = small ? "±" : points > 0 ? "▲" : "▼";
   return createElement(

@@ -3,15 +3,26 @@
 /** @import { Choice, Difference, Question, QuestionField, Settings } from "./types.d.ts" */
 
 /** @type {QuestionField[]} */
-const FIELDS = ["model", "text", "source", "masks", "position", "kernel", "scale", "device", "edits", "masked"];
+const FIELDS = [
+  "model",
+  "text",
+  "source",
+  "masks",
+  "positional_encoding",
+  "attention_function",
+  "scale",
+  "device",
+  "edits",
+  "masked_positions",
+];
 
 /**
  * @param {Choice} choice
  * @param {Settings} settings
  * @returns {Question}
  */
-export function questionA({ text, source, edits, masked }, settings) {
-  return { ...settings, text, source, edits, masked };
+export function questionA({ text, source, edits, masked_positions }, settings) {
+  return { ...settings, text, source, edits, masked_positions };
 }
 
 /**
@@ -27,7 +38,7 @@ export function questionB(a, difference) {
   const b = { ...a, ...changed };
   const otherModel = b.model !== a.model;
   if (otherModel && !("edits" in changed)) b.edits = [];
-  if ((otherModel || b.text !== a.text) && !("masked" in changed)) b.masked = [];
+  if ((otherModel || b.text !== a.text) && !("masked_positions" in changed)) b.masked_positions = [];
   return b;
 }
 
@@ -41,7 +52,7 @@ export function patchDifference(difference, patch) {
   const patched = { ...difference, ...patch };
   if ("model" in patch) {
     delete patched.edits;
-    delete patched.masked;
+    delete patched.masked_positions;
   }
   return /** @type {Difference} */ (
     Object.fromEntries(Object.entries(patched).filter(([, value]) => value !== undefined))
@@ -55,7 +66,7 @@ export function patchDifference(difference, patch) {
  * @param {Difference} difference
  * @returns {Difference}
  */
-export function swapDifference(a, b, { align }) {
+export function swapDifference(a, b, { alignment }) {
   const changed = FIELDS.filter((name) => JSON.stringify(a[name]) !== JSON.stringify(b[name]));
-  return { ...Object.fromEntries(changed.map((name) => [name, a[name]])), ...(align ? { align } : {}) };
+  return { ...Object.fromEntries(changed.map((name) => [name, a[name]])), ...(alignment ? { alignment } : {}) };
 }

@@ -27,12 +27,12 @@ export function drawReadout(element, comparison, attention, heads, positions) {
  * @param {HeadIndex} head
  * @param {QueryKey} position
  */
-function describeSide(comparison, { grids }, side, head, { query, key }) {
-  const grid = grids[side];
-  const [queries, keys] = [comparison.tokens(side, grid.queries), comparison.tokens(side, grid.keys)];
+function describeSide(comparison, { groups }, side, head, { query, key }) {
+  const group = groups[side];
+  const [queries, keys] = [comparison.tokens(side, group.queries), comparison.tokens(side, group.keys)];
   const letter = "AB"[side];
   if (query === null || !queries[query]) return [`${letter} has no such token`];
-  const weight = comparison.weights(side, grid, head);
+  const weight = comparison.weights(side, group, head);
   if (key !== null && keys[key]) {
     const number = weight(query, key);
     const words = Number.isNaN(number) ? " may not attend (mask)" : ` ${number.toFixed(4)}`;
@@ -44,9 +44,9 @@ function describeSide(comparison, { grids }, side, head, { query, key }) {
     .sort((one, other) => other.share - one.share)
     .slice(0, LISTED);
   const list = largest.flatMap(({ token, share }, index) => [
-    index ? ", " : " looks at ",
+    index ? ", " : " attends to ",
     ...quotedToken(token),
     ` ${formatPercent(share)}`,
   ]);
-  return [`${letter}: `, ...quotedToken(queries[query]), ...(list.length ? list : [" looks at nothing"])];
+  return [`${letter}: `, ...quotedToken(queries[query]), ...(list.length ? list : [" attends to nothing"])];
 }

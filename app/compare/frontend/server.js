@@ -4,12 +4,12 @@ import { failureText, isAbort, post, visitorName } from "../../ui/frontend/serve
 import { Comparison } from "./comparison.js";
 
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
-/** @import { AttentionGrid, CompareAnswer, CompareRequest, HeadIndex, Question } from "./types.d.ts" */
+/** @import { AttentionGroup, CompareAnswer, CompareRequest, HeadIndex, Question } from "./types.d.ts" */
 /** @typedef {{ comparison: Comparison } | { problem: string }} CompareResult */
 
 export class CompareServer {
   #api;
-  #visitor = visitorName();
+  #clientId = visitorName();
   #asked = 0;
   #answered = 0;
   /** @type {AbortController | null} */
@@ -37,12 +37,12 @@ export class CompareServer {
     const number = ++this.#asked;
     const isNewest = () => number === this.#asked;
     try {
-      const body = { ...request, visitor: this.#visitor, number };
+      const body = { ...request, client_id: this.#clientId, request_number: number };
       /** @type {Packed<CompareAnswer>} */
       const { meta, start, buffer } = await post(this.#api, "compare", body, pending.signal);
       if (!isNewest() || meta.superseded) return null;
       if (meta.error) return { problem: meta.error };
-      return { comparison: new Comparison(meta, new Uint8Array(buffer, start), [request.left, request.right]) };
+      return { comparison: new Comparison(meta, new Uint8Array(buffer, start), [request.side_a, request.side_b]) };
     } catch (error) {
       return isAbort(error) || !isNewest() ? null : { problem: failureText(error) };
     } finally {
@@ -53,12 +53,12 @@ export class CompareServer {
   /**
    * The exact weights of one head, [query key]; null where the server has none.
    * @param {Question} question
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @param {HeadIndex} head
    */
   async fetchWeights(question, { stack, kind }, { layer, head }) {
     const body = { ...question, path: `${stack}.${layer}.${kind}.weights`, head };
-    const { meta, start, buffer } = await post(this.#api, "values", body);
+    const { meta, start, buffer } = await post(this.#api, "head_matrix", body);
     return meta.error ? null : new Float32Array(buffer, start);
   }
 

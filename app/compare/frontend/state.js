@@ -2,7 +2,7 @@
 
 import { questionA, questionB, swapDifference } from "./questions.js";
 
-/** @import { AttentionGrid, Choice, CompareRequest, Difference, HeadIndex, Question, Settings } from "./types.d.ts" */
+/** @import { AttentionGroup, Choice, CompareRequest, Difference, HeadIndex, Question, Settings } from "./types.d.ts" */
 
 export class CompareState {
   #choice;
@@ -19,7 +19,7 @@ export class CompareState {
   constructor(choice, difference, settings) {
     this.#followsLargest = Math.max(choice.layer, choice.head) < 0;
     this.#choice = { ...choice, layer: Math.max(choice.layer, 0), head: Math.max(choice.head, 0) };
-    const { chosen: _chosen, ...others } = difference;
+    const { head_chosen: _chosen, ...others } = difference;
     this.#difference = this.#followsLargest ? others : difference;
     this.#settings = settings;
   }
@@ -38,12 +38,12 @@ export class CompareState {
   }
 
   get alignment() {
-    return this.#difference.align || "tokens";
+    return this.#difference.alignment || "tokens";
   }
 
   /** Whether the head that differs most is the chosen one, because nobody has chosen another. */
   get followsLargest() {
-    return this.#followsLargest && this.linked && !this.#difference.chosen;
+    return this.#followsLargest && this.linked && !this.#difference.head_chosen;
   }
 
   /** @returns {[Question, Question]} */
@@ -54,8 +54,8 @@ export class CompareState {
 
   /** @returns {CompareRequest} */
   get request() {
-    const [left, right] = this.questions;
-    return { left, right, align: this.alignment, query: this.#choice.query };
+    const [side_a, side_b] = this.questions;
+    return { side_a, side_b, alignment: this.alignment, query: this.#choice.query };
   }
 
   /**
@@ -84,8 +84,8 @@ export class CompareState {
   /** A becomes B, and B becomes A. */
   swapped() {
     const [a, b] = this.questions;
-    const { text, source, edits, masked, ...settings } = b;
-    const choice = { ...this.#choice, text, source, edits, masked, query: -1, attention: "" };
+    const { text, source, edits, masked_positions, ...settings } = b;
+    const choice = { ...this.#choice, text, source, edits, masked_positions, query: -1, attention: "" };
     return this.#with(choice, swapDifference(a, b, this.#difference), settings);
   }
 
@@ -96,7 +96,11 @@ export class CompareState {
    */
   chooseHead(side, { layer, head }) {
     const own = !this.linked && side !== 0 ? { layer, head } : {};
-    return this.change(this.linked || side !== 1 ? { layer, head } : {}, { ...this.#difference, ...own, chosen: "1" });
+    return this.change(this.linked || side !== 1 ? { layer, head } : {}, {
+      ...this.#difference,
+      ...own,
+      head_chosen: "1",
+    });
   }
 
   /**
@@ -111,19 +115,19 @@ export class CompareState {
   /**
    * The head that one side shows.
    * @param {number} side
-   * @param {AttentionGrid} grid
+   * @param {AttentionGroup} group
    * @returns {HeadIndex}
    */
-  headOf(side, grid) {
+  headOf(side, group) {
     const { layer = 0, head = 0 } = side === 1 && !this.linked ? this.#difference : this.#choice;
-    return { layer: Math.min(layer, grid.layers - 1), head: Math.min(head, grid.heads - 1) };
+    return { layer: Math.min(layer, group.layers - 1), head: Math.min(head, group.heads - 1) };
   }
 
-  /** What Streamlit is told, and the part of it that it hands back as data. */
+  /** The report to Streamlit, and the part of it that comes back as data. */
   get report() {
     const choice = { ...this.#choice, ...(this.followsLargest ? { layer: -1, head: -1 } : {}) };
     const agreed = [choice, this.#difference, this.#settings];
-    return { agreed, value: { ...choice, ...this.#settings, other: this.#difference } };
+    return { agreed, value: { ...choice, ...this.#settings, side_b: this.#difference } };
   }
 
   /**

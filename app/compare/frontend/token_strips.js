@@ -57,15 +57,15 @@ export class TokenStrips {
    * @param {HeadIndex[]} heads of each side
    * @param {QueryKey[]} positions on each side
    */
-  shade(comparison, { grids }, heads, positions) {
+  shade(comparison, { groups }, heads, positions) {
     this.#strips.forEach((strip, side) => {
-      const grid = grids[side];
+      const group = groups[side];
       const { query } = positions[side];
-      const weight = comparison.weights(side, grid, heads[side]);
+      const weight = comparison.weights(side, group, heads[side]);
       strip.querySelectorAll("button").forEach((chip, position) => {
-        const share = query === null || grid.keys !== "text" ? 0 : weight(query, position);
+        const share = query === null || group.keys !== "text" ? 0 : weight(query, position);
         chip.style.setProperty("--shade", share > 0 ? `${Math.round(Math.sqrt(share) * 85)}%` : "0%");
-        chip.classList.toggle("query", position === query && grid.queries === "text");
+        chip.classList.toggle("query", position === query && group.queries === "text");
       });
     });
   }

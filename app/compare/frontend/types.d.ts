@@ -3,9 +3,9 @@
 /** Whose tokens an attention's queries or keys are. */
 export type Axis = "text" | "source";
 
-/** A token, or anything else that stands at one position: `piece` is its text with white space. */
+/** A token, or anything else that stands at one position: `text` has its white space. */
 export interface Token {
-  piece: string;
+  text: string;
   special: boolean;
   masked: boolean;
 }
@@ -14,8 +14,8 @@ export interface Token {
 export interface Settings {
   model: string;
   masks: string;
-  position: string;
-  kernel: string;
+  positional_encoding: string;
+  attention_function: string;
   scale: string;
   device: string;
 }
@@ -26,12 +26,12 @@ export interface TextChoice {
   source: string;
   edits: string[];
   /** Positions. */
-  masked: number[];
+  masked_positions: number[];
 }
 
 export type Question = Settings & TextChoice;
 export type QuestionField = keyof Question;
-export type VariantField = "masks" | "position" | "kernel" | "scale";
+export type VariantField = "masks" | "positional_encoding" | "attention_function" | "scale";
 
 /** What is chosen for side A, and for both. */
 export interface Choice extends TextChoice {
@@ -46,16 +46,16 @@ export interface Choice extends TextChoice {
 /** In what B differs from A. */
 export interface Difference extends Partial<Question> {
   /** "position" where tokens are matched by position. */
-  align?: string;
+  alignment?: string;
   /** A head of B's own. */
   layer?: number;
   head?: number;
   /** "1" once a person has chosen a head. */
-  chosen?: string;
+  head_chosen?: string;
 }
 
-/** What a model was trained with; `sourced` where it has an encoder that reads a text of its own. */
-export type TrainedParts = Partial<Record<VariantField, string>> & { sourced?: boolean };
+/** What a model was trained with; `has_source` where it has an encoder that reads a text of its own. */
+export type TrainedParts = Partial<Record<VariantField, string>> & { has_source?: boolean };
 
 /** Values and titles. */
 export type Options = [string, string][];
@@ -70,22 +70,22 @@ export interface Catalog {
 export interface Preset {
   title: string;
   text: string | null;
-  other: Difference;
+  side_b: Difference;
 }
 
 /** What Streamlit says. */
 export interface CompareData extends Catalog {
   api: string;
-  choice: Choice;
-  other: Difference;
+  state: Choice;
+  side_b: Difference;
   settings: Settings;
   presets: Preset[];
   presenter: string;
   serial: number;
 }
 
-/** One kind of attention of one side: its heads are in the bytes from `offset` on, [layer head row column] of `cells`. */
-export interface AttentionGrid {
+/** One kind of attention of one side: its heads are in the bytes from `offset` on, [layer head row column] of `pooled_shape`. */
+export interface AttentionGroup {
   name: string;
   title: string;
   stack: string;
@@ -96,14 +96,14 @@ export interface AttentionGrid {
   keys: Axis;
   rows: number;
   columns: number;
-  cells: [number, number];
+  pooled_shape: [number, number];
   offset: number;
 }
 
 export interface SideAnswer {
   tokens: Token[];
-  sourceTokens: Token[] | null;
-  grids: AttentionGrid[];
+  source_tokens: Token[] | null;
+  attention_groups: AttentionGroup[];
   context: number;
   notes: string[];
 }
@@ -113,32 +113,32 @@ export type PositionPair = [number, number];
 
 /** Two attentions that are compared: their names in A and B, and the distance of each head, [layer][head]. */
 export interface ComparedAttention {
-  name: string;
-  other: string;
+  left_name: string;
+  right_name: string;
   title: string;
   distance: (number | null)[][];
 }
 
-/** A candidate's share in A and in B; null where that side cannot predict it. */
+/** A candidate's probability in A (left) and in B (right); null where that side cannot predict it. */
 export interface PredictionCandidate {
-  piece: string;
-  before: number | null;
-  after: number | null;
+  text: string;
+  left: number | null;
+  right: number | null;
 }
 
-/** What both sides predict at corresponding positions; `apart` is a Jensen-Shannon distance. */
+/** What both sides predict at corresponding positions; `distance` is the Jensen-Shannon distance. */
 export interface Prediction {
   titles: [string, string];
-  places: [number, number];
-  pieces: [string, string];
-  apart: number;
+  positions: [number, number];
+  token_texts: [string, string];
+  distance: number;
   candidates: PredictionCandidate[];
 }
 
 /** The answer of the route "compare". */
 export interface CompareAnswer {
   sides: [SideAnswer, SideAnswer];
-  pairs: Partial<Record<Axis, PositionPair[]>>;
+  alignments: Partial<Record<Axis, PositionPair[]>>;
   attentions: ComparedAttention[];
   predictions: Prediction[];
   milliseconds: number;
@@ -147,9 +147,9 @@ export interface CompareAnswer {
 }
 
 export interface CompareRequest {
-  left: Question;
-  right: Question;
-  align: string;
+  side_a: Question;
+  side_b: Question;
+  alignment: string;
   query: number;
 }
 

@@ -1,16 +1,16 @@
 // The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. Whoever draws
-// heads on this page hears of a change at once and tells Streamlit; where nobody does, it is told from here.
+// heads on this page hears of a change at once and reports it to Streamlit; where nobody does, it is reported from here.
 
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend/mask_spec.js";
 
-/** @import { VariantChoice, VariantData, VariantPart } from "./types.d.ts" */
+/** @import { VariantChoice, VariantData, VariantField } from "./types.d.ts" */
 
 const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
 /** @type {VariantChoice} */
-const AS_TRAINED = { masks: "", position: "", kernel: "", scale: "" };
+const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "" };
 
 class ModelVariant {
   #root;
@@ -29,9 +29,9 @@ class ModelVariant {
    * @param {VariantData} data
    */
   constructor(place, data) {
-    this.#root = find(place, ".wiring");
+    this.#root = find(place, ".model-variant");
     this.#data = data;
-    this.#choice = { ...data.choice };
+    this.#choice = { ...data.state };
     this.#turn = data.turn;
   }
 
@@ -43,7 +43,7 @@ class ModelVariant {
     this.#tell = tell;
     this.#data = data;
     const behind = Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
-    if (!behind) this.#choice = { ...data.choice };
+    if (!behind) this.#choice = { ...data.state };
     this.#draw();
   }
 
@@ -54,7 +54,7 @@ class ModelVariant {
     this.#until = Date.now() + PATIENCE;
     /** @type {{ patch: Partial<VariantChoice>, serial?: number }} */
     const detail = { patch };
-    const heard = !document.dispatchEvent(new CustomEvent("headlight-wiring", { detail, cancelable: true }));
+    const heard = !document.dispatchEvent(new CustomEvent("headlight-model-variant", { detail, cancelable: true }));
     if (heard) this.#awaited = detail.serial ?? 0;
     else this.#tell("settled", { ...this.#choice, turn: ++this.#turn });
   }
@@ -62,12 +62,12 @@ class ModelVariant {
   #draw() {
     const { kind, argument } = parseMask(this.#choice.masks);
     const shown = { ...this.#choice, masks: kind };
-    const drawn = JSON.stringify([this.#data.parts, shown]);
+    const drawn = JSON.stringify([this.#data.fields, shown]);
     // A list that somebody has open stays open.
     if (this.#drawn !== drawn)
       updateChildren(
         find(this.#root, ".parts"),
-        ...this.#data.parts.map((part) => this.#createSelect(part, shown[part.field])),
+        ...this.#data.fields.map((part) => this.#createSelect(part, shown[part.field])),
       );
     this.#drawn = drawn;
     this.#drawWindow(kind, argument);
@@ -79,17 +79,22 @@ class ModelVariant {
   }
 
   /**
-   * @param {VariantPart} part
+   * @param {VariantField} part
    * @param {string} chosen
    */
   #createSelect({ field, title, options }, chosen) {
     const label = createElement("label", "part");
     const select = createElement("select");
-    select.dataset.testid = `wiring-${field}`;
+    select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
     select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
     select.onchange = () =>
-      this.#change({ [field]: field === "masks" ? defaultMask(select.value, this.#data) : select.value });
+      this.#change({
+        [field]:
+          field === "masks"
+            ? defaultMask(select.value, { width: this.#data.default_window, matrix: this.#data.default_matrix })
+            : select.value,
+      });
     label.append(createElement("span", "name", title), select);
     return label;
   }
@@ -123,12 +128,12 @@ class ModelVariant {
   }
 
   #drawScale() {
-    const { scaled } = this.#data;
+    const { trained_scale: trained } = this.#data;
     const { scale } = this.#choice;
-    const button = findByTestId(this.#root, "wiring-scale");
-    const on = scale ? scale === "on" : scaled;
+    const button = findByTestId(this.#root, "variant-scale");
+    const on = scale ? scale === "on" : trained;
     button.setAttribute("aria-checked", String(on));
-    button.onclick = () => this.#change({ scale: !on === scaled ? "" : on ? "off" : "on" });
+    button.onclick = () => this.#change({ scale: !on === trained ? "" : on ? "off" : "on" });
   }
 }
 

@@ -1,28 +1,28 @@
 /** What a model's parts are replaced by; "" is as trained. A mask is a kind, with an argument behind a colon. */
 export interface VariantChoice {
   masks: string;
-  position: string;
-  kernel: string;
+  positional_encoding: string;
+  attention_function: string;
   /** "on", "off" or "". */
   scale: string;
 }
 
 /** One list of the sidebar; options are pairs of a value and a title. */
-export interface VariantPart {
-  field: "masks" | "position" | "kernel";
+export interface VariantField {
+  field: "masks" | "positional_encoding" | "attention_function";
   title: string;
   options: [string, string][];
 }
 
 /** What Streamlit says. */
 export interface VariantData {
-  parts: VariantPart[];
-  choice: VariantChoice;
+  fields: VariantField[];
+  state: VariantChoice;
   /** Whether the model was trained with scores divided by √d. */
-  scaled: boolean;
+  trained_scale: boolean;
   /** Window width, in tokens, and matrix of a mask that was just chosen. */
-  width: number;
-  matrix: string;
+  default_window: number;
+  default_matrix: string;
   /** The last change of this session that Streamlit has heard from another component. */
   serial: number;
   /** The last change that it has heard from this one. */

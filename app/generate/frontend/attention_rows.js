@@ -2,7 +2,7 @@
 
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 
-/** @import { Choice, StepGrid, StepRecord } from "./types.d.ts" */
+/** @import { Choice, StepAttentionGroup, StepRecord } from "./types.d.ts" */
 /** @typedef {Pick<Choice, "blend" | "layer" | "head">} HeadChoice */
 
 /**
@@ -10,39 +10,39 @@ import { encodeWeight } from "../../ui/frontend/weight_code.js";
  * @param {StepRecord} record
  * @param {string} name
  */
-export function gridOf({ grids }, name) {
-  return grids.find((grid) => grid.name === name) ?? grids[0];
+export function groupOf({ attention_groups }, name) {
+  return attention_groups.find((group) => group.name === name) ?? attention_groups[0];
 }
 
 /**
  * @param {StepRecord} record
- * @param {StepGrid} grid
+ * @param {StepAttentionGroup} group
  * @param {number} layer
  * @param {number} head
  */
-export function headRow({ numbers }, grid, layer, head) {
-  const start = grid.offset + (layer * grid.heads + head) * grid.columns;
-  return numbers.subarray(start, start + grid.columns);
+export function headRow({ numbers }, group, layer, head) {
+  const start = group.offset + (layer * group.heads + head) * group.columns;
+  return numbers.subarray(start, start + group.columns);
 }
 
 /**
  * The weights that a step gave to each key: of one head, or the mean over a layer's heads, or over all.
  * @param {StepRecord} record
- * @param {StepGrid} grid
+ * @param {StepAttentionGroup} group
  * @param {HeadChoice} choice
  */
-export function attentionRow(record, grid, { blend, layer, head }) {
-  if (blend === "head") return headRow(record, grid, layer, head);
-  const layers = blend === "layer" ? [layer] : Array.from({ length: grid.layers }, (_, each) => each);
-  const sum = new Float64Array(grid.columns);
+export function attentionRow(record, group, { blend, layer, head }) {
+  if (blend === "head") return headRow(record, group, layer, head);
+  const layers = blend === "layer" ? [layer] : Array.from({ length: group.layers }, (_, each) => each);
+  const sum = new Float64Array(group.columns);
   for (const each of layers) {
-    for (let other = 0; other < grid.heads; other++) {
-      headRow(record, grid, each, other).forEach((weight, key) => {
+    for (let other = 0; other < group.heads; other++) {
+      headRow(record, group, each, other).forEach((weight, key) => {
         sum[key] += weight;
       });
     }
   }
-  return sum.map((weight) => weight / (layers.length * grid.heads));
+  return sum.map((weight) => weight / (layers.length * group.heads));
 }
 
 /**
@@ -69,7 +69,7 @@ export function pooledCodes(row, width) {
 export function stepCodes(records, name, choice, columns) {
   const codes = new Uint8Array(records.length * columns);
   records.forEach((record, row) => {
-    attentionRow(record, gridOf(record, name), choice).forEach((weight, key) => {
+    attentionRow(record, groupOf(record, name), choice).forEach((weight, key) => {
       codes[row * columns + key] = encodeWeight(weight);
     });
   });

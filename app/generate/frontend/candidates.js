@@ -14,37 +14,41 @@ import { sampledCandidate } from "./generator.js";
 
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { Generator } from "./generator.js" */
-/** @import { Candidate, Kind, StepRecord, WrittenToken } from "./types.d.ts" */
+/** @import { Candidate, Mode, StepRecord, GeneratedToken } from "./types.d.ts" */
 
 const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels where it has no width yet
 
 /**
  * @param {GenerateElements} elements
  * @param {Generator} generator
- * @param {Kind} kind
+ * @param {Mode} mode
  */
-export function drawNext(elements, generator, kind) {
+export function drawNext(elements, generator, mode) {
   const { record, viewed, endReason } = generator;
-  const { nextTitle, nextWhere, newest, candidates, draw } = elements;
+  const { nextTitle, nextWhere, newest, candidates, sample } = elements;
   newest.hidden = viewed === null;
   if (!record || record.done || (endReason && viewed === null)) {
     nextTitle.textContent = record ? "The end" : "…";
     nextWhere.textContent = endReason;
     candidates.replaceChildren();
-    draw.hidden = true;
+    sample.hidden = true;
     return;
   }
-  const taken = viewed === null ? null : generator.written[viewed];
-  nextTitle.textContent = taken ? "What could have stood here" : kind === "fill" ? "The surest mask" : "Next token";
+  const taken = viewed === null ? null : generator.generated[viewed];
+  nextTitle.textContent = taken
+    ? "Other candidates for this token"
+    : mode === "fill"
+      ? "The most certain mask"
+      : "Next token";
   const outdated = generator.isOutdated(record)
-    ? ` · drawn with temperature ${record.sampling.temperature.toFixed(2)}`
+    ? ` · sampled at temperature ${record.sampling.temperature.toFixed(2)}`
     : "";
   nextWhere.replaceChildren(
-    ...positionWords(generator, record, kind),
-    ` · entropy ${record.spread.toFixed(2)} bits${outdated}`,
+    ...positionWords(generator, record, mode),
+    ` · entropy ${record.entropy.toFixed(2)} bits${outdated}`,
   );
   nextWhere.title =
-    "How undecided the model is, over its whole vocabulary: 0 bits is sure, one more doubles the choice";
+    "How undecided the model is, over its whole vocabulary: 0 bits is certain, each further bit doubles the choice";
   drawCandidates(candidates, generator, record, taken);
   drawRandomNumber(elements, record);
 }
@@ -52,29 +56,32 @@ export function drawNext(elements, generator, kind) {
 /**
  * @param {Generator} generator
  * @param {StepRecord} record
- * @param {Kind} kind
+ * @param {Mode} mode
  */
-function positionWords({ tokens }, { place }, kind) {
-  return kind === "fill"
-    ? [`at position ${place}`]
-    : ["after ", ...quotedToken(tokens[place - 1]), ` (position ${place - 1})`];
+function positionWords({ tokens }, { position }, mode) {
+  return mode === "fill"
+    ? [`at position ${position}`]
+    : ["after ", ...quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
 }
 
 /**
  * @param {HTMLElement} list
  * @param {Generator} generator
  * @param {StepRecord} record
- * @param {WrittenToken | null} taken
+ * @param {GeneratedToken | null} taken
  */
 function drawCandidates(list, generator, record, taken) {
   const { candidates } = record;
-  const largest = Math.max(...candidates.flatMap(({ before, after }) => [before, after]), 1e-9);
+  const largest = Math.max(
+    ...candidates.flatMap(({ probability, sampling_probability }) => [probability, sampling_probability]),
+    1e-9,
+  );
   const { step } = generator;
   const rows = candidates.map((candidate) => {
     const button = createCandidate(candidate, largest, record.chosen, taken);
     button.onclick = () => {
       generator.stop();
-      generator.take(step, { place: record.place, id: candidate.id, piece: candidate.piece });
+      generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
     button.onkeydown = (event) => moveFocus(list, button, event);
     const row = createElement("li", "candidate");
@@ -88,29 +95,28 @@ function drawCandidates(list, generator, record, taken) {
  * One candidate, with two bars: its probability by the model, and after the sampling settings.
  * @param {Candidate} candidate
  * @param {number} largest share of all, as long as the track
- * @param {number} sampled the id that was sampled
- * @param {WrittenToken | null} taken the token that stands there
+ * @param {number} chosen the id that was sampled
+ * @param {GeneratedToken | null} taken the token that stands there
  */
-function createCandidate({ id, piece, before, after }, largest, sampled, taken) {
+function createCandidate({ id, text, probability, sampling_probability: sampling }, largest, chosen, taken) {
   const button = createElement("button", "takes-it");
   button.type = "button";
   const track = createElement("span", "track");
-  track.append(createBar("ghost", before / largest), createBar("bar", after / largest));
-  const mark = taken?.id === id ? "taken" : id === sampled ? "⚄" : "";
+  track.append(createBar("ghost", probability / largest), createBar("bar", sampling / largest));
+  const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
   button.append(
-    createElement("bdi", "token", visibleText(piece)),
+    createElement("bdi", "token", visibleText(text)),
     track,
-    createElement("span", "number", after ? formatPercent(after) : "cut"),
+    createElement("span", "number", sampling ? formatPercent(sampling) : "filtered out"),
     createElement("span", "mark", mark),
   );
-  button.classList.toggle("cut", !after);
-  button.classList.toggle("chosen", id === (taken?.id ?? sampled));
-  const note = id === sampled ? ", chosen by the dice" : "";
-  button.setAttribute(
-    "aria-label",
-    `Take ${inlineText(piece)}: ${formatPercent(before)} by the model, ${formatPercent(after)} by the rule${note}`,
-  );
-  button.title = `${visibleText(piece)}  probability ${before.toPrecision(4)}, chance by the rule ${after.toPrecision(4)}. Click to take it`;
+  button.classList.toggle("cut", !sampling);
+  button.classList.toggle("chosen", id === (taken?.id ?? chosen));
+  const note = id === chosen ? ", sampled" : "";
+  const words = `${formatPercent(probability)} by the model, ${formatPercent(sampling)} after sampling settings${note}`;
+  button.setAttribute("aria-label", `Take ${inlineText(text)}: ${words}`);
+  const [exact, exactSampling] = [probability.toPrecision(4), sampling.toPrecision(4)];
+  button.title = `${visibleText(text)}  probability ${exact}, after sampling settings ${exactSampling}. Click to take it`;
   return button;
 }
 
@@ -143,31 +149,31 @@ function moveFocus(list, button, event) {
  * @param {GenerateElements} elements
  * @param {StepRecord} record
  */
-function drawRandomNumber({ root, draw, drawStrip, drawWords }, record) {
-  draw.hidden = false;
+function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
+  sample.hidden = false;
   const greedy = record.sampling.temperature === 0;
-  drawStrip.hidden = greedy;
+  sampleStrip.hidden = greedy;
   if (greedy) {
-    drawWords.textContent = "Temperature 0: the likeliest token is taken, no dice are thrown.";
+    sampleWords.textContent = "Temperature 0: the likeliest token is taken; nothing is random.";
     return;
   }
-  const width = draw.clientWidth || STRIP.width;
+  const width = sample.clientWidth || STRIP.width;
   const style = canvasStyle(root);
-  const context = hidpiContext(drawStrip, width, STRIP.height);
+  const context = hidpiContext(sampleStrip, width, STRIP.height);
   paintShares(context, width, record, style);
-  paintMarker(context, record.number * width, style.ink);
+  paintMarker(context, record.random_number * width, style.ink);
   const sampled = sampledCandidate(record);
   const count =
-    record.kept === record.vocabulary
+    record.kept_count === record.vocabulary
       ? `all ${record.vocabulary} tokens`
-      : `${record.kept} of ${record.vocabulary} tokens`;
-  const number = record.number.toFixed(3);
-  drawWords.replaceChildren(
-    `The dice show ${number}: `,
+      : `${record.kept_count} of ${record.vocabulary} tokens`;
+  const number = record.random_number.toFixed(3);
+  sampleWords.replaceChildren(
+    `Random number ${number}: `,
     ...quotedToken(sampled),
-    ` (rank ${record.rank}). The rule leaves ${count}.`,
+    ` (rank ${record.rank}). The sampling settings leave ${count}.`,
   );
-  drawStrip.setAttribute("aria-label", `The dice show ${number} and hit ${inlineText(sampled.piece)}`);
+  sampleStrip.setAttribute("aria-label", `The random number ${number} falls on ${inlineText(sampled.text)}`);
 }
 
 /**
@@ -177,13 +183,15 @@ function drawRandomNumber({ root, draw, drawStrip, drawWords }, record) {
  * @param {ReturnType<typeof canvasStyle>} style
  */
 function paintShares(context, width, { candidates, chosen }, style) {
-  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || b.before - a.before);
+  const kept = candidates
+    .filter(({ sampling_probability: share }) => share > 0)
+    .sort((a, b) => b.sampling_probability - a.sampling_probability || b.probability - a.probability);
   let left = 0;
-  kept.slice(0, STRIP.shown).forEach(({ id, after }, rank) => {
+  kept.slice(0, STRIP.shown).forEach(({ id, sampling_probability: share }, rank) => {
     context.fillStyle = id === chosen ? style.beam : style.quiet;
     context.globalAlpha = id === chosen ? 1 : 0.5 - 0.03 * rank;
-    context.fillRect(left * width, 10, Math.max(after * width - 1, 0.5), 14);
-    left += after;
+    context.fillRect(left * width, 10, Math.max(share * width - 1, 0.5), 14);
+    left += share;
   });
   context.globalAlpha = 0.12;
   context.fillStyle = style.ink;

@@ -1,11 +1,11 @@
-// Writing token by token: asks for steps, takes tokens, goes back, plays, and looks at steps that are past.
+// Generating token by token: asks for steps, takes tokens, goes back, plays, and shows earlier steps.
 
 import { isAbort } from "../../ui/frontend/server.js";
 import { History, shownTokens } from "./history.js";
 import { Refused } from "./server.js";
 
 /** @import { GenerateServer } from "./server.js" */
-/** @import { AnyRecord, Branch, GenerateState, TextToken, WrittenToken } from "./types.d.ts" */
+/** @import { AnyRecord, Branch, GenerateState, TextToken, GeneratedToken } from "./types.d.ts" */
 
 /**
  * What a page hears of.
@@ -29,7 +29,7 @@ export class Generator {
   #prompt = null;
   /** @type {TextToken[] | null} */
   #source = null;
-  /** The step that is looked at; null: the next one. @type {number | null} */
+  /** The step that is shown; null: the next one. @type {number | null} */
   #viewed = null;
   #turn = 0;
   /** What plays, if anything. @type {object | null} */
@@ -50,8 +50,8 @@ export class Generator {
     this.#events = events;
   }
 
-  get written() {
-    return this.#history.written;
+  get generated() {
+    return this.#history.generated;
   }
 
   get branches() {
@@ -62,9 +62,9 @@ export class Generator {
     return this.#viewed;
   }
 
-  /** The step that is looked at, or the one that comes next. */
+  /** The step that is shown, or the one that comes next. */
   get step() {
-    return this.#viewed ?? this.written.length;
+    return this.#viewed ?? this.generated.length;
   }
 
   get playing() {
@@ -87,16 +87,16 @@ export class Generator {
     return this.#source;
   }
 
-  /** The tokens of the text, with those that were written. */
+  /** The tokens of the text, with those that were generated. */
   get tokens() {
-    return shownTokens(this.#prompt ?? [], this.written);
+    return shownTokens(this.#prompt ?? [], this.generated);
   }
 
   get newest() {
     return this.#history.newest;
   }
 
-  /** The answer that is looked at: that of a token already taken, or of the next one. */
+  /** The answer that is shown: that of a token already taken, or of the next one. */
   get record() {
     return this.recordAt(this.step);
   }
@@ -109,12 +109,12 @@ export class Generator {
   /** Why nothing more can be taken; "" while something can. */
   get endReason() {
     const record = this.newest;
-    const last = this.written.at(-1);
+    const last = this.generated.at(-1);
     if (!record) return "";
     if (record.done)
       return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
-    if (last && record.end !== null && last.id === record.end) return "The model has ended the text.";
-    const full = this.#state().kind === "continue" && record.place >= record.context;
+    if (last && record.end_token !== null && last.id === record.end_token) return "The model has ended the text.";
+    const full = this.#state().mode === "continue" && record.position >= record.context;
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
   }
 
@@ -127,19 +127,19 @@ export class Generator {
   }
 
   /**
-   * The question is another one. What was written stays where it still makes sense.
-   * @param {readonly WrittenToken[]} written
+   * The question is another one. Generated tokens stay where they still make sense.
+   * @param {readonly GeneratedToken[]} generated
    */
-  async start(written = []) {
+  async start(generated = []) {
     this.#server.abort();
     const turn = ++this.#turn;
     this.stop();
-    const records = this.#history.restart(written);
+    const records = this.#history.restart(generated);
     this.#viewed = null;
     this.#events.waiting(true);
     try {
       if (!(await this.#readPrompt(turn))) return;
-      if (written.length) await this.#readWritten(turn);
+      if (generated.length) await this.#readWritten(turn);
       if (turn !== this.#turn) return;
       this.#events.answered();
       this.#fillRecords(turn);
@@ -157,15 +157,15 @@ export class Generator {
     this.#viewed = null;
     const record = this.newest;
     if (!record || record.done || this.endReason) return false;
-    const { id, piece } = sampledCandidate(record);
-    await this.take(this.written.length, { place: record.place, id, piece });
+    const { id, text } = sampledCandidate(record);
+    await this.take(this.generated.length, { position: record.position, id, text });
     return true;
   }
 
   /**
    * Takes a token at a step: the line goes on from there, and what stood there is offered again.
    * @param {number} step
-   * @param {WrittenToken} token
+   * @param {GeneratedToken} token
    */
   async take(step, token) {
     const turn = ++this.#turn;
@@ -174,9 +174,9 @@ export class Generator {
     await this.#follow(turn);
   }
 
-  /** @param {number} length in tokens written */
+  /** @param {number} length in generated tokens */
   backTo(length) {
-    if (length >= this.written.length) return;
+    if (length >= this.generated.length) return;
     this.stop();
     this.#history.truncate(length);
     this.#viewed = null;
@@ -226,7 +226,7 @@ export class Generator {
   }
 
   /**
-   * Looks at a step that is past, or (null) at the next one. Whether it is on the screen.
+   * Shows an earlier step, or (null) the next one. Whether it is on the screen.
    * @param {number | null} step
    */
   async view(step) {
@@ -236,7 +236,7 @@ export class Generator {
     this.#events.changed();
     if (step === null || this.record) return true;
     try {
-      await this.#fetch(this.written.slice(0, step));
+      await this.#fetch(this.generated.slice(0, step));
     } catch (error) {
       this.#fail(error);
       return false;
@@ -250,7 +250,7 @@ export class Generator {
     this.#viewed = null;
     const turn = ++this.#turn;
     try {
-      const record = await this.#fetch(this.written, { latest: true });
+      const record = await this.#fetch(this.generated, { latest: true });
       if (turn === this.#turn && record) this.#events.answered();
     } catch (error) {
       if (turn === this.#turn) this.#fail(error);
@@ -267,7 +267,7 @@ export class Generator {
       const known = this.newest;
       if (!known || this.isOutdated(known)) {
         this.#events.changed();
-        await this.#fetch(this.written);
+        await this.#fetch(this.generated);
       }
       if (turn !== this.#turn) return;
       this.#events.answered();
@@ -302,8 +302,8 @@ export class Generator {
    */
   async #readWritten(turn) {
     try {
-      const last = await this.#fetch(this.written, { tokens: true });
-      if (turn === this.#turn && last?.tokens) this.#history.readPieces(last.tokens.text);
+      const last = await this.#fetch(this.generated, { tokens: true });
+      if (turn === this.#turn && last?.tokens) this.#history.readTexts(last.tokens.text);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (turn === this.#turn) this.#history.dropWritten();
@@ -315,26 +315,26 @@ export class Generator {
    * @param {number} turn
    */
   async #fillRecords(turn) {
-    for (let step = 1; step < this.written.length; step++) {
+    for (let step = 1; step < this.generated.length; step++) {
       if (turn !== this.#turn) return;
       if (this.recordAt(step)) continue;
       try {
-        await this.#fetch(this.written.slice(0, step));
+        await this.#fetch(this.generated.slice(0, step));
       } catch {
-        return; // looked at, it is asked again
+        return; // asked again when it is shown
       }
-      const due = step % REDRAWN_EVERY === 0 || step === this.written.length - 1;
+      const due = step % REDRAWN_EVERY === 0 || step === this.generated.length - 1;
       if (turn === this.#turn && due) this.#events.changed();
     }
   }
 
   /**
-   * @param {readonly WrittenToken[]} written
+   * @param {readonly GeneratedToken[]} generated
    * @param {{ latest?: boolean, tokens?: boolean }} [options]
    */
-  async #fetch(written, options) {
-    const record = await this.#server.fetchStep(this.#state(), written, options);
-    if (record) this.#history.store(written, record);
+  async #fetch(generated, options) {
+    const record = await this.#server.fetchStep(this.#state(), generated, options);
+    if (record) this.#history.store(generated, record);
     return record;
   }
 }

@@ -1,54 +1,54 @@
-// What was written, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
+// What was generated, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
 
-/** @import { AnyRecord, Branch, ShownToken, TextToken, WrittenToken } from "./types.d.ts" */
+/** @import { AnyRecord, Branch, ShownToken, TextToken, GeneratedToken } from "./types.d.ts" */
 
 const BRANCHES = 6; // that are offered
 const RECORDS = 1_200; // answers kept in the browser
 
 export class History {
-  /** @type {readonly WrittenToken[]} */
-  #written = [];
+  /** @type {readonly GeneratedToken[]} */
+  #generated = [];
   /** Answers by the line that they continue, so that going back asks nothing. @type {Map<string, AnyRecord>} */
   #records = new Map();
   /** @type {Branch[]} */
   #branches = [];
 
   /** The tokens on the page. */
-  get written() {
-    return this.#written;
+  get generated() {
+    return this.#generated;
   }
 
-  /** What comes after all that was written, or null where that is not known. */
+  /** What comes after all generated tokens, or null where that is not known. */
   get newest() {
-    return this.recordAt(this.#written.length);
+    return this.recordAt(this.#generated.length);
   }
 
   /**
-   * The answer before the token number `step` was written, or null.
+   * The answer before token number `step` was generated, or null.
    * @param {number} step
    */
   recordAt(step) {
-    return this.#records.get(keyOf(this.#written.slice(0, step))) ?? null;
+    return this.#records.get(keyOf(this.#generated.slice(0, step))) ?? null;
   }
 
   /**
-   * @param {readonly WrittenToken[]} written
+   * @param {readonly GeneratedToken[]} generated
    * @param {AnyRecord} record what comes next
    */
-  store(written, record) {
-    this.#records.set(keyOf(written), record);
+  store(generated, record) {
+    this.#records.set(keyOf(generated), record);
     const [oldest] = this.#records.keys();
     if (this.#records.size > RECORDS) this.#records.delete(oldest);
   }
 
   /**
    * The question is another one: answers to the old one are void, and handed back should the new one have none.
-   * @param {readonly WrittenToken[]} written
+   * @param {readonly GeneratedToken[]} generated
    */
-  restart(written) {
+  restart(generated) {
     const records = this.#records;
     this.#records = new Map();
-    this.#written = written;
+    this.#generated = generated;
     return records;
   }
 
@@ -58,35 +58,35 @@ export class History {
   }
 
   /**
-   * What the tokens that were written read as.
+   * The texts of the generated tokens.
    * @param {TextToken[]} tokens of the whole text
    */
-  readPieces(tokens) {
-    this.#written = this.#written.map((token) => ({ ...token, piece: tokens[token.place].piece }));
+  readTexts(tokens) {
+    this.#generated = this.#generated.map((token) => ({ ...token, text: tokens[token.position].text }));
   }
 
   /**
    * Writes a token at a step; a line that it leads away from is offered again.
    * @param {number} step
-   * @param {WrittenToken} token
+   * @param {GeneratedToken} token
    */
-  take(step, { place, id, piece }) {
+  take(step, { position, id, text }) {
     this.#leave(step);
-    this.#written = [...this.#written.slice(0, step), { place, id, piece }];
+    this.#generated = [...this.#generated.slice(0, step), { position, id, text }];
   }
 
   /** @param {number} length of what stays */
   truncate(length) {
     this.#leave(length);
-    this.#written = this.#written.slice(0, length);
+    this.#generated = this.#generated.slice(0, length);
   }
 
   /** The newest lines that lead elsewhere than the one on the page. */
   get branches() {
-    const current = keyOf(this.#written);
+    const current = keyOf(this.#generated);
     const seen = new Set();
-    this.#branches = this.#branches.filter(({ written }) => {
-      const key = keyOf(written);
+    this.#branches = this.#branches.filter(({ generated }) => {
+      const key = keyOf(generated);
       const known = seen.has(key) || current === key || current.startsWith(`${key}.`);
       seen.add(key);
       return !known;
@@ -95,16 +95,18 @@ export class History {
   }
 
   /** @param {Branch} branch */
-  switchTo({ written }) {
-    const old = this.#written;
-    const from = written.findIndex((token, step) => token.id !== old[step]?.id || token.place !== old[step]?.place);
-    if (old.length > from) this.#branches.push({ written: [...old], from });
-    this.#written = written;
+  switchTo({ generated }) {
+    const old = this.#generated;
+    const from = generated.findIndex(
+      (token, step) => token.id !== old[step]?.id || token.position !== old[step]?.position,
+    );
+    if (old.length > from) this.#branches.push({ generated: [...old], from });
+    this.#generated = generated;
   }
 
-  /** What was written makes no sense any more. */
+  /** The generated tokens make no sense any more. */
   dropWritten() {
-    this.#written = [];
+    this.#generated = [];
   }
 
   forgetBranches() {
@@ -116,26 +118,28 @@ export class History {
    * @param {number} step
    */
   #leave(step) {
-    if (step < this.#written.length) this.#branches = [{ written: [...this.#written], from: step }, ...this.#branches];
+    if (step < this.#generated.length)
+      this.#branches = [{ generated: [...this.#generated], from: step }, ...this.#branches];
   }
 }
 
 /**
- * The tokens of the text with those that were written.
+ * The tokens of the text with those that were generated.
  * @param {TextToken[]} prompt
- * @param {readonly WrittenToken[]} written
+ * @param {readonly GeneratedToken[]} generated
  * @returns {ShownToken[]}
  */
-export function shownTokens(prompt, written) {
+export function shownTokens(prompt, generated) {
   /** @type {ShownToken[]} */
   const tokens = prompt.map((token) => ({ ...token, step: null }));
-  written.forEach(({ place, piece }, step) => {
-    tokens[place] = { piece, special: false, step, gap: Boolean(tokens[place]?.gap) && !piece.startsWith(" ") };
+  generated.forEach(({ position, text }, step) => {
+    const spaceBefore = Boolean(tokens[position]?.space_before) && !text.startsWith(" ");
+    tokens[position] = { text, special: false, step, space_before: spaceBefore };
   });
   return tokens;
 }
 
-/** @param {readonly WrittenToken[]} written */
-function keyOf(written) {
-  return written.map(({ place, id }) => `${place}-${id}`).join(".");
+/** @param {readonly GeneratedToken[]} generated */
+function keyOf(generated) {
+  return generated.map(({ position, id }) => `${position}-${id}`).join(".");
 }

@@ -38,13 +38,13 @@ export function cellCount(length, context) {
  * @param {number} promptLength in tokens
  */
 export function drawKvCache(elements, record, cached, promptLength) {
-  const { cached: button, cacheWords, cacheStage } = elements;
-  const { layers, why } = record.cache;
-  button.hidden = Boolean(why);
+  const { useCache: button, cacheWords, cacheStage } = elements;
+  const { layers, reason } = record.cache;
+  button.hidden = Boolean(reason);
   button.setAttribute("aria-checked", String(cached));
-  /** @type {Element} */ (button.lastElementChild).textContent = cached ? "kept" : "thrown away after each step";
+  /** @type {Element} */ (button.lastElementChild).textContent = cached ? "kept" : "discarded after each step";
   cacheStage.hidden = !layers.length;
-  cacheWords.textContent = why ? `Nothing can be kept. ${why}` : describeCache(record);
+  cacheWords.textContent = reason ? `Nothing can be cached. ${reason}` : describeCache(record);
   if (layers.length) drawStrips(elements, record, promptLength);
 }
 
@@ -55,17 +55,20 @@ export function drawKvCache(elements, record, cached, promptLength) {
 export function describeCache({ cache: { layers, heads }, context }) {
   const [one] = layers;
   const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
-  const numbers = layers.length * one.heads * (one.key_channels + one.value_channels);
-  const token = total / one.positions;
+  const numbers = layers.length * one.key_value_heads * (one.key_dim + one.value_dim);
+  const token = total / one.tokens;
   const words = [
-    `Each token leaves a key and a value in every layer and head: ${layers.length} layers × ${one.heads} heads × `,
-    `(${one.key_channels} + ${one.value_channels}) = ${numbers.toLocaleString("en")} numbers of ${one.width} bytes, ${formatBytes(token)}. `,
-    `Kept of ${one.positions} tokens: ${formatBytes(total)}; of ${context.toLocaleString("en")}, as many as the model reads, ${formatBytes(token * context)}. `,
+    `Each token leaves a key and a value in every layer and head: ${layers.length} layers × ${one.key_value_heads} heads × `,
+    `(${one.key_dim} + ${one.value_dim}) = ${numbers.toLocaleString("en")} numbers of ${one.element_size} bytes, ${formatBytes(token)}. `,
+    `Cached for ${one.tokens} tokens: ${formatBytes(total)}; for ${context.toLocaleString("en")}, the most that the model reads, ${formatBytes(token * context)}. `,
   ];
-  if (one.heads < heads) {
-    const [times, size] = [(heads / one.heads).toLocaleString("en"), formatBytes((total * heads) / one.heads)];
+  if (one.key_value_heads < heads) {
+    const [times, size] = [
+      (heads / one.key_value_heads).toLocaleString("en"),
+      formatBytes((total * heads) / one.key_value_heads),
+    ];
     words.push(
-      `${heads} heads share ${one.heads} keys and values: with one for each head it would be ${size}, ${times} times as much.`,
+      `${heads} query heads share ${one.key_value_heads} key/value heads: with one for each it would be ${size}, ${times} times as much.`,
     );
   }
   return words.join("");
@@ -96,7 +99,7 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
       context,
       { ...place, top: row * height },
       layer,
-      { fresh: layer.positions - record.read, written: promptLength, heads },
+      { fresh: layer.tokens - record.tokens_read, generated: promptLength, heads },
       style,
     );
   });
@@ -107,9 +110,9 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
   context.fillText("token 0", left, footer);
   context.textAlign = "right";
   context.fillText(`token ${cells - 1}`, width, footer);
-  const words = `${layers.length} layers, ${record.length} tokens kept in each; ${record.read} read in the last step`;
+  const words = `${layers.length} layers, ${record.length} tokens cached in each; ${record.tokens_read} read in the last step`;
   cacheStrips.setAttribute("aria-label", words);
-  cacheStrips.title = `${words}. Grey: the prompt; amber: written; bright: read just now.`;
+  cacheStrips.title = `${words}. Grey: the prompt; amber: generated; bright: read just now.`;
 }
 
 /**
@@ -117,19 +120,19 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
  * @param {CanvasRenderingContext2D} context
  * @param {{ left: number, top: number, width: number, height: number, cell: number }} place in pixels
  * @param {CachedLayer} layer
- * @param {{ fresh: number, written: number, heads: number }} from the first positions read just now, and written; query heads
+ * @param {{ fresh: number, generated: number, heads: number }} from the first positions read just now, and generated; query heads
  * @param {ReturnType<typeof canvasStyle>} style
  */
 function paintLayer(context, { left, top, width, height, cell }, layer, from, style) {
   const full = height - 2;
-  const tall = (full * layer.heads) / from.heads;
+  const tall = (full * layer.key_value_heads) / from.heads;
   context.globalAlpha = 0.1;
   context.fillRect(left, top, width, full);
-  for (let position = 0; position < layer.positions; position++) {
+  for (let position = 0; position < layer.tokens; position++) {
     const fresh = position >= from.fresh;
-    const written = position >= from.written;
-    context.globalAlpha = fresh ? 1 : written ? 0.62 : 0.42;
-    context.fillStyle = fresh || written ? style.beam : style.quiet;
+    const generated = position >= from.generated;
+    context.globalAlpha = fresh ? 1 : generated ? 0.62 : 0.42;
+    context.fillStyle = fresh || generated ? style.beam : style.quiet;
     context.fillRect(left + position * cell, top + full - tall, Math.max(cell - (cell > 3 ? 1 : 0), 0.6), tall);
   }
   context.globalAlpha = 1;

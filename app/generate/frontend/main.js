@@ -5,7 +5,7 @@ import { createElement, updateChildren } from "../../../model/rendering/static/u
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
-import { attentionRow, gridOf } from "./attention_rows.js";
+import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
 import { findElements } from "./elements.js";
 import { Generator } from "./generator.js";
@@ -16,10 +16,10 @@ import { StepAttention } from "./step_attention.js";
 import { describeRate, drawStepTimes } from "./step_times.js";
 import { TextView } from "./text.js";
 
-/** @import { Choice, Example, GenerateData, GenerateState, SamplingConfig, WrittenToken } from "./types.d.ts" */
+/** @import { Choice, Example, GenerateData, GenerateState, SamplingConfig, GeneratedToken } from "./types.d.ts" */
 
-/** What the model is asked about. @type {("text" | "source" | "masked" | "edits")[]} */
-const ASKED = ["text", "source", "masked", "edits"];
+/** What the model is asked about. @type {("text" | "source" | "masked_positions" | "edits")[]} */
+const ASKED = ["text", "source", "masked_positions", "edits"];
 
 class GeneratePage {
   #elements;
@@ -42,11 +42,11 @@ class GeneratePage {
   constructor(place, data) {
     this.#elements = findElements(place);
     this.#state = {
-      kind: data.kind,
+      mode: data.mode,
       settings: data.settings,
-      choice: { blend: "head", ...data.choice },
-      sampling: data.rule,
-      cached: true,
+      choice: { blend: "head", ...data.state },
+      sampling: data.sampling,
+      useCache: true,
     };
     this.#reporter = new Reporter(() => this.#report());
     this.#generator = new Generator(new GenerateServer(data.api), () => this.#state, {
@@ -83,14 +83,14 @@ class GeneratePage {
     const { root, sourceBox, caption } = this.#elements;
     this.#reporter.connect(tell);
     root.classList.toggle("presenter", data.presenter === "1");
-    sourceBox.hidden = !data.sourced;
-    const prompt = data.sourced ? "Target: how the translation begins (may be empty)" : "Prompt";
-    caption.textContent = data.kind === "fill" ? "Text with masks" : prompt;
+    sourceBox.hidden = !data.has_source;
+    const prompt = data.has_source ? "Target: how the translation begins (may be empty)" : "Prompt";
+    caption.textContent = data.mode === "fill" ? "Text with masks" : prompt;
     const sameModel = JSON.stringify(this.#state.settings) === JSON.stringify(data.settings);
-    this.#state = { ...this.#state, kind: data.kind, settings: data.settings };
-    const written = this.#adopt(data);
+    this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
+    const generated = this.#adopt(data);
     this.#drawExamples(data.examples);
-    if (written || !sameModel) this.#generator.start(written ?? this.#generator.written);
+    if (generated || !sameModel) this.#generator.start(generated ?? this.#generator.generated);
     else this.#draw(); // the theme may have changed
   }
 
@@ -101,22 +101,22 @@ class GeneratePage {
   }
 
   /**
-   * Takes over what the address says. What was written by it, or null where nothing else is asked.
+   * Takes over what the address says. The generated tokens that it says, or null where nothing else is asked.
    * @param {GenerateData} data
-   * @returns {WrittenToken[] | null}
+   * @returns {GeneratedToken[] | null}
    */
-  #adopt({ choice, rule, written, serial }) {
+  #adopt({ state, sampling, generated, serial }) {
     const { text, source } = this.#elements;
-    if (!this.#reporter.accepts([choice, rule, written], serial)) return null;
+    if (!this.#reporter.accepts([state, sampling, generated], serial)) return null;
     const before = this.#state.choice;
-    const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
-    const rewritten = JSON.stringify(written) !== JSON.stringify(this.#writtenIds());
+    const asked = !this.#started || ASKED.some((name) => JSON.stringify(state[name]) !== JSON.stringify(before[name]));
+    const regenerated = JSON.stringify(generated) !== JSON.stringify(this.#generatedIds());
     this.#started = true;
-    this.#state = { ...this.#state, choice: { ...before, ...choice }, sampling: rule };
-    setText(text, choice.text);
-    setText(source, choice.source);
+    this.#state = { ...this.#state, choice: { ...before, ...state }, sampling };
+    setText(text, state.text);
+    setText(source, state.source);
     fitHeights([text, source]);
-    return asked || rewritten ? written.map(([place, id]) => ({ place, id, piece: "…" })) : null;
+    return asked || regenerated ? generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
   }
 
   /**
@@ -143,34 +143,34 @@ class GeneratePage {
   #report() {
     if (this.#generator.playing) return null;
     const { blend: _blend, ...choice } = this.#state.choice;
-    const { sampling: rule } = this.#state;
-    const written = this.#writtenIds();
-    return { agreed: [choice, rule, written], value: { ...choice, rule, written } };
+    const { sampling } = this.#state;
+    const generated = this.#generatedIds();
+    return { agreed: [choice, sampling, generated], value: { ...choice, sampling, generated } };
   }
 
-  #writtenIds() {
-    return this.#generator.written.map(({ place, id }) => [place, id]);
+  #generatedIds() {
+    return this.#generator.generated.map(({ position, id }) => [position, id]);
   }
 
   #listen() {
-    const { text, source, step, play, back, restart, newest, speed, cached } = this.#elements;
+    const { text, source, step, play, back, restart, newest, speed, useCache } = this.#elements;
     const generator = this.#generator;
     text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
-    text.oninput = () => this.#type({ text: text.value, masked: [] });
+    text.oninput = () => this.#type({ text: text.value, masked_positions: [] });
     source.oninput = () => this.#type({ source: source.value });
     step.onclick = () => {
       generator.stop();
       generator.takeSampled();
     };
     play.onclick = () => (generator.playing ? generator.stop() : generator.play());
-    back.onclick = () => generator.backTo(generator.written.length - 1);
+    back.onclick = () => generator.backTo(generator.generated.length - 1);
     restart.onclick = () => generator.backTo(0);
     newest.onclick = () => this.#view(null);
     speed.onchange = () => {
       generator.speed = Number(speed.value);
     };
-    cached.onclick = () => {
-      this.#state = { ...this.#state, cached: !this.#state.cached };
+    useCache.onclick = () => {
+      this.#state = { ...this.#state, useCache: !this.#state.useCache };
       this.#draw();
     };
     listenToSampling(
@@ -188,13 +188,15 @@ class GeneratePage {
 
   /** @param {number} position */
   #toggleMask(position) {
-    const { masked } = this.#state.choice;
+    const { masked_positions: masked } = this.#state.choice;
     const others = masked.filter((other) => other !== position);
-    this.#change({ masked: others.length < masked.length ? others : [...others, position].sort((a, b) => a - b) });
+    this.#change({
+      masked_positions: others.length < masked.length ? others : [...others, position].sort((a, b) => a - b),
+    });
   }
 
   /**
-   * Looks at a step that is past, or (null) at the next one.
+   * Shows an earlier step, or (null) the next one.
    * @param {number | null} step
    */
   async #view(step) {
@@ -219,7 +221,7 @@ class GeneratePage {
       button.onclick = () => {
         text.value = example.text;
         source.value = example.source;
-        this.#type({ ...example, masked: [] });
+        this.#type({ ...example, masked_positions: [] });
       };
       return button;
     });
@@ -253,8 +255,8 @@ class GeneratePage {
     this.#elements.notes.replaceChildren(...(newest?.notes ?? []).map((note) => createElement("p", "", note)));
     this.#elements.hint.textContent = this.#hint();
     drawSampling(this.#elements, this.#state.sampling);
-    this.#text.draw(this.#state.kind);
-    drawNext(this.#elements, generator, this.#state.kind);
+    this.#text.draw(this.#state.mode);
+    drawNext(this.#elements, generator, this.#state.mode);
     this.#attention.draw(this.#state, this.#hovered);
     this.#shadeText();
     this.#drawCosts();
@@ -264,21 +266,21 @@ class GeneratePage {
   /** Another model may have fewer layers and heads. */
   #clampHead() {
     const { record } = this.#generator;
-    if (!record || record.done || !record.grids.length) return;
+    if (!record || record.done || !record.attention_groups.length) return;
     const { choice } = this.#state;
-    const grid = gridOf(record, choice.attention);
-    const [layer, head] = [Math.min(choice.layer, grid.layers - 1), Math.min(choice.head, grid.heads - 1)];
+    const group = groupOf(record, choice.attention);
+    const [layer, head] = [Math.min(choice.layer, group.layers - 1), Math.min(choice.head, group.heads - 1)];
     this.#state = { ...this.#state, choice: { ...choice, layer, head } };
   }
 
   #drawTransport() {
     const { step, play, back, restart, status, rate } = this.#elements;
-    const { newest, playing, written, endReason } = this.#generator;
+    const { newest, playing, generated, endReason } = this.#generator;
     step.disabled = Boolean(endReason) || !newest;
     play.disabled = Boolean(endReason) && !playing;
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-pressed", String(playing));
-    back.disabled = restart.disabled = !written.length;
+    back.disabled = restart.disabled = !generated.length;
     if (newest && !newest.done)
       status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
     rate.textContent = describeRate(this.#generator);
@@ -286,19 +288,19 @@ class GeneratePage {
 
   #hint() {
     if (this.#generator.viewed !== null)
-      return "Click a candidate to take it instead: the text goes on from here, and the old one stays on offer.";
-    if (this.#generator.written.length) return "Click a word that was written to go back there and choose another.";
-    return this.#state.kind === "fill"
-      ? "The mask whose first candidate is surest is filled first."
-      : "Underlined words are written by the model.";
+      return "Click a candidate to take it instead: the text continues from here, and the old one stays among the branches.";
+    if (this.#generator.generated.length) return "Click a generated word to go back there and choose another.";
+    return this.#state.mode === "fill"
+      ? "The mask with the most certain candidate is filled first."
+      : "Underlined words were generated by the model.";
   }
 
   /** Shades every word by what the step at hand attended to. */
   #shadeText() {
     const { record } = this.#generator;
-    if (!record || record.done || !record.grids.length) return this.#text.shade([], "text");
-    const grid = gridOf(record, this.#state.choice.attention);
-    this.#text.shade(attentionRow(record, grid, this.#state.choice), grid.keys);
+    if (!record || record.done || !record.attention_groups.length) return this.#text.shade([], "text");
+    const group = groupOf(record, this.#state.choice.attention);
+    this.#text.shade(attentionRow(record, group, this.#state.choice), group.keys);
   }
 
   #drawCosts() {
@@ -307,7 +309,7 @@ class GeneratePage {
     this.#hasCache ||= isStep;
     this.#elements.cache.hidden = !newest || !this.#hasCache;
     if (!isStep) return;
-    drawKvCache(this.#elements, newest, this.#state.cached, promptLength);
+    drawKvCache(this.#elements, newest, this.#state.useCache, promptLength);
     drawStepTimes(this.#elements, this.#generator);
   }
 
@@ -315,7 +317,7 @@ class GeneratePage {
   #showState() {
     const { dataset } = this.#elements.root;
     dataset.prompt = this.#state.choice.text;
-    dataset.written = String(this.#generator.written.length);
+    dataset.generated = String(this.#generator.generated.length);
     dataset.known = String(this.#generator.newest !== null);
     dataset.playing = String(this.#generator.playing);
   }

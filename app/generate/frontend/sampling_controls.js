@@ -3,11 +3,11 @@
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { SamplingConfig } from "./types.d.ts" */
 
-/** Each slider, and its value in words. @type {["temperature" | "topK" | "topP", (value: number) => string][]} */
+/** Each slider, and its value in words. @type {["temperature" | "top_k" | "top_p", (value: number) => string][]} */
 const SLIDERS = [
   ["temperature", (value) => (value ? value.toFixed(2) : "0: greedy")],
-  ["topK", (value) => (value ? String(value) : "all")],
-  ["topP", (value) => (value < 1 ? value.toFixed(2) : "all")],
+  ["top_k", (value) => (value ? String(value) : "all")],
+  ["top_p", (value) => (value < 1 ? value.toFixed(2) : "all")],
 ];
 const SEEDS = 1_000_000;
 

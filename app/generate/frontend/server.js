@@ -3,14 +3,14 @@
 import { post, visitorName } from "../../ui/frontend/server.js";
 
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
-/** @import { AnyRecord, GenerateAnswer, GenerateState, WrittenToken } from "./types.d.ts" */
+/** @import { AnyRecord, GenerateAnswer, GenerateState, GeneratedToken } from "./types.d.ts" */
 
 /** What the server says in place of an answer. */
 export class Refused extends Error {}
 
 export class GenerateServer {
   #api;
-  #visitor = visitorName();
+  #clientId = visitorName();
   #number = 0;
   #pending = new AbortController();
 
@@ -20,17 +20,18 @@ export class GenerateServer {
   }
 
   /**
-   * What comes after the tokens that were written; null where a newer question has taken its place.
+   * What comes after the tokens that were generated; null where a newer question has taken its place.
    * @param {GenerateState} state
-   * @param {readonly WrittenToken[]} written
+   * @param {readonly GeneratedToken[]} generated
    * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
    * @returns {Promise<AnyRecord | null>}
    */
-  async fetchStep({ choice, settings, sampling, cached }, written, { latest = false, tokens = false } = {}) {
-    const { text, source, masked, edits } = choice;
-    const steps = written.map(({ place, id }) => [place, id]);
-    const body = { ...settings, text, source, masked, edits, rule: sampling, remember: cached, tokens, written: steps };
-    const order = latest ? { visitor: this.#visitor, number: ++this.#number } : {};
+  async fetchStep({ choice, settings, sampling, useCache }, generated, { latest = false, tokens = false } = {}) {
+    const { text, source, masked_positions, edits } = choice;
+    const steps = generated.map(({ position, id }) => [position, id]);
+    const question = { ...settings, text, source, masked_positions, edits, sampling };
+    const body = { ...question, use_cache: useCache, with_tokens: tokens, generated: steps };
+    const order = latest ? { client_id: this.#clientId, request_number: ++this.#number } : {};
     /** @type {Packed<GenerateAnswer>} */
     const { meta, start, buffer } = await post(this.#api, "generate", { ...body, ...order }, this.#pending.signal);
     if (meta.error) throw new Refused(meta.error);

@@ -11,19 +11,19 @@ import {
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { cellAtPointer, drawHeatmap } from "../../../model/rendering/static/ui/heatmap.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
-import { attentionRow, blendTitle, gridOf, headRow, pooledCodes, stepCodes } from "./attention_rows.js";
+import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes } from "./attention_rows.js";
 
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { Generator } from "./generator.js" */
-/** @import { Choice, GenerateState, StepGrid, StepRecord } from "./types.d.ts" */
+/** @import { Choice, GenerateState, StepAttentionGroup, StepRecord } from "./types.d.ts" */
 
 /**
  * @typedef {object} AttentionActions
  * @property {(patch: Partial<Choice>) => void} change
  * @property {(position: number | null) => void} point the pointer is over a token, or over none
- * @property {(step: number | null) => Promise<void>} view looks at a step that is past, or (null) at the next one
+ * @property {(step: number | null) => Promise<void>} view shows an earlier step, or (null) the next one
  */
-/** @typedef {{ step: number, record: StepRecord, piece: string }} MapRow */
+/** @typedef {{ step: number, record: StepRecord, text: string }} MapRow */
 
 const STRIPES = 48; // at most, in one thumbnail
 const LISTED = 3;
@@ -63,44 +63,44 @@ export class StepAttention {
    * @param {GenerateState} state
    * @param {number | null} key the token under the pointer
    */
-  draw({ choice, kind }, key) {
+  draw({ choice, mode }, key) {
     const { record } = this.#generator;
     const { attention, attentions, attentionTitle, blend } = this.#elements;
-    const nothing = !record || record.done || !record.grids.length;
+    const nothing = !record || record.done || !record.attention_groups.length;
     attention.hidden = nothing;
     if (nothing) return;
-    const grid = gridOf(record, choice.attention);
-    attentions.hidden = record.grids.length < 2;
-    const options = record.grids.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-    drawChoices(attentions, "attention", options, grid.name, (name) => this.#actions.change({ attention: name }));
+    const group = groupOf(record, choice.attention);
+    attentions.hidden = record.attention_groups.length < 2;
+    const options = record.attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+    drawChoices(attentions, "attention", options, group.name, (name) => this.#actions.change({ attention: name }));
     drawChoices(blend, "blend", BLENDS, choice.blend, (name) =>
       this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }),
     );
-    attentionTitle.textContent = `Where it looked: ${blendTitle(choice)}`;
-    this.#drawHeads(record, grid, choice);
-    this.paint({ choice, kind }, key);
+    attentionTitle.textContent = `Attention: ${blendTitle(choice)}`;
+    this.#drawHeads(record, group, choice);
+    this.paint({ choice, mode }, key);
   }
 
   /**
    * Draws the map, and says in words what is under the pointer.
-   * @param {Pick<GenerateState, "choice" | "kind">} state
+   * @param {Pick<GenerateState, "choice" | "mode">} state
    * @param {number | null} key
    */
-  paint({ choice, kind }, key) {
+  paint({ choice, mode }, key) {
     const { record, tokens, source } = this.#generator;
-    if (!record || record.done || !record.grids.length) return;
-    const grid = gridOf(record, choice.attention);
-    const keys = grid.keys === "source" ? (source ?? []) : tokens;
+    if (!record || record.done || !record.attention_groups.length) return;
+    const group = groupOf(record, choice.attention);
+    const keys = group.keys === "source" ? (source ?? []) : tokens;
     this.#rows = this.#mapRows();
-    this.#paintMap(grid, choice, keys, key);
+    this.#paintMap(group, choice, keys, key);
     this.#elements.map.setAttribute(
       "aria-label",
-      `${blendTitle(choice)}: a row for each token written, a column for each token read`,
+      `${blendTitle(choice)}: a row for each token generated, a column for each token read`,
     );
-    const words = this.#describe(attentionRow(record, grid, choice), keys, key);
+    const words = this.#describe(attentionRow(record, group, choice), keys, key);
     this.#elements.readout.replaceChildren(
-      ...this.#describeStep(record, kind),
-      `, ${blendTitle(choice)} looked`,
+      ...this.#describeStep(record, mode),
+      `, ${blendTitle(choice)} attended`,
       ...words,
       ".",
     );
@@ -108,16 +108,16 @@ export class StepAttention {
 
   /**
    * @param {StepRecord} record
-   * @param {StepGrid} grid
+   * @param {StepAttentionGroup} group
    * @param {Choice} choice
    */
-  #drawHeads(record, grid, choice) {
-    const width = Math.min(grid.columns, STRIPES);
-    this.#heads.layout(grid, () => [createElement("canvas")]);
+  #drawHeads(record, group, choice) {
+    const width = Math.min(group.columns, STRIPES);
+    this.#heads.layout(group, () => [createElement("canvas")]);
     this.#heads.forEach((cell, layer, head) => {
       paintCodes(
         find(cell, "canvas", HTMLCanvasElement),
-        pooledCodes(headRow(record, grid, layer, head), width),
+        pooledCodes(headRow(record, group, layer, head), width),
         1,
         width,
       );
@@ -127,33 +127,33 @@ export class StepAttention {
     });
   }
 
-  /** The steps whose answers are here, the one that is looked at among them: their rows make the map. */
+  /** The steps whose answers are here, the one that is shown among them: their rows make the map. */
   #mapRows() {
-    const { written, endReason } = this.#generator;
+    const { generated, endReason } = this.#generator;
     /** @type {MapRow[]} */
     const rows = [];
-    for (let step = 0; step <= written.length; step++) {
+    for (let step = 0; step <= generated.length; step++) {
       const record = this.#generator.recordAt(step);
-      if (!record || record.done || (step === written.length && endReason)) continue;
-      rows.push({ step, record, piece: written[step]?.piece ?? "next…" });
+      if (!record || record.done || (step === generated.length && endReason)) continue;
+      rows.push({ step, record, text: generated[step]?.text ?? "next…" });
     }
     return rows;
   }
 
   /**
-   * @param {StepGrid} grid
+   * @param {StepAttentionGroup} group
    * @param {Choice} choice
-   * @param {{ piece: string }[]} keys
+   * @param {{ text: string }[]} keys
    * @param {number | null} key
    */
-  #paintMap(grid, choice, keys, key) {
+  #paintMap(group, choice, keys, key) {
     const { root, stage, map } = this.#elements;
     const rows = this.#rows;
     const query = rows.findIndex(({ step }) => step === this.#generator.step);
     const width = stage.clientWidth;
     if (!width || query < 0) return;
     const records = rows.map(({ record }) => record);
-    paintCodes(this.#image, stepCodes(records, grid.name, choice, keys.length), rows.length, keys.length);
+    paintCodes(this.#image, stepCodes(records, group.name, choice, keys.length), rows.length, keys.length);
     this.#layout = drawHeatmap(map, width, {
       queries: rows,
       keys,
@@ -166,29 +166,29 @@ export class StepAttention {
 
   /**
    * @param {StepRecord} record
-   * @param {GenerateState["kind"]} kind
+   * @param {GenerateState["mode"]} mode
    */
-  #describeStep({ place }, kind) {
-    const { viewed, written } = this.#generator;
-    if (viewed !== null) return ["Before ", ...quotedToken(written[viewed]), " was written"];
-    return [kind === "fill" ? `For the mask at position ${place}` : "For the next token"];
+  #describeStep({ position }, mode) {
+    const { viewed, generated } = this.#generator;
+    if (viewed !== null) return ["Before ", ...quotedToken(generated[viewed]), " was generated"];
+    return [mode === "fill" ? `For the mask at position ${position}` : "For the next token"];
   }
 
   /**
    * @param {ArrayLike<number>} row
-   * @param {{ piece: string }[]} keys
+   * @param {{ text: string }[]} keys
    * @param {number | null} key
    */
   #describe(row, keys, key) {
     if (key !== null && keys[key] && key < row.length)
-      return [" at ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+      return [" to ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
     const largest = Array.from(row, (weight, place) => ({ weight, token: keys[place] }))
       .sort((one, other) => other.weight - one.weight)
       .slice(0, LISTED)
       .filter(({ weight }) => weight > LEAST);
-    if (!largest.length) return [" at nothing"];
+    if (!largest.length) return [" to nothing"];
     return largest.flatMap(({ weight, token }, place) => [
-      place ? ", " : " at ",
+      place ? ", " : " to ",
       ...quotedToken(token),
       ` ${formatPercent(weight)}`,
     ]);
@@ -201,12 +201,12 @@ export class StepAttention {
     map.onmouseleave = () => this.#actions.point(null);
     map.onclick = (event) => {
       const row = this.#rows[cellAtPointer(map, this.#layout, event)?.query ?? -1];
-      if (row) this.#actions.view(row.step < generator.written.length ? row.step : null);
+      if (row) this.#actions.view(row.step < generator.generated.length ? row.step : null);
     };
     map.onkeydown = async (event) => {
       if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
       event.preventDefault();
-      const { length } = generator.written;
+      const { length } = generator.generated;
       const step = Math.min(Math.max(generator.step + (event.key === "ArrowDown" ? 1 : -1), 0), length);
       await this.#actions.view(step < length ? step : null);
       map.focus();

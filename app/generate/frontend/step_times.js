@@ -23,7 +23,7 @@ function median(numbers) {
  * @returns {StepRecord[]}
  */
 function recordsFrom(generator, from) {
-  const steps = Array.from({ length: generator.written.length + 1 - from }, (_, step) =>
+  const steps = Array.from({ length: generator.generated.length + 1 - from }, (_, step) =>
     generator.recordAt(from + step),
   );
   return /** @type {StepRecord[]} */ (steps.filter((record) => record && !record.done));
@@ -45,14 +45,14 @@ export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
   const longest = Math.max(...times);
   const top = Math.min(longest, CUT_ABOVE * median(times));
   const step = Math.min(width / SHOWN, 14);
-  records.forEach(({ milliseconds, read }, place) => {
+  records.forEach(({ milliseconds, tokens_read }, place) => {
     const tall = Math.max((Math.min(milliseconds, top) / top) * 60, 1);
-    context.fillStyle = read === 1 ? style.beam : style.quiet;
+    context.fillStyle = tokens_read === 1 ? style.beam : style.quiet;
     context.fillRect(place * step, 62 - tall, step - 1.5, tall);
     context.fillStyle = style.surface;
     if (milliseconds > top * 1.01) context.fillRect(place * step, 9, step, 3);
   });
-  const words = `The last step read ${last.read} of ${last.length} tokens in ${last.milliseconds.toFixed(1)} ms. Longest here: ${longest.toFixed(1)} ms.`;
+  const words = `The last step read ${last.tokens_read} of ${last.length} tokens in ${last.milliseconds.toFixed(1)} ms. Longest here: ${longest.toFixed(1)} ms.`;
   timesWords.textContent = words;
   canvas.setAttribute("aria-label", words);
 }
@@ -62,7 +62,7 @@ export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
  * @param {Generator} generator
  */
 export function describeRate(generator) {
-  const first = Math.max(generator.written.length - RECENT, 0) + 1;
+  const first = Math.max(generator.generated.length - RECENT, 0) + 1;
   const times = recordsFrom(generator, first)
     .map(({ milliseconds }) => milliseconds)
     .sort((a, b) => a - b);

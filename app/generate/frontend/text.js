@@ -1,4 +1,4 @@
-// The text as it stands: prompt, written tokens to click, and other lines that can be gone on with.
+// The text as it stands: prompt, generated tokens to click, and other branches.
 
 import {
   createElement,
@@ -12,13 +12,13 @@ import { sampledCandidate } from "./generator.js";
 
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { Generator } from "./generator.js" */
-/** @import { Axis, Branch, Kind, ShownToken, StepRecord, TextToken } from "./types.d.ts" */
+/** @import { Axis, Branch, Mode, ShownToken, StepRecord, TextToken } from "./types.d.ts" */
 
 /**
  * @typedef {object} TextActions
  * @property {(position: number | null) => void} point the pointer is over a token, or over none
  * @property {(position: number) => void} toggleMask
- * @property {(step: number | null) => void} view looks at a step that is past, or (null) at the next one
+ * @property {(step: number | null) => void} view shows an earlier step, or (null) the next one
  */
 
 const LONGEST_BRANCH = 60; // characters
@@ -39,18 +39,18 @@ export class TextView {
     this.#actions = actions;
   }
 
-  /** @param {Kind} kind */
-  draw(kind) {
+  /** @param {Mode} mode */
+  draw(mode) {
     const { newest, endReason, tokens, source } = this.#generator;
     const { page, sourceText } = this.#elements;
     const open = newest && !newest.done && !endReason ? newest : null;
-    const parts = tokens.map((token, position) => this.#createToken(token, position, kind));
-    if (open && kind === "continue") parts.push(this.#createSampled(open));
+    const parts = tokens.map((token, position) => this.#createToken(token, position, mode));
+    if (open && mode === "continue") parts.push(this.#createSampled(open));
     updateChildren(page, ...parts);
-    if (open && kind === "fill") parts[open.place]?.classList.add("asked");
+    if (open && mode === "fill") parts[open.position]?.classList.add("asked");
     sourceText.hidden = !source;
     sourceText.replaceChildren(...(source ?? []).map((token) => createWord(token, "token-of-source")));
-    this.#drawBranches(kind);
+    this.#drawBranches(mode);
   }
 
   /**
@@ -76,11 +76,11 @@ export class TextView {
   /**
    * @param {ShownToken} token
    * @param {number} position
-   * @param {Kind} kind
+   * @param {Mode} mode
    */
-  #createToken(token, position, kind) {
+  #createToken(token, position, mode) {
     const { step } = token;
-    const maskable = kind === "fill" && step === null && !token.special;
+    const maskable = mode === "fill" && step === null && !token.special;
     const word =
       step === null
         ? maskable
@@ -113,14 +113,14 @@ export class TextView {
    * @param {number} step
    */
   #createWritten(token, step) {
-    const { viewed, written } = this.#generator;
-    const title = "Go back here: see what else could have stood here, and choose it";
-    const button = this.#createButton(token, "word written", title, () =>
+    const { viewed, generated } = this.#generator;
+    const title = "Go back here: see the other candidates, and choose one";
+    const button = this.#createButton(token, "word generated", title, () =>
       this.#actions.view(viewed === step ? null : step),
     );
     button.dataset.step = String(step);
     button.setAttribute("aria-pressed", String(viewed === step));
-    button.tabIndex = step === (viewed ?? written.length - 1) ? 0 : -1;
+    button.tabIndex = step === (viewed ?? generated.length - 1) ? 0 : -1;
     return button;
   }
 
@@ -131,10 +131,10 @@ export class TextView {
    * @param {() => void} click
    */
   #createButton(token, className, title, click) {
-    const button = createElement("button", className, flowingText(token.piece));
+    const button = createElement("button", className, flowingText(token.text));
     button.type = "button";
     button.title = title;
-    button.classList.toggle("gap", token.gap);
+    button.classList.toggle("gap", token.space_before);
     button.onclick = click;
     button.onkeydown = (event) => this.#moveFocus(button, event);
     return button;
@@ -145,12 +145,12 @@ export class TextView {
    * @param {StepRecord} record
    */
   #createSampled(record) {
-    const { piece } = sampledCandidate(record);
-    const button = createElement("button", "word ahead", flowingText(piece));
+    const { text } = sampledCandidate(record);
+    const button = createElement("button", "word ahead", flowingText(text));
     button.type = "button";
     button.dataset.testid = "ahead";
-    button.title = "What the dice chose: click to take it";
-    button.setAttribute("aria-label", `Take ${inlineText(piece)}`);
+    button.title = "The sampled token: click to take it";
+    button.setAttribute("aria-label", `Take ${inlineText(text)}`);
     button.onclick = () => this.#generator.takeSampled();
     return button;
   }
@@ -171,47 +171,47 @@ export class TextView {
     next.focus();
   }
 
-  /** @param {Kind} kind */
-  #drawBranches(kind) {
+  /** @param {Mode} mode */
+  #drawBranches(mode) {
     const { branches } = this.#generator;
     this.#elements.branches.hidden = !branches.length;
     const buttons = branches.map((branch) => {
       const button = createElement("button", "pill");
       button.type = "button";
       button.append(
-        createElement("span", "quiet", kind === "fill" ? "" : `…${leadOf(branch)}`),
+        createElement("span", "quiet", mode === "fill" ? "" : `…${leadOf(branch)}`),
         createElement("bdi", "", textOf(branch)),
       );
-      button.title = "Go on with this text instead";
+      button.title = "Continue with this text instead";
       button.onclick = () => this.#generator.switchTo(branch);
       return button;
     });
-    updateChildren(this.#elements.branches, createElement("h3", "", "Other ways on"), ...buttons);
+    updateChildren(this.#elements.branches, createElement("h3", "", "Other branches"), ...buttons);
   }
 }
 
 /**
- * A piece as a reader sees it: spaces are spaces, everything else invisible has a sign.
- * @param {string} piece
+ * A token as a reader sees it: spaces are spaces, everything else invisible has a sign.
+ * @param {string} text
  */
-export function flowingText(piece) {
-  return piece.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
+export function flowingText(text) {
+  return text.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
 }
 
 /**
  * The last word that a branch has in common with the line that it left, if it is one.
  * @param {Branch} branch
  */
-function leadOf({ written, from }) {
-  const before = written[from - 1];
-  return before && /\p{L}/u.test(before.piece) ? `${inlineText(before.piece)} ` : "";
+function leadOf({ generated, from }) {
+  const before = generated[from - 1];
+  return before && /\p{L}/u.test(before.text) ? `${inlineText(before.text)} ` : "";
 }
 
 /** @param {Branch} branch */
-function textOf({ written, from }) {
-  const text = written
+function textOf({ generated, from }) {
+  const text = generated
     .slice(from)
-    .map(({ piece }) => flowingText(piece))
+    .map(({ text }) => flowingText(text))
     .join("")
     .replace(/\s+/g, " ")
     .trim();
@@ -223,8 +223,8 @@ function textOf({ written, from }) {
  * @param {string} className
  */
 function createWord(token, className) {
-  const word = createElement("span", className, flowingText(token.piece));
-  word.classList.toggle("gap", token.gap);
+  const word = createElement("span", className, flowingText(token.text));
+  word.classList.toggle("gap", token.space_before);
   if (token.special) word.classList.add("special");
   return word;
 }

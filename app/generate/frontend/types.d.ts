@@ -4,14 +4,14 @@
 export type Axis = "text" | "source";
 
 /** Whether tokens are written at the end of the text, or into its masks. */
-export type Kind = "continue" | "fill";
+export type Mode = "continue" | "fill";
 
 /** How the model is changed and run. */
 export interface Settings {
   model: string;
   masks: string;
-  position: string;
-  kernel: string;
+  positional_encoding: string;
+  attention_function: string;
   scale: string;
   device: string;
 }
@@ -19,14 +19,14 @@ export interface Settings {
 /** How a token is drawn; top-k 0 and top-p 1 leave every token. */
 export interface SamplingConfig {
   temperature: number;
-  topK: number;
-  topP: number;
+  top_k: number;
+  top_p: number;
   seed: number;
 }
 
 /** What is asked, and which attention is shown. */
 export interface ReportedChoice {
-  masked: number[];
+  masked_positions: number[];
   edits: string[];
   attention: string;
   layer: number;
@@ -43,12 +43,12 @@ export interface Choice extends ReportedChoice {
 }
 
 export interface GenerateState {
-  kind: Kind;
+  mode: Mode;
   settings: Settings;
   choice: Choice;
   sampling: SamplingConfig;
   /** Whether keys and values are cached from step to step. */
-  cached: boolean;
+  useCache: boolean;
 }
 
 export interface Example {
@@ -59,33 +59,33 @@ export interface Example {
 /** What Streamlit says. */
 export interface GenerateData {
   api: string;
-  kind: Kind;
-  choice: ReportedChoice;
-  rule: SamplingConfig;
+  mode: Mode;
+  state: ReportedChoice;
+  sampling: SamplingConfig;
   /** Positions and token ids. */
-  written: [number, number][];
+  generated: [number, number][];
   settings: Settings;
   examples: Example[];
-  sourced: boolean;
+  has_source: boolean;
   presenter: string;
   serial: number;
 }
 
-/** A token that was written. */
-export interface WrittenToken {
-  place: number;
+/** A token that was generated. */
+export interface GeneratedToken {
+  position: number;
   id: number;
-  piece: string;
+  text: string;
 }
 
-/** A token of the text as read; `gap`: a space before it that its piece does not have. */
+/** A token of the text as read; `space_before`: there is a space before it that its text does not have. */
 export interface TextToken {
-  piece: string;
+  text: string;
   special: boolean;
-  gap: boolean;
+  space_before: boolean;
 }
 
-/** A token of the text as shown; `step` wrote it, null: it is the prompt's. */
+/** A token of the text as shown; `step` generated it, null: it is the prompt's. */
 export interface ShownToken extends TextToken {
   step: number | null;
 }
@@ -93,13 +93,13 @@ export interface ShownToken extends TextToken {
 /** A token that may come next: its probability by the model, and after the sampling settings. */
 export interface Candidate {
   id: number;
-  piece: string;
-  before: number;
-  after: number;
+  text: string;
+  probability: number;
+  sampling_probability: number;
 }
 
 /** One kind of attention: rows of the asking token are in the numbers from `offset` on, [layer head key]. */
-export interface StepGrid {
+export interface StepAttentionGroup {
   name: string;
   title: string;
   layers: number;
@@ -109,21 +109,21 @@ export interface StepGrid {
   offset: number;
 }
 
-/** What one layer holds: `positions` tokens, for each a key and a value in `heads` heads, numbers of `width` bytes. */
+/** What one layer holds: for each token a key and a value in each of its key/value heads; `element_size` is in bytes. */
 export interface CachedLayer {
-  positions: number;
-  heads: number;
-  key_channels: number;
-  value_channels: number;
-  width: number;
+  tokens: number;
+  key_value_heads: number;
+  key_dim: number;
+  value_dim: number;
+  element_size: number;
   bytes: number;
 }
 
-/** Without layers, `why` says why nothing can be cached. */
+/** Without layers, `reason` says why nothing can be cached. */
 export interface KvCache {
   layers: CachedLayer[];
   heads: number;
-  why: string;
+  reason: string;
 }
 
 export interface ReadTokens {
@@ -134,24 +134,24 @@ export interface ReadTokens {
 /** The answer to "what comes next": the route "generate". */
 export interface StepAnswer {
   done?: undefined;
-  place: number;
+  position: number;
   chosen: number;
   candidates: Candidate[];
   /** How many tokens of the vocabulary the sampling settings leave. */
-  kept: number;
+  kept_count: number;
   vocabulary: number;
   rank: number;
   /** The random number, from 0 to 1, that chose. */
-  number: number;
-  /** Entropy, in bits. */
-  spread: number;
-  grids: StepGrid[];
+  random_number: number;
+  /** Of the model's probabilities, in bits. */
+  entropy: number;
+  attention_groups: StepAttentionGroup[];
   cache: KvCache;
   /** How many tokens were read anew. */
-  read: number;
+  tokens_read: number;
   length: number;
   context: number;
-  end: number | null;
+  end_token: number | null;
   notes: string[];
   tokens: ReadTokens | null;
   milliseconds: number;
@@ -174,6 +174,6 @@ export type AnyRecord = StepRecord | FinishedRecord;
 
 /** A line that was left: the first token that differs is number `from`. */
 export interface Branch {
-  written: WrittenToken[];
+  generated: GeneratedToken[];
   from: number;
 }

@@ -5,17 +5,17 @@ import { test } from "node:test";
 import { ablationEdit, Comparison, mostDistantHead, rankedHeads } from "../../../app/compare/frontend/comparison.js";
 import { weightDifference } from "../../../app/compare/frontend/difference.js";
 
-/** @import { AttentionGrid, CompareAnswer, Question } from "../../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGroup, CompareAnswer, Question } from "../../../app/compare/frontend/types.d.ts" */
 
-/** @param {string} piece */
-const token = (piece) => ({ piece, special: false, masked: false });
+/** @param {string} text */
+const token = (text) => ({ text, special: false, masked: false });
 
 /**
  * @param {number} rows
  * @param {number} offset
- * @returns {AttentionGrid}
+ * @returns {AttentionGroup}
  */
-function grid(rows, offset) {
+function group(rows, offset) {
   return {
     name: "decoder.self",
     title: "Decoder",
@@ -27,7 +27,7 @@ function grid(rows, offset) {
     keys: "text",
     rows,
     columns: rows,
-    cells: [rows, rows],
+    pooled_shape: [rows, rows],
     offset,
   };
 }
@@ -46,22 +46,28 @@ function comparison() {
   /** @type {CompareAnswer} */
   const answer = {
     sides: [
-      { tokens: ["We", " eat"].map(token), sourceTokens: null, grids: [grid(2, 0)], context: 8, notes: [] },
+      {
+        tokens: ["We", " eat"].map(token),
+        source_tokens: null,
+        attention_groups: [group(2, 0)],
+        context: 8,
+        notes: [],
+      },
       {
         tokens: ["If", " we", " eat"].map(token),
-        sourceTokens: null,
-        grids: [grid(3, 8)],
+        source_tokens: null,
+        attention_groups: [group(3, 8)],
         context: 8,
         notes: ["Other positions."],
       },
     ],
-    pairs: {
+    alignments: {
       text: [
         [0, 1],
         [1, 2],
       ],
     },
-    attentions: [{ name: "decoder.self", other: "decoder.self", title: "Decoder", distance: [[0.1, 0.4]] }],
+    attentions: [{ left_name: "decoder.self", right_name: "decoder.self", title: "Decoder", distance: [[0.1, 0.4]] }],
     predictions: [],
     milliseconds: 3,
   };
@@ -97,19 +103,19 @@ test("predictions speak of the chosen token, else of the last", () => {
 
 test("weights are those of the head's bytes, NaN where attending is forbidden", () => {
   const answer = comparison();
-  const weight = answer.weights(0, shown(answer).grids[0], HEADS[0]);
+  const weight = answer.weights(0, shown(answer).groups[0], HEADS[0]);
   assert.deepEqual([weight(0, 0), weight(0, 1), weight(1, 0)], [1, Number.NaN, 0.25]);
 });
 
 test("attentions are found by name, else it is the first", () => {
   const answer = comparison();
   assert.equal(answer.attention("decoder.self")?.title, "Decoder");
-  assert.equal(answer.attention("unknown")?.name, "decoder.self");
+  assert.equal(answer.attention("unknown")?.left_name, "decoder.self");
 });
 
 test("once fetched, weights are exact", async () => {
   const answer = comparison();
-  const [one] = shown(answer).grids;
+  const [one] = shown(answer).groups;
   const fetched = () => Promise.resolve(Float32Array.of(0.9, 0.1, 0.3, 0.7));
   assert.equal(await answer.fetchExact(0, one, HEADS[0], fetched), true);
   assert.equal(await answer.fetchExact(0, one, HEADS[0], fetched), false);
@@ -120,7 +126,7 @@ test("once fetched, weights are exact", async () => {
 
 test("weights that could not be fetched are fetched again", async () => {
   const answer = comparison();
-  const [one] = shown(answer).grids;
+  const [one] = shown(answer).groups;
   assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.reject(new Error("lost"))), false);
   assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.resolve(new Float32Array(4))), true);
 });
@@ -161,11 +167,11 @@ test("heads are ranked by their distance; what cannot be compared is left out", 
       [0, 0],
     ],
   );
-  const attention = { name: "", other: "", title: "", distance };
+  const attention = { left_name: "", right_name: "", title: "", distance };
   assert.equal(mostDistantHead(attention).layer, 1);
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
 });
 
 test("a head is switched off by an edit of its weights", () => {
-  assert.equal(ablationEdit(grid(2, 0), { layer: 3, head: 1 }), "decoder.3.self.weights[1]=set:0");
+  assert.equal(ablationEdit(group(2, 0), { layer: 3, head: 1 }), "decoder.3.self.weights[1]=set:0");
 });

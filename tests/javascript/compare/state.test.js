@@ -5,13 +5,20 @@ import { test } from "node:test";
 import { patchDifference, questionA, questionB, swapDifference } from "../../../app/compare/frontend/questions.js";
 import { CompareState } from "../../../app/compare/frontend/state.js";
 
-/** @import { AttentionGrid, Choice, Settings } from "../../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGroup, Choice, Settings } from "../../../app/compare/frontend/types.d.ts" */
 
 /** @type {Settings} */
-const SETTINGS = { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" };
+const SETTINGS = {
+  model: "tiny",
+  masks: "",
+  positional_encoding: "",
+  attention_function: "",
+  scale: "",
+  device: "cpu",
+};
 /** @type {Choice} */
 const CHOICE = {
-  masked: [2],
+  masked_positions: [2],
   edits: ["embedding=scale:0"],
   attention: "",
   layer: 1,
@@ -21,8 +28,8 @@ const CHOICE = {
   source: "",
 };
 const A = questionA(CHOICE, SETTINGS);
-/** @type {AttentionGrid} */
-const GRID = {
+/** @type {AttentionGroup} */
+const GROUP = {
   name: "decoder.self",
   title: "Decoder",
   stack: "decoder",
@@ -33,36 +40,45 @@ const GRID = {
   keys: "text",
   rows: 2,
   columns: 2,
-  cells: [2, 2],
+  pooled_shape: [2, 2],
   offset: 0,
 };
 
 test("B asks what A asks but for the difference", () => {
   assert.deepEqual(questionB(A, {}), A);
-  assert.deepEqual(questionB(A, { position: "none", layer: 4, align: "position" }), { ...A, position: "none" });
+  assert.deepEqual(questionB(A, { positional_encoding: "none", layer: 4, alignment: "position" }), {
+    ...A,
+    positional_encoding: "none",
+  });
 });
 
 test("masked positions belong to a text, edits to a model", () => {
-  assert.deepEqual(questionB(A, { text: "We drink" }), { ...A, text: "We drink", masked: [] });
-  assert.deepEqual(questionB(A, { model: "other" }), { ...A, model: "other", masked: [], edits: [] });
-  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked: [0] }), {
+  assert.deepEqual(questionB(A, { text: "We drink" }), { ...A, text: "We drink", masked_positions: [] });
+  assert.deepEqual(questionB(A, { model: "other" }), { ...A, model: "other", masked_positions: [], edits: [] });
+  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked_positions: [0] }), {
     ...A,
     model: "other",
     edits: ["logits=set:0"],
-    masked: [0],
+    masked_positions: [0],
   });
 });
 
 test("what is undefined differs no more, and another model drops edits of the old one", () => {
-  assert.deepEqual(patchDifference({ text: "b", align: "position" }, { text: undefined }), { align: "position" });
-  assert.deepEqual(patchDifference({ edits: ["x"], masked: [1], kernel: "hard" }, { model: "other" }), {
-    kernel: "hard",
-    model: "other",
+  assert.deepEqual(patchDifference({ text: "b", alignment: "position" }, { text: undefined }), {
+    alignment: "position",
   });
+  assert.deepEqual(
+    patchDifference({ edits: ["x"], masked_positions: [1], attention_function: "hardmax" }, { model: "other" }),
+    { attention_function: "hardmax", model: "other" },
+  );
 });
 
 test("swapped twice, both sides are as they were", () => {
-  const state = new CompareState(CHOICE, { text: "We drink", position: "alibi", align: "position" }, SETTINGS);
+  const state = new CompareState(
+    CHOICE,
+    { text: "We drink", positional_encoding: "alibi", alignment: "position" },
+    SETTINGS,
+  );
   const swapped = state.swapped();
   assert.deepEqual(swapped.questions, [...state.questions].reverse());
   assert.equal(swapped.alignment, "position");
@@ -82,7 +98,7 @@ test("a state does not change; a change is another state", () => {
 test("a head is chosen for both sides while they are linked", () => {
   const linked = new CompareState(CHOICE, {}, SETTINGS).chooseHead(1, { layer: 0, head: 1 });
   assert.deepEqual(
-    [0, 1].map((side) => linked.headOf(side, GRID)),
+    [0, 1].map((side) => linked.headOf(side, GROUP)),
     [
       { layer: 0, head: 1 },
       { layer: 0, head: 1 },
@@ -91,7 +107,7 @@ test("a head is chosen for both sides while they are linked", () => {
   const apart = linked.link(false).chooseHead(1, { layer: 1, head: 0 });
   assert.equal(apart.linked, false);
   assert.deepEqual(
-    [0, 1].map((side) => apart.headOf(side, GRID)),
+    [0, 1].map((side) => apart.headOf(side, GROUP)),
     [
       { layer: 0, head: 1 },
       { layer: 1, head: 0 },
@@ -102,16 +118,16 @@ test("a head is chosen for both sides while they are linked", () => {
 
 test("a head that the model does not have is its last one", () => {
   const state = new CompareState({ ...CHOICE, layer: 11, head: 11 }, {}, SETTINGS);
-  assert.deepEqual(state.headOf(0, GRID), { layer: 1, head: 2 });
+  assert.deepEqual(state.headOf(0, GROUP), { layer: 1, head: 2 });
 });
 
 test("until somebody chooses a head, the report says that nobody has", () => {
   const choice = { ...CHOICE, layer: -1, head: -1 };
-  const state = new CompareState(choice, { chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
+  const state = new CompareState(choice, { head_chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
   assert.equal(state.followsLargest, true);
   assert.deepEqual(state.report.agreed, [choice, {}, SETTINGS]);
   const chosen = state.chooseHead(null, { layer: 1, head: 0 });
   assert.equal(chosen.followsLargest, false);
-  assert.deepEqual(chosen.report.value, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, other: { chosen: "1" } });
+  assert.deepEqual(chosen.report.value, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, side_b: { head_chosen: "1" } });
   assert.equal(chosen.change({}, {}).followLargest().followsLargest, true);
 });

@@ -5,32 +5,32 @@ import { test } from "node:test";
 import { Generator } from "../../../app/generate/frontend/generator.js";
 import { Refused } from "../../../app/generate/frontend/server.js";
 
-/** @import { GenerateState, StepRecord, WrittenToken } from "../../../app/generate/frontend/types.d.ts" */
+/** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/generate/frontend/types.d.ts" */
 
-const PROMPT = [{ piece: "Once", special: false, gap: false }];
+const PROMPT = [{ text: "Once", special: false, space_before: false }];
 const END = 9;
 
 /**
  * A server whose model writes 1, 2, 3 and so on; `asked` holds what it was asked.
- * @param {(written: readonly WrittenToken[]) => void} [before] may throw
+ * @param {(generated: readonly GeneratedToken[]) => void} [before] may throw
  */
 function counting(before = () => {}) {
   /** @type {number[][]} */
   const asked = [];
-  /** @param {GenerateState} state @param {readonly WrittenToken[]} written @param {{ tokens?: boolean }} [options] */
-  async function fetchStep({ sampling }, written, options) {
-    asked.push(written.map(({ id }) => id));
-    before(written);
-    const next = (written.at(-1)?.id ?? 0) + 1;
-    const text = [...PROMPT, ...written.map(({ id }) => ({ piece: ` ${id}`, special: false, gap: false }))];
-    const candidates = [next, 50].map((id) => ({ id, piece: ` ${id}`, before: 0.5, after: 0.5 }));
+  /** @param {GenerateState} state @param {readonly GeneratedToken[]} generated @param {{ tokens?: boolean }} [options] */
+  async function fetchStep({ sampling }, generated, options) {
+    asked.push(generated.map(({ id }) => id));
+    before(generated);
+    const next = (generated.at(-1)?.id ?? 0) + 1;
+    const text = [...PROMPT, ...generated.map(({ id }) => ({ text: ` ${id}`, special: false, space_before: false }))];
+    const candidates = [next, 50].map((id) => ({ id, text: ` ${id}`, probability: 0.5, sampling_probability: 0.5 }));
     return /** @type {StepRecord} */ ({
-      place: 1 + written.length,
+      position: 1 + generated.length,
       chosen: next,
       candidates,
-      end: END,
+      end_token: END,
       context: 40,
-      length: 1 + written.length,
+      length: 1 + generated.length,
       sampling,
       numbers: new Float32Array(),
       tokens: options?.tokens ? { text, source: null } : null,
@@ -43,11 +43,20 @@ function counting(before = () => {}) {
 function generating(server) {
   /** @type {GenerateState} */
   const state = {
-    kind: "continue",
-    cached: true,
-    sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
-    settings: { model: "tiny", masks: "", position: "", kernel: "", scale: "", device: "cpu" },
-    choice: { masked: [], edits: [], attention: "", layer: 0, head: 0, text: "Once", source: "", blend: "head" },
+    mode: "continue",
+    useCache: true,
+    sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
+    settings: { model: "tiny", masks: "", positional_encoding: "", attention_function: "", scale: "", device: "cpu" },
+    choice: {
+      masked_positions: [],
+      edits: [],
+      attention: "",
+      layer: 0,
+      head: 0,
+      text: "Once",
+      source: "",
+      blend: "head",
+    },
   };
   /** @type {string[]} */
   const events = [];
@@ -65,8 +74,9 @@ function generating(server) {
 }
 
 /** @param {Generator} generator */
-const ids = (generator) => generator.written.map(({ id }) => id);
-const steps = (/** @type {number[]} */ written) => written.map((id, step) => ({ place: 1 + step, id, piece: "…" }));
+const ids = (generator) => generator.generated.map(({ id }) => id);
+const steps = (/** @type {number[]} */ generated) =>
+  generated.map((id, step) => ({ position: 1 + step, id, text: "…" }));
 
 test("each step takes what was sampled, and is reported once it is there", async () => {
   const { generator, events } = generating(counting().server);
@@ -76,7 +86,7 @@ test("each step takes what was sampled, and is reported once it is there", async
   await generator.takeSampled();
   assert.deepEqual(ids(generator), [1, 2]);
   assert.deepEqual(
-    generator.tokens.map(({ piece }) => piece),
+    generator.tokens.map(({ text }) => text),
     ["Once", " 1", " 2"],
   );
   assert.deepEqual(events.slice(3), [
@@ -109,15 +119,15 @@ test("a token from an address gets its text, and earlier steps their answers", a
   await generator.start(steps([1, 2, 3]));
   await new Promise((resolve) => setTimeout(resolve));
   assert.deepEqual(
-    generator.written.map(({ piece }) => piece),
+    generator.generated.map(({ text }) => text),
     [" 1", " 2", " 3"],
   );
   assert.ok([0, 1, 2, 3].every((step) => generator.recordAt(step)));
 });
 
 test("tokens that do not fit any more are left out", async () => {
-  const { server } = counting((written) => {
-    if (written.length) throw new Refused("no such place");
+  const { server } = counting((generated) => {
+    if (generated.length) throw new Refused("no such place");
   });
   const { generator, events } = generating(server);
   await generator.start(steps([7]));
@@ -142,15 +152,15 @@ test("playing goes on to the end of the text", async () => {
   const { generator } = generating(counting().server);
   await generator.start();
   await generator.play();
-  assert.equal(generator.written.at(-1)?.id, END);
+  assert.equal(generator.generated.at(-1)?.id, END);
   assert.equal(generator.endReason, "The model has ended the text.");
   assert.equal(generator.playing, false);
   assert.equal(await generator.takeSampled(), false);
 });
 
 test("a failure ends playing", async () => {
-  const { server } = counting((written) => {
-    if (written.length === 3) throw new Error("lost");
+  const { server } = counting((generated) => {
+    if (generated.length === 3) throw new Error("lost");
   });
   const { generator, events } = generating(server);
   await generator.start();
@@ -165,7 +175,7 @@ test("a step that is past can be looked at, and another token taken there", asyn
   await generator.start(steps([1, 2, 3]));
   assert.equal(await generator.view(1), true);
   assert.equal(generator.step, 1);
-  await generator.take(1, { place: 2, id: 50, piece: " 50" });
+  await generator.take(1, { position: 2, id: 50, text: " 50" });
   assert.deepEqual(ids(generator), [1, 50]);
   assert.equal(generator.viewed, null);
 });

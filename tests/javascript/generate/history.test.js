@@ -1,4 +1,4 @@
-// What was written, step by step, and the lines that were left.
+// What was generated, step by step, and the lines that were left.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,26 +6,26 @@ import { History, shownTokens } from "../../../app/generate/frontend/history.js"
 
 /** @import { AnyRecord, TextToken } from "../../../app/generate/frontend/types.d.ts" */
 
-/** @param {string} word @param {number} place */
-const written = (word, place) => ({ place, id: word.length, piece: word });
-/** @param {string} piece @param {boolean} gap @returns {TextToken} */
-const token = (piece, gap = false) => ({ piece, special: false, gap });
+/** @param {string} word @param {number} position */
+const generated = (word, position) => ({ position, id: word.length, text: word });
+/** @param {string} text @param {boolean} space_before @returns {TextToken} */
+const token = (text, space_before = false) => ({ text, special: false, space_before });
 /** @type {AnyRecord} */
 const RECORD = {
   done: true,
   tokens: { text: [], source: null },
   numbers: new Float32Array(),
-  sampling: { temperature: 1, topK: 0, topP: 1, seed: 0 },
+  sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
 };
 
 /** @param {History} history */
-const words = (history) => history.written.map(({ piece }) => piece);
+const words = (history) => history.generated.map(({ text }) => text);
 
 /** A line of three tokens. */
 function line() {
   const history = new History();
   ["a", "bb", "ccc"].forEach((word, step) => {
-    history.take(step, written(word, 5 + step));
+    history.take(step, generated(word, 5 + step));
   });
   return history;
 }
@@ -38,14 +38,14 @@ test("a line that only goes on leaves none behind", () => {
 
 test("another token at an earlier step leaves the old line, which can be gone on with", () => {
   const history = line();
-  history.take(1, written("dddd", 6));
+  history.take(1, generated("dddd", 6));
   assert.deepEqual(words(history), ["a", "dddd"]);
   const [branch] = history.branches;
   assert.equal(branch.from, 1);
   history.switchTo(branch);
   assert.deepEqual(words(history), ["a", "bb", "ccc"]);
   assert.deepEqual(
-    history.branches.map(({ written: left }) => left.map(({ piece }) => piece)),
+    history.branches.map(({ generated: left }) => left.map(({ text }) => text)),
     [["a", "dddd"]],
   );
 });
@@ -54,14 +54,14 @@ test("the beginning of the line on the page is no other line", () => {
   const history = line();
   history.truncate(1);
   assert.equal(history.branches.length, 1);
-  history.take(1, written("bb", 6));
-  history.take(2, written("ccc", 7));
+  history.take(1, generated("bb", 6));
+  history.take(2, generated("ccc", 7));
   assert.deepEqual(history.branches, []);
 });
 
 test("answers are known by the line that they continue", () => {
   const history = line();
-  history.store(history.written.slice(0, 2), RECORD);
+  history.store(history.generated.slice(0, 2), RECORD);
   assert.equal(history.recordAt(2), RECORD);
   assert.equal(history.newest, null);
   history.truncate(2);
@@ -77,16 +77,16 @@ test("another question makes answers void, until they are restored", () => {
   assert.equal(history.newest, RECORD);
 });
 
-test("the text is the prompt with what was written at its end or into its masks", () => {
+test("the text is the prompt with what was generated at its end or into its masks", () => {
   const tokens = shownTokens(
     [token("The"), token("[MASK]", true), token(".")],
     [
-      { place: 1, id: 4, piece: "cat" },
-      { place: 3, id: 2, piece: " It" },
+      { position: 1, id: 4, text: "cat" },
+      { position: 3, id: 2, text: " It" },
     ],
   );
   assert.deepEqual(
-    tokens.map(({ piece, step }) => [piece, step]),
+    tokens.map(({ text, step }) => [text, step]),
     [
       ["The", null],
       ["cat", 0],
@@ -95,7 +95,7 @@ test("the text is the prompt with what was written at its end or into its masks"
     ],
   );
   assert.deepEqual(
-    tokens.map(({ gap }) => gap),
+    tokens.map(({ space_before }) => space_before),
     [false, true, false, false],
   );
 });

@@ -4,36 +4,36 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   attentionRow,
-  gridOf,
+  groupOf,
   headRow,
   pooledCodes,
   stepCodes,
 } from "../../../app/generate/frontend/attention_rows.js";
 import { cellCount, describeCache, formatBytes } from "../../../app/generate/frontend/kv_cache.js";
 
-/** @import { StepGrid, StepRecord } from "../../../app/generate/frontend/types.d.ts" */
+/** @import { StepAttentionGroup, StepRecord } from "../../../app/generate/frontend/types.d.ts" */
 
-/** @type {StepGrid} */
-const GRID = { name: "decoder.self", title: "Decoder", layers: 2, heads: 2, keys: "text", columns: 2, offset: 1 };
-/** @type {StepGrid} */
-const CROSS = { ...GRID, name: "decoder.cross", keys: "source", columns: 1, offset: 9 };
+/** @type {StepAttentionGroup} */
+const GROUP = { name: "decoder.self", title: "Decoder", layers: 2, heads: 2, keys: "text", columns: 2, offset: 1 };
+/** @type {StepAttentionGroup} */
+const CROSS = { ...GROUP, name: "decoder.cross", keys: "source", columns: 1, offset: 9 };
 const NUMBERS = Float32Array.of(-1, 1, 0, 0.5, 0.5, 0, 1, 0.25, 0.75, 1, 1, 1, 1);
-const RECORD = /** @type {StepRecord} */ ({ grids: [GRID, CROSS], numbers: NUMBERS });
+const RECORD = /** @type {StepRecord} */ ({ attention_groups: [GROUP, CROSS], numbers: NUMBERS });
 
 test("the attention of a name is shown, else the first", () => {
-  assert.equal(gridOf(RECORD, "decoder.cross"), CROSS);
-  assert.equal(gridOf(RECORD, ""), GRID);
+  assert.equal(groupOf(RECORD, "decoder.cross"), CROSS);
+  assert.equal(groupOf(RECORD, ""), GROUP);
 });
 
 test("a head's row begins where its layer and number say", () => {
-  assert.deepEqual([...headRow(RECORD, GRID, 0, 1)], [0.5, 0.5]);
-  assert.deepEqual([...headRow(RECORD, GRID, 1, 1)], [0.25, 0.75]);
+  assert.deepEqual([...headRow(RECORD, GROUP, 0, 1)], [0.5, 0.5]);
+  assert.deepEqual([...headRow(RECORD, GROUP, 1, 1)], [0.25, 0.75]);
 });
 
 test("a mean is over a layer's heads, or over all", () => {
-  assert.deepEqual([...attentionRow(RECORD, GRID, { blend: "head", layer: 1, head: 0 })], [0, 1]);
-  assert.deepEqual([...attentionRow(RECORD, GRID, { blend: "layer", layer: 0, head: 1 })], [0.75, 0.25]);
-  assert.deepEqual([...attentionRow(RECORD, GRID, { blend: "all", layer: 0, head: 0 })], [0.4375, 0.5625]);
+  assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "head", layer: 1, head: 0 })], [0, 1]);
+  assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "layer", layer: 0, head: 1 })], [0.75, 0.25]);
+  assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "all", layer: 0, head: 0 })], [0.4375, 0.5625]);
 });
 
 test("a stripe shows the largest weight of each block", () => {
@@ -42,11 +42,11 @@ test("a stripe shows the largest weight of each block", () => {
 
 test("keys that a step did not read yet stay empty on the map", () => {
   const longer = /** @type {StepRecord} */ ({
-    grids: [{ ...GRID, layers: 1, heads: 1, columns: 3, offset: 0 }],
+    attention_groups: [{ ...GROUP, layers: 1, heads: 1, columns: 3, offset: 0 }],
     numbers: Float32Array.of(1, 0, 0.25),
   });
   assert.deepEqual(
-    [...stepCodes([RECORD, longer], GRID.name, { blend: "head", layer: 0, head: 0 }, 3)],
+    [...stepCodes([RECORD, longer], GROUP.name, { blend: "head", layer: 0, head: 0 }, 3)],
     [255, 1, 0, 255, 1, 128],
   );
 });
@@ -70,12 +70,12 @@ test("the picture of the cache doubles, up to what the model reads", () => {
 });
 
 test("what is cached is counted, and what sharing heads saves", () => {
-  const layer = { positions: 10, heads: 2, key_channels: 8, value_channels: 8, width: 4, bytes: 1_280 };
-  const record = /** @type {StepRecord} */ ({ cache: { layers: [layer, layer], heads: 6, why: "" }, context: 256 });
+  const layer = { tokens: 10, key_value_heads: 2, key_dim: 8, value_dim: 8, element_size: 4, bytes: 1_280 };
+  const record = /** @type {StepRecord} */ ({ cache: { layers: [layer, layer], heads: 6, reason: "" }, context: 256 });
   const words = describeCache(record);
   assert.match(words, /2 layers × 2 heads × \(8 \+ 8\) = 64 numbers of 4 bytes, 256 bytes/);
-  assert.match(words, /Kept of 10 tokens: 2\.56 kB; of 256, .* 65\.5 kB/);
-  assert.match(words, /6 heads share 2 keys and values: .* 7\.68 kB, 3 times as much/);
+  assert.match(words, /Cached for 10 tokens: 2\.56 kB; for 256, .* 65\.5 kB/);
+  assert.match(words, /6 query heads share 2 key\/value heads: .* 7\.68 kB, 3 times as much/);
   const unshared = { ...record, cache: { ...record.cache, heads: 2 } };
   assert.doesNotMatch(describeCache(unshared), /share/);
 });
