@@ -8,7 +8,7 @@ import { failureText, isAbort, post, visitorName } from "../../../app/ui/fronten
 /** @import { CompareRequest } from "../../../app/compare/frontend/types.d.ts" */
 
 const EMPTY = '{"error":"B: The text is empty."}';
-const REQUEST = /** @type {CompareRequest} */ ({ align: "tokens", query: -1 });
+const REQUEST = /** @type {CompareRequest} */ ({ alignment: "tokens", query: -1 });
 
 /**
  * A packed answer.
