@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from app.services.attention_payload import quantized_weights, tokens_payload, variant_notes
-from app.services.traces import open_checkpoint, position_logits, trace
+from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
-from app.state.state import Question
 from app.ui.wire_format import pack
 from model.analysis.run_comparison import TokenPairs, align, head_distance, jensen_shannon_distance
 from model.attention_groups import AttentionGroup, attention_groups
@@ -29,11 +28,19 @@ PREDICTION_TITLES = {"language-model": "Next token", "masked-language-model": "M
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: what is asked, what the model did, and its tokenizer."""
+    """One of the two: what is asked, and what the model did with it."""
 
-    question: Question
-    trace: Trace
-    tokenizer: Tokenizer
+    resolved: ResolvedQuestion
+
+    @property
+    def trace(self) -> Trace:
+        """What the model did."""
+        return self.resolved.trace
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer."""
+        return self.resolved.tokenizer
 
     def prediction_positions(self, query: int) -> tuple[int, ...]:
         """Where somebody wants to know what it predicts: at each masked token, or at `query` (-1: the last)."""
@@ -91,17 +98,15 @@ def _read_side(body: dict[str, Any], index: int) -> Side:
     if not isinstance(body_side, dict):
         raise TextError("A comparison needs two questions, side_a and side_b.")
     try:
-        question = parse_question(body_side)
-        tokenizer = open_checkpoint(question.model, question.device).tokenizer
-        _require_short_enough(question, tokenizer)
-        return Side(question, trace(question), tokenizer)
+        resolved = resolve(parse_question(body_side))
+        _require_short_enough(resolved)
+        return Side(resolved)
     except HeadlightError as error:
         raise TextError(f"{SIDE_NAMES[index]}: {error}") from error
 
 
-def _require_short_enough(question: Question, tokenizer: Tokenizer) -> None:
-    model = open_checkpoint(question.model, question.device).model
-    config, count = model.config, len(encode_input(model, tokenizer, question.text).ids)
+def _require_short_enough(resolved: ResolvedQuestion) -> None:
+    config, count = resolved.config, len(encode_input(resolved.model, resolved.tokenizer, resolved.model_input).ids)
     if config.layers * config.heads * count**2 > MAX_WEIGHTS:
         longest = int((MAX_WEIGHTS / (config.layers * config.heads)) ** 0.5)
         raise TextError(
@@ -124,7 +129,7 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
         "source_tokens": tokens_payload(traced.source, side.tokenizer) if traced.source else None,
         "attention_groups": group_payloads,
         "context": traced.config.context_length,
-        "notes": [" ".join(variant_notes(side.question))] if side.question.is_variant else [],
+        "notes": [" ".join(variant_notes(side.resolved))] if side.resolved.question.is_variant else [],
     }
     return meta, b"".join(chunks)
 
@@ -205,7 +210,7 @@ def _prediction_payload(left: Side, right: Side, left_position: int, right_posit
 
 def _probabilities(side: Side, position: int) -> np.ndarray:
     """Each token's probability, or each label's."""
-    row = position_logits(side.question, position).astype(np.float64)
+    row = side.resolved.logits(position).astype(np.float64)
     powers = np.exp(row - row.max())
     return np.asarray(powers / powers.sum())
 

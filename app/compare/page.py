@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.services import labels
 from app.services.examples import Example, opening_examples
-from app.services.traces import available_models, own_models
+from app.services.open_models import available_models, own_models
 from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b

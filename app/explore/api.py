@@ -11,7 +11,7 @@ from app.explore.head_view import head_qk_projection
 from app.explore.long_text import head_view
 from app.services.attention_payload import has_weights, metrics_payload, quantized_layer_weights
 from app.services.head_selection import selected_attention
-from app.services.traces import trace
+from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question, parse_state
 from app.ui.wire_format import pack
 from model.errors import EditError
@@ -22,7 +22,7 @@ def handle_head_view(body: dict[str, Any]) -> bytes:
 
     With `each` every head by itself follows the numbers, float32 [head row column].
     """
-    view = head_view(parse_question(body), parse_state(body))
+    view = head_view(resolve(parse_question(body)), parse_state(body))
     per_head = view.per_head if body.get("per_head") is True else view.per_head[:0]
     low, high = view.colour_limits
     meta = {
@@ -41,17 +41,17 @@ def handle_head_view(body: dict[str, Any]) -> bytes:
 
 def handle_thumbnails(body: dict[str, Any]) -> bytes:
     """The byte codes of all heads of one layer of a long text, [head row column], as `trace` gives them of others."""
-    question, layer = parse_question(body), integer_or_zero(body.get("layer", 0))
-    attention_group = selected_attention(question, parse_state(body))
+    resolved, layer = resolve(parse_question(body)), integer_or_zero(body.get("layer", 0))
+    attention_group = selected_attention(resolved.config, parse_state(body))
     if not 0 <= layer < attention_group.layers:
         raise EditError(f"There is no layer {layer}; this attention has {attention_group.layers}, counted from 0.")
-    quantized = quantized_layer_weights(question, attention_group, layer)
+    quantized = quantized_layer_weights(resolved, attention_group, layer)
     return pack({"layer": layer, "pooled_shape": quantized.shape[-2:]}, quantized.tobytes())
 
 
 def handle_qk_projection(body: dict[str, Any]) -> bytes:
     """Queries and then keys of the chosen head in one plane, float32 [token axis], and what part its axes hold."""
-    projection = head_qk_projection(parse_question(body), parse_state(body))
+    projection = head_qk_projection(resolve(parse_question(body)), parse_state(body))
     numbers = np.concatenate([projection.queries, projection.keys]).astype("<f4")
     return pack(
         {"queries": len(projection.queries), "explained_variance": projection.explained_variance}, numbers.tobytes()
@@ -60,8 +60,8 @@ def handle_qk_projection(body: dict[str, Any]) -> bytes:
 
 def handle_head_metrics(body: dict[str, Any]) -> bytes:
     """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
-    question = parse_question(body)
-    attention_group, traced = selected_attention(question, parse_state(body)), trace(question)
+    resolved = resolve(parse_question(body))
+    attention_group, traced = selected_attention(resolved.config, parse_state(body)), resolved.trace
     if not has_weights(traced, attention_group):
         raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
     return pack({"metrics": metrics_payload(traced, attention_group)})

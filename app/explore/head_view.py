@@ -10,15 +10,15 @@ import numpy as np
 from app.explore.quantities import QUANTITIES, Quantity, QuantityRequest
 from app.services.attention_payload import predictions
 from app.services.head_selection import (
-    _selected_head,
     encoded_text,
     parse_head,
     selected_attention,
+    selected_head,
     selected_heads,
     zoom_ranges,
 )
-from app.services.traces import open_checkpoint, trace
-from app.state.state import Question, State
+from app.services.resolved_question import ResolvedQuestion
+from app.state.state import State
 from model.analysis.head_reduction import combine_heads
 from model.analysis.qk_projection import QKProjection, qk_projection
 from model.analysis.row_selection import renormalize_rows, top_mass_mask
@@ -69,19 +69,19 @@ class HeadView:
         return (0.0 if self.quantity.scale == "sqrt" else float(shown.min())), float(shown.max())
 
 
-def exact_head_view(question: Question, state: State) -> HeadView:
+def exact_head_view(resolved: ResolvedQuestion, state: State) -> HeadView:
     """What `state` asks to see of its heads. Raises HeadlightError where that cannot be; its text is for the reader."""
-    attention_group, quantity = selected_attention(question, state), QUANTITIES[state.quantity]
+    attention_group, quantity = selected_attention(resolved.config, state), QUANTITIES[state.quantity]
     heads = selected_heads(state, attention_group)
-    request, target = quantity_request(question, state, attention_group)
+    request, target = quantity_request(resolved, state, attention_group)
     layers = {layer: quantity.compute(request, layer) for layer, _ in heads}
     cells = len(heads) * layers[heads[0][0]][0][0].size
     if cells > MAX_CELLS:
         raise EditError(f"{len(heads)} heads of so long a text are too much for one picture. Collect fewer.")
     values = np.stack([layers[layer][0][min(head, len(layers[layer][0]) - 1)] for layer, head in heads])
     allowed = np.stack([layers[layer][1][min(head, len(layers[layer][1]) - 1)] for layer, head in heads])
-    texts = (encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys))
-    token_filter = TokenFilter(state, quantity, open_checkpoint(question.model, question.device).tokenizer, *texts)
+    texts = [encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)]
+    token_filter = TokenFilter(state, quantity, resolved.tokenizer, *texts)
     values, allowed = token_filter.apply(np.where(allowed, values, 0), allowed)
     combined, any_allowed = combine_heads(values, allowed | quantity.additive, state.head_reduction), allowed.any(0)
     kept_states = np.where(_within_top_mass(combined, state, quantity), SHOWN, LEFT_OUT)
@@ -99,31 +99,33 @@ def exact_head_view(question: Question, state: State) -> HeadView:
     )
 
 
-def head_qk_projection(question: Question, state: State) -> QKProjection:
+def head_qk_projection(resolved: ResolvedQuestion, state: State) -> QKProjection:
     """Queries and keys of the chosen head in one plane."""
-    attention_group = selected_attention(question, state)
-    layer, head = _selected_head(state, attention_group)
+    attention_group = selected_attention(resolved.config, state)
+    layer, head = selected_head(state, attention_group)
     path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
-    traced = trace(question, (f"{path}.rotated_q", f"{path}.rotated_k"))
+    traced = resolved.trace_of(f"{path}.rotated_q", f"{path}.rotated_k")
     return qk_projection(traced, path, head)
 
 
-def quantity_request(question: Question, state: State, attention_group: AttentionGroup) -> tuple[QuantityRequest, str]:
+def quantity_request(
+    resolved: ResolvedQuestion, state: State, attention_group: AttentionGroup
+) -> tuple[QuantityRequest, str]:
     """What the kinds need to know, and what the gradient is of, in words."""
     layer, head = selected_heads(state, attention_group)[0]
     other_head = parse_head(state.other_head, attention_group) or (layer, (head + 1) % attention_group.heads)
     if state.quantity != "gradient":
-        return QuantityRequest(question, attention_group, state.other_text, other_head), ""
-    predicted = predictions(question, state.query)
+        return QuantityRequest(resolved, attention_group, state.other_text, other_head), ""
+    predicted = predictions(resolved, state.query)
     if not predicted:
         raise EditError("This model ends without a head: there is no prediction whose gradient could be taken.")
     prediction = next((one for one in predicted if one.position == state.query), predicted[0])
     likeliest = max(prediction.candidates, key=lambda candidate: candidate.after)
     token = likeliest.id if state.target_token < 0 else state.target_token
     piece_of = {candidate.id: candidate.text for candidate in prediction.candidates}
-    name = piece_of.get(token) or open_checkpoint(question.model, question.device).tokenizer.token_text(token)
+    name = piece_of.get(token) or resolved.tokenizer.token_text(token)
     return QuantityRequest(
-        question, attention_group, state.other_text, other_head, prediction.position, token
+        resolved, attention_group, state.other_text, other_head, prediction.position, token
     ), f"log p of “{name.strip()}” {prediction.preposition}“{prediction.token_text.strip()}”"
 
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from app.services.traces import model_variant, open_checkpoint, position_logits, trace
+from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
-from app.state.state import Question
 from app.ui.wire_format import pack
 from model.analysis import head_ablation, information_flow, logit_attribution, logit_lens
 from model.config import Config
 from model.errors import TextError
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.transformer import Transformer, attention_at
+from model.nn.transformer import attention_at
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.tracing.trace import Trace
@@ -34,12 +33,12 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
 
     Numbers: for each depth and token the likeliest tokens, their shares, the true token's rank and its surprise.
     """
-    question = parse_question(body)
-    model, traced, tokenizer = _model_trace_tokenizer(question)
+    resolved = resolve(parse_question(body))
+    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
     first = min(max(integer_or_zero(body.get("first", 0)), 0), len(traced.text.ids) - 1)
     logit_lens.require_language_head(model)
     tokens = slice(first, min(first + MAX_LENS_TOKENS, len(traced.text.ids)))
-    targets = logit_lens.target_tokens(traced, _target_ids(question, traced, tokenizer))
+    targets = logit_lens.target_tokens(traced, _target_ids(resolved))
     count = traced.config.num_layers(traced.config.stacks[-1]) + 1
     lens_outputs = [logit_lens.lens_at(model, traced, depth, targets, TOP_TOKENS, tokens) for depth in range(count)]
     rows = [
@@ -69,7 +68,7 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
 
 def handle_residual_norms(body: dict[str, Any]) -> bytes:
     """How long the residual stream is, [depth token]."""
-    _, traced, _ = _model_trace_tokenizer(parse_question(body))
+    traced = _extended_trace(resolve(parse_question(body)))
     norms = logit_lens.residual_norms(traced)
     return pack({"depths": norms.shape[0], "tokens": norms.shape[1]}, norms.astype("<f4").tobytes())
 
@@ -80,8 +79,8 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     As many tokens as are read in a moment; who wants more asks again from `first` + `count` on. `ahead` says that the
     true token of a place is the one that comes after it.
     """
-    question = parse_question(body)
-    model, traced, tokenizer = _model_trace_tokenizer(question)
+    resolved = resolve(parse_question(body))
+    model, traced = resolved.model, _extended_trace(resolved)
     logit_lens.require_language_head(model)
     length, first = len(traced.text.ids), max(integer_or_zero(body.get("first", 0)), 0)
     max_tokens = (
@@ -91,7 +90,7 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     )
     tokens = slice(min(first, length - 1), min(first + max_tokens, length))
     last = traced.config.num_layers(traced.config.stacks[-1])
-    targets = logit_lens.target_tokens(traced, _target_ids(question, traced, tokenizer))
+    targets = logit_lens.target_tokens(traced, _target_ids(resolved))
     losses = logit_lens.lens_at(model, traced, last, targets, 1, tokens).negative_log_likelihood
     meta = {
         "first": tokens.start,
@@ -103,10 +102,10 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
 
 def handle_logit_attribution(body: dict[str, Any]) -> bytes:
     """What each part adds to the logit of a token at a position, and what each feed-forward promotes there."""
-    question = parse_question(body)
-    model, traced, tokenizer = _model_trace_tokenizer(question)
+    resolved = resolve(parse_question(body))
+    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
     attribution = logit_attribution.attribute_logits(model, traced, _query_position(body, traced))
-    position, token, logits_here = _target_answer(body, question)
+    position, token, logits_here = _target_answer(body, resolved)
     logits = attribution.logits(np.array([token]))[:, 0]
     layers = [component.layer for component in attribution.components if component.kind == "feed_forward"]
     promoted = attribution.vocabulary_logits("feed_forward")
@@ -131,8 +130,8 @@ def handle_logit_attribution(body: dict[str, Any]) -> bytes:
 
 def handle_information_flow(body: dict[str, Any]) -> bytes:
     """The edges of the flow graph to one token: layer, kind, target, source, share, and its largest heads' shares."""
-    question = parse_question(body)
-    model, traced, _ = _model_trace_tokenizer(question)
+    resolved = resolve(parse_question(body))
+    model, traced = resolved.model, _extended_trace(resolved)
     threshold = body.get("threshold", information_flow.DEFAULT_THRESHOLD)
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
         raise TextError("The threshold must be a number above 0 and at most 1.")
@@ -153,12 +152,12 @@ def handle_head_ablation(body: dict[str, Any]) -> bytes:
 
     As many heads as one batch holds; who wants more asks again from `first` + `count` on.
     """
-    question = parse_question(body)
-    model, traced, tokenizer = _model_trace_tokenizer(question)
+    resolved = resolve(parse_question(body))
+    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
     head_ablation.require_prediction(model)
     attention, first = str(body.get("attention", "")), integer_or_zero(body.get("first", 0))
     heads = attention_at(model, attention)[0].heads
-    position, token, logits = _target_answer(body, question)
+    position, token, logits = _target_answer(body, resolved)
     count = min(head_ablation.heads_per_batch(traced), heads - first)
     found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
     before = float(logits[token] - np.logaddexp.reduce(logits))
@@ -187,20 +186,18 @@ def attribution_assumptions(config: Config) -> list[str]:
     return sentences
 
 
-def _model_trace_tokenizer(question: Question) -> tuple[Transformer, Trace, Tokenizer]:
-    """The model, its tokenizer, and a trace that holds what every question keeps and what this room needs."""
-    base_trace, extra_trace = trace(question), trace(question, KEEP_PATTERNS)
-    combined = replace(base_trace, values={**extra_trace.values, **base_trace.values})
-    return model_variant(question), combined, open_checkpoint(question.model, question.device).tokenizer
+def _extended_trace(resolved: ResolvedQuestion) -> Trace:
+    """A trace that holds what every question keeps and what this tab needs."""
+    return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
 
 
-def _target_ids(question: Question, traced: Trace, tokenizer: Tokenizer) -> tuple[int, ...]:
+def _target_ids(resolved: ResolvedQuestion) -> tuple[int, ...]:
     """The tokens as they were typed, whatever a click masked; -1 where a mask was typed, and at special tokens."""
-    if traced.config.output_head != "masked-language-model":
-        return traced.text.ids
-    unmasked = encode_input(model_variant(question), tokenizer, question.text)
+    if resolved.config.output_head != "masked-language-model":
+        return resolved.trace.text.ids
+    unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
     known = zip(unmasked.ids, unmasked.special_mask, strict=True)
-    return tuple(-1 if special or token == tokenizer.mask_id else token for token, special in known)
+    return tuple(-1 if special or token == resolved.tokenizer.mask_id else token for token, special in known)
 
 
 def _query_position(body: dict[str, Any], traced: Trace) -> int:
@@ -208,11 +205,10 @@ def _query_position(body: dict[str, Any], traced: Trace) -> int:
     return position if 0 <= position < length else length - 1
 
 
-def _target_answer(body: dict[str, Any], question: Question) -> tuple[int, int, np.ndarray]:
+def _target_answer(body: dict[str, Any], resolved: ResolvedQuestion) -> tuple[int, int, np.ndarray]:
     """The position, the token (or label) whose logit is meant, and all logits there; token -1 is the likeliest."""
-    traced = trace(question)
-    position, token = _query_position(body, traced), integer_or_zero(body.get("token", -1))
-    logits = position_logits(question, position)
+    position, token = _query_position(body, resolved.trace), integer_or_zero(body.get("token", -1))
+    logits = resolved.logits(position)
     if token >= len(logits):
         raise TextError(f"There is no answer {token}; this model chooses among {len(logits):,}.")
     return position, token if token >= 0 else int(logits.argmax()), logits.astype(np.float64)

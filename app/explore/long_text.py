@@ -13,8 +13,8 @@ import numpy as np
 from app.explore.head_view import FORBIDDEN, SHOWN, Axis, HeadView, exact_head_view
 from app.explore.quantities import QUANTITIES
 from app.services.head_selection import encoded_text, selected_attention, selected_heads, zoom_ranges
-from app.services.traces import is_long_text, model_variant, trace
-from app.state.state import Question, State
+from app.services.resolved_question import ResolvedQuestion
+from app.state.state import State
 from model.analysis.head_reduction import combine_heads
 from model.attention_groups import AttentionGroup
 from model.errors import EditError
@@ -30,13 +30,13 @@ LONG_TEXT_QUANTITIES = (
 )  # kinds that are one head's alone, and so can be made for it alone
 
 
-def head_view(question: Question, state: State) -> HeadView:
+def head_view(resolved: ResolvedQuestion, state: State) -> HeadView:
     """What `state` asks to see of its heads, of a text of any length. Raises HeadlightError where that cannot be."""
-    return _long_text_view(question, state) if is_long_text(question) else exact_head_view(question, state)
+    return _long_text_view(resolved, state) if resolved.is_long else exact_head_view(resolved, state)
 
 
-def _long_text_view(question: Question, state: State) -> HeadView:
-    attention_group, quantity = selected_attention(question, state), QUANTITIES[state.quantity]
+def _long_text_view(resolved: ResolvedQuestion, state: State) -> HeadView:
+    attention_group, quantity = selected_attention(resolved.config, state), QUANTITIES[state.quantity]
     if state.quantity not in LONG_TEXT_QUANTITIES:
         known = ", ".join(QUANTITIES[name].title.lower() for name in LONG_TEXT_QUANTITIES)
         raise EditError(f"Of a text this long these can be shown: {known}. Shorten it for all else.")
@@ -45,9 +45,11 @@ def _long_text_view(question: Question, state: State) -> HeadView:
         raise EditError(
             f"{len(heads)} heads of so long a text are too much for one picture. Collect at most {MAX_HEADS}."
         )
-    query_text, key_text = encoded_text(question, attention_group.queries), encoded_text(question, attention_group.keys)
+    query_text, key_text = (
+        encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)
+    )
     queries, keys = zoom_ranges(state, len(query_text.ids), len(key_text.ids))
-    per_head, allowed = _pooled_heads(question, state, attention_group, heads, queries, keys)
+    per_head, allowed = _pooled_heads(resolved, state, attention_group, heads, queries, keys)
     combined, any_allowed = combine_heads(per_head, allowed | quantity.additive, state.head_reduction), allowed.any(0)
     rows, columns = (
         _axis(text.token_texts, part, MAX_SIDE_CELLS) for text, part in ((query_text, queries), (key_text, keys))
@@ -61,7 +63,7 @@ def _long_text_view(question: Question, state: State) -> HeadView:
 
 
 def _pooled_heads(
-    question: Question,
+    resolved: ResolvedQuestion,
     state: State,
     attention_group: AttentionGroup,
     heads: Sequence[tuple[int, int]],
@@ -69,11 +71,10 @@ def _pooled_heads(
     keys: range,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest number of each block of cells, and whether any is allowed, [head row column]; scores have no mask."""
-    model, traced = model_variant(question), trace(question)
     pooled = [
         max_pooled_value(
-            model,
-            traced,
+            resolved.model,
+            resolved.trace,
             f"{attention_group.stack}.{layer}.{attention_group.kind}.{state.quantity}",
             MAX_SIDE_CELLS,
             slice(head, head + 1),

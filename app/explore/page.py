@@ -15,11 +15,11 @@ from app.explore.head_view import SHOWN
 from app.explore.long_text import head_view
 from app.explore.quantities import QUANTITIES
 from app.explore.source_code import code_sections
-from app.services.attention_payload import Prediction, is_changed, predictions
+from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples
 from app.services.head_selection import find_default_head, selected_attention, selected_heads
 from app.services.images import shipped_image_names
-from app.services.traces import trace
+from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.session import EXPLORE_COMPONENT, is_component_run, on_component_change, report_serial, with_default_head
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
@@ -29,7 +29,6 @@ from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.sites import HOOK_POINTS
 from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
-from model.tracing.trace import Trace
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
@@ -84,11 +83,11 @@ def show(state: State, entry: CatalogEntry) -> None:
     if state.presenter:
         return
     try:
-        traced = trace(question)
-        _draw_charts(state, question, traced)
+        resolved = resolve(question)
+        _draw_charts(state, resolved)
     except HeadlightError:
         return  # the instrument says it, beside the sentence
-    _source_code(traced)
+    _source_code(resolved)
 
 
 def _component_data(state: State, entry: CatalogEntry, question: Question) -> dict[str, Any]:
@@ -120,24 +119,24 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
     }
 
 
-def _draw_charts(state: State, question: Question, traced: Trace) -> None:
+def _draw_charts(state: State, resolved: ResolvedQuestion) -> None:
     """The chosen heads and the predictions once more as charts, with exact numbers."""
-    shown_predictions = predictions(question, state.query)
+    shown_predictions = predictions(resolved, state.query)
     left, right = st.columns([3, 2], gap="large")
-    if attention_groups(traced.config):
+    if attention_groups(resolved.config):
         with left:
-            _head_chart(state, question)
+            _head_chart(state, resolved)
     if shown_predictions:
         with right:
-            _prediction_charts(shown_predictions, is_changed(question))
+            _prediction_charts(shown_predictions, resolved.is_changed)
 
 
-def _head_chart(state: State, question: Question) -> None:
+def _head_chart(state: State, resolved: ResolvedQuestion) -> None:
     try:
-        view = head_view(question, state)
+        view = head_view(resolved, state)
     except HeadlightError:
         return  # as above
-    title = _heads_title(state, question)
+    title = _heads_title(state, resolved)
     st.subheader(f"{title} in numbers")
     queries, keys = (
         charts.numbered_labels(axis.labels, [tokens[0] for tokens in axis.tokens]) for axis in (view.rows, view.columns)
@@ -165,8 +164,8 @@ def _camera_format() -> str:
     )
 
 
-def _heads_title(state: State, question: Question) -> str:
-    heads = selected_heads(state, selected_attention(question, state))
+def _heads_title(state: State, resolved: ResolvedQuestion) -> str:
+    heads = selected_heads(state, selected_attention(resolved.config, state))
     return f"Layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads"
 
 
@@ -186,9 +185,9 @@ def _prediction_charts(shown_predictions: tuple[Prediction, ...], differs: bool)
     st.caption("Probabilities are over the whole vocabulary.")
 
 
-def _source_code(traced: Trace) -> None:
+def _source_code(resolved: ResolvedQuestion) -> None:
     with st.expander("The code that computed this", icon=":material/code:"):
-        sections = code_sections(traced.config)
+        sections = code_sections(resolved.config)
         for tab, section in zip(st.tabs([part.title for part in sections]), sections, strict=True):
             with tab:
                 if section.formula:

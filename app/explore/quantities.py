@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.services.traces import model_variant, trace, trace_value
-from app.state.state import Question
+from app.services.resolved_question import ResolvedQuestion
 from model.analysis.gradients import attention_gradient
 from model.analysis.rollout import attention_rollout
 from model.analysis.value_norms import weighted_value_norm
@@ -26,7 +25,7 @@ class QuantityRequest:
     `place` and `token` name the prediction whose gradient is taken.
     """
 
-    question: Question
+    resolved: ResolvedQuestion
     attention_group: AttentionGroup
     other_text: str = ""
     other_head: tuple[int, int] = (0, 0)
@@ -38,16 +37,11 @@ class QuantityRequest:
         return f"{self.attention_group.stack}.{layer}.{self.attention_group.kind}"
 
     @property
-    def other_question(self) -> Question:
+    def about_other_text(self) -> ResolvedQuestion:
         """The same question about the other text (of a picture: the other picture's name); nothing is masked in it."""
-        unmasked = replace(self.question, masked_positions=())
-        if model_variant(unmasked).config.image.channels:
-            return replace(unmasked, image=self.other_text)
-        return (
-            replace(unmasked, source=self.other_text)
-            if self.attention_group.keys == "source"
-            else replace(unmasked, text=self.other_text)
-        )
+        reads_image = bool(self.resolved.config.image.channels)
+        field = "image" if reads_image else "source" if self.attention_group.keys == "source" else "text"
+        return self.resolved.with_input(masked_positions=(), **{field: self.other_text})
 
 
 @dataclass(frozen=True)
@@ -67,35 +61,35 @@ class Quantity:
 
 
 def _weights(request: QuantityRequest, layer: int) -> HeadArrays:
-    weights = trace_value(request.question, f"{request.attention_path(layer)}.weights")
-    return weights, _allowed(request.question, request.attention_path(layer), weights)
+    weights = request.resolved.value(f"{request.attention_path(layer)}.weights")
+    return weights, _allowed(request.resolved, request.attention_path(layer), weights)
 
 
-def _allowed(question: Question, attention_path: str, weights: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(trace_value(question, f"{attention_path}.mask") > 0, weights.shape)
+def _allowed(resolved: ResolvedQuestion, attention_path: str, weights: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(resolved.value(f"{attention_path}.mask") > 0, weights.shape)
 
 
 def _scores(request: QuantityRequest, layer: int) -> HeadArrays:
     """Before the mask, so that it shows what the mask takes away."""
-    scores = trace_value(request.question, f"{request.attention_path(layer)}.scores")
+    scores = request.resolved.value(f"{request.attention_path(layer)}.scores")
     return scores, np.ones(scores.shape, dtype=bool)
 
 
 def _masked_scores(request: QuantityRequest, layer: int) -> HeadArrays:
-    scores = trace_value(request.question, f"{request.attention_path(layer)}.masked_scores")
-    return scores, _allowed(request.question, request.attention_path(layer), scores)
+    scores = request.resolved.value(f"{request.attention_path(layer)}.masked_scores")
+    return scores, _allowed(request.resolved, request.attention_path(layer), scores)
 
 
 def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
     path = request.attention_path(layer)
-    traced = trace(request.question, (f"{path}.weights", f"{path}.v"))
-    return weighted_value_norm(model_variant(request.question), traced, path), _weights(request, layer)[1]
+    traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
+    return weighted_value_norm(request.resolved.model, traced, path), _weights(request, layer)[1]
 
 
 def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
     if request.attention_group.kind != "self":
         raise EditError("Rollout follows a text through its own attention; attention to another text has none.")
-    rollout_weights = attention_rollout(trace(request.question).attention(stack=request.attention_group.stack))[layer]
+    rollout_weights = attention_rollout(request.resolved.trace.attention(stack=request.attention_group.stack))[layer]
     per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))
     return per_head, per_head > 0
 
@@ -103,8 +97,8 @@ def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
 def _gradient(request: QuantityRequest, layer: int) -> HeadArrays:
     weights, allowed = _weights(request, layer)
     gradients = attention_gradient(
-        model_variant(request.question),
-        trace(request.question),
+        request.resolved.model,
+        request.resolved.trace,
         request.attention_path(layer),
         request.position,
         request.token,
@@ -118,16 +112,16 @@ def _minus_head(request: QuantityRequest, layer: int) -> HeadArrays:
 
 
 def _minus_trained(request: QuantityRequest, layer: int) -> HeadArrays:
-    if request.question == request.question.as_trained:
+    if not request.resolved.is_changed:
         raise EditError("Nothing is changed yet. Switch a head off or exchange a part; then this shows the difference.")
-    before = replace(request, question=request.question.as_trained)
+    before = replace(request, resolved=request.resolved.as_trained)
     return _subtract(_weights(request, layer), _weights(before, layer))
 
 
 def _minus_text(request: QuantityRequest, layer: int) -> HeadArrays:
     if not request.other_text.strip():
         raise EditError("Type the text to compare with; it must have as many tokens as this one.")
-    there = replace(request, question=request.other_question)
+    there = replace(request, resolved=request.about_other_text)
     here, other = _weights(request, layer), _weights(there, layer)
     if here[0].shape != other[0].shape:
         counts = f"this one has {here[0].shape[-1]} and the other {other[0].shape[-1]}"

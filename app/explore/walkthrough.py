@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import model.nn.attention
-from app.services.traces import model_variant, trace
+from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
 from model.analysis.attention_walkthrough import (
@@ -53,11 +53,11 @@ STEP_EXPLANATIONS = {
 
 def handle_walkthrough(body: dict[str, Any]) -> bytes:
     """The steps of one head between two tokens, by their numbers; a `key` of -1 is the one with the largest weight."""
-    question = parse_question(body)
+    resolved = resolve(parse_question(body))
+    model = resolved.model
     attention, head = str(body.get("attention", "")), integer_or_zero(body.get("head", 0))
-    model = model_variant(question)
     attention_at(model, attention)  # a path that nobody has keeps nothing, and would be told badly
-    traced = trace(question, paths_to_keep(attention))
+    traced = resolved.trace_of(*paths_to_keep(attention))
     query = _valid_query(integer_or_zero(body.get("query", -1)), traced[f"{attention}.q"].shape[1])
     key = integer_or_zero(body.get("key", -1))
     if key < 0:
@@ -111,7 +111,7 @@ class CodeExcerpt:
 
 def handle_step_code(body: dict[str, Any]) -> bytes:
     """The lines that each step of an attention runs, by the step's name."""
-    model = model_variant(parse_question(body))
+    model = resolve(parse_question(body)).model
     attention = str(body.get("attention", ""))
     found = step_code(model, attention)
     return pack({"code": {name: [vars(piece) for piece in listed] for name, listed in found.items()}})

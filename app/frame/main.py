@@ -21,9 +21,7 @@ from app.generate import page as generate
 from app.models import page as checkpoints
 from app.models.cards import weight_report
 from app.positions import page as positions
-from app.services import traces
-from app.services.model_listing import read_folders_once
-from app.services.traces import available_devices, available_models, own_models
+from app.services.open_models import available_devices, available_models, nonfinite_warning, own_models
 from app.state import session
 from app.state.session import current_state
 from app.state.state import State
@@ -38,7 +36,6 @@ NONFINITE_WARNING = "_nonfinite_warning"
 
 def main() -> None:
     """One run of the page."""
-    read_folders_once()
     state = current_state()
     icon = str(STATIC / "icon.png")
     st.set_page_config("Headlight", icon, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
@@ -125,7 +122,7 @@ def _report_weights(
     try:
         weight_sentences, warning = (
             weight_report(entry.name, state.device),
-            traces.nonfinite_warning(entry.name, state.device),
+            nonfinite_warning(entry.name, state.device),
         )
     except HeadlightError:
         return

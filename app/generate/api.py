@@ -10,9 +10,8 @@ import numpy as np
 
 from app.services.attention_payload import variant_notes
 from app.services.prefix_cache import prefix_cache
-from app.services.traces import model_variant, open_checkpoint
+from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import parse_question
-from app.state.state import Question
 from app.state.url import GeneratedTokens
 from app.ui.wire_format import pack
 from model.attention_groups import attention_groups
@@ -42,21 +41,18 @@ def handle_generate(body: dict[str, Any]) -> bytes:
     The numbers are [layer head key] for each kind of attention, one after the other. Nothing is kept for the visitor:
     who sends the same steps gets the same answer. Where all masks are filled there is only the text.
     """
-    question, sampling, generated = (
-        parse_question(body),
-        parse_sampling(body.get("sampling")),
-        _parse_generated(body.get("generated", [])),
-    )
-    model, tokenizer = model_variant(question), open_checkpoint(question.model, question.device).tokenizer
+    resolved = resolve(parse_question(body))
+    question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
+    sampling, generated = parse_sampling(body.get("sampling")), _parse_generated(body.get("generated", []))
     started, wants_tokens = perf_counter(), body.get("with_tokens") is True
     if model.config.output_head == "masked-language-model":
         text, remaining = remaining_masks(model, tokenizer, question.text, question.masked_positions, dict(generated))
         if not remaining:
             return pack({"done": True, "tokens": _tokens_payload(text, None)})
-        result = _fill_mask(question, model, tokenizer, sampling, generated)
+        result = _fill_mask(resolved, sampling, generated)
         row = result.step["logits"][result.step.position]
     else:
-        result = _continue_text(question, model, tokenizer, sampling, generated, body.get("use_cache") is not False)
+        result = _continue_text(resolved, sampling, generated, body.get("use_cache") is not False)
         row = result.step["logits"][-1]
     step = result.step
     group_payloads, numbers = _attention_payload(step)
@@ -70,7 +66,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
         "length": len(step.text.ids),
         "context": step.config.context_length,
         "end_token": tokenizer.end_id if model.config.output_head == "language-model" else None,
-        "notes": _notes(question, model, generated),
+        "notes": _notes(resolved, generated),
         "tokens": _tokens_payload(step.text, step.source) if wants_tokens else None,
         "milliseconds": (perf_counter() - started) * 1_000,
     }
@@ -78,14 +74,10 @@ def handle_generate(body: dict[str, Any]) -> bytes:
 
 
 def _continue_text(
-    question: Question,
-    model: Transformer,
-    tokenizer: Tokenizer,
-    sampling: SamplingConfig,
-    generated: GeneratedTokens,
-    use_cache: bool,
+    resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens, use_cache: bool
 ) -> StepResult:
     """The next token of a text; with `remember` only what was not read before is read."""
+    question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     keep = (f"{model.config.stacks[-1]}.*.weights", "logits")
     source = question.source if model.config.has_cross_attention else None
     if question.masked_positions:
@@ -108,10 +100,9 @@ def _continue_text(
     return StepResult(step, new_prefix, len(step.text.ids) - step.start)
 
 
-def _fill_mask(
-    question: Question, model: Transformer, tokenizer: Tokenizer, sampling: SamplingConfig, generated: GeneratedTokens
-) -> StepResult:
+def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens) -> StepResult:
     """The surest of the masks that are left."""
+    question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     masked_positions, keep = question.masked_positions, (f"{model.config.stacks[-1]}.*.weights", "logits")
     filled = dict(generated)
     step = fill_mask(
@@ -193,9 +184,10 @@ def _cache_payload(result: StepResult, model: Transformer) -> dict[str, Any]:
     return {"layers": [], "heads": model.config.heads, "reason": reason}
 
 
-def _notes(question: Question, model: Transformer, generated: GeneratedTokens) -> list[str]:
+def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> list[str]:
     """What somebody should know before believing the text."""
-    note_texts = [" ".join(variant_notes(question))]
+    question, model = resolved.question, resolved.model
+    note_texts = [" ".join(variant_notes(resolved))]
     if question.edits:
         note_texts.append(f"Changes made on Explore are in force: {', '.join(question.edits)}.")
     if (

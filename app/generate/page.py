@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.services.examples import prompt_examples
 from app.services.head_selection import find_default_head
-from app.services.traces import available_models
+from app.services.open_models import available_models
 from app.state.session import apply_report, change_state, report_serial, with_default_head
 from app.state.state import Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling

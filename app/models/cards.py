@@ -6,7 +6,7 @@ from html import escape
 
 from app.services.labels import POSITIONAL_ENCODING_TITLES
 from app.services.model_listing import ListedModel
-from app.services.traces import model_pool, open_checkpoint
+from app.services.open_models import model_pool, open_checkpoint
 from model.config import Config
 
 MODEL_TASKS = {

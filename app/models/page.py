@@ -18,7 +18,7 @@ from app.access.uploads import VisitorCheckpoint
 from app.models.cards import MODEL_TASKS, card_html, model_task, opening_problem, weight_report
 from app.models.upload import open_path, upload_folder, upload_zip
 from app.services.model_listing import ListedModel, listed_models
-from app.services.traces import discard_checkpoint, own_models
+from app.services.open_models import discard_checkpoint, own_models
 from app.state.session import select_model
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines, safe_markdown

@@ -10,7 +10,7 @@ from app.access.settings import settings
 from app.access.uploads import Extract, VisitorCheckpoint, upload_store
 from app.access.visitor import current_visitor
 from app.services.model_listing import listed_models
-from app.services.traces import discard_checkpoint, open_checkpoint
+from app.services.open_models import discard_checkpoint, open_checkpoint
 from model.checkpoints.catalog import hub_cache_folder
 from model.checkpoints.files.upload_archive import BinaryFile, FileContent, extract_zip, write_files
 from model.checkpoints.hub import download_model, is_hub_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from app.services.traces import cached_position_profile, without_text
+from app.services.resolved_question import resolve
 from app.state.state import State
 from app.ui import charts
 from model.analysis.position_profile import PositionProfile
@@ -32,12 +32,11 @@ LESSONS = {
 def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
     st.title("How the model knows order")
-    question = without_text(state.question("", ""))
     stacks = entry.config.stacks
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
     length = min(entry.config.context_length, MAX_POSITIONS)
     try:
-        profile = cached_position_profile(question, length, stack or stacks[-1])
+        profile = resolve(state.question("", "")).position_profile(length, stack or stacks[-1])
     except HeadlightError as error:
         st.info(str(error))
         return

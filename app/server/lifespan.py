@@ -13,7 +13,8 @@ from streamlit.runtime import get_instance
 
 from app.access.uploads import delete_abandoned, upload_store
 from app.services.model_listing import listed_models
-from app.services.traces import evict_folder, model_pool, trace_cache
+from app.services.open_models import evict_folder, model_pool
+from app.services.trace_cache import trace_cache
 from app.ui.markdown import escape_markdown
 from model.errors import HeadlightError
 

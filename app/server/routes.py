@@ -36,8 +36,7 @@ from app.explore.walkthrough import handle_step_code, handle_walkthrough
 from app.generate.api import handle_generate
 from app.services.attention_payload import build_payload
 from app.services.images import IMAGE_ROUTES
-from app.services.model_listing import read_folders_once
-from app.services.traces import trace_value
+from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui import modules
 from app.ui.wire_format import pack
@@ -78,7 +77,6 @@ class RequestWorker:
             def compute() -> bytes:
                 if visitor and self.is_superseded(visitor, number):
                     return pack({"superseded": True})
-                read_folders_once()
                 return handler(body)
 
             # With the request's context, which knows the visitor: without it nobody's uploads are found.
@@ -109,7 +107,7 @@ def routes() -> list[Route]:
 def handle_trace(body: dict[str, Any]) -> bytes:
     """All heads as bytes, tokens and predictions; see `app.answers.answer`."""
     start = perf_counter()
-    meta, numbers = build_payload(parse_question(body), integer_or_zero(body.get("query", -1)))
+    meta, numbers = build_payload(resolve(parse_question(body)), integer_or_zero(body.get("query", -1)))
     return pack({**meta, "milliseconds": (perf_counter() - start) * 1_000}, numbers)
 
 
@@ -120,7 +118,7 @@ def handle_head_matrix(body: dict[str, Any]) -> bytes:
         raise EditError(
             f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
         )
-    array = trace_value(parse_question(body), path)
+    array = resolve(parse_question(body)).value(path)
     if not 0 <= head < len(array):
         raise EditError(f"There is no head {head}; this layer has {len(array)}, counted from 0.")
     matrix = np.ascontiguousarray(array[head], dtype="<f4")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from app.services.traces import model_variant, open_checkpoint, position_logits, trace
-from app.state.state import Question, variant_fields
+from app.services.resolved_question import ResolvedQuestion
+from app.state.state import variant_fields
 from model.analysis.head_metrics import head_metrics
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
@@ -78,11 +78,11 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
     return np.stack(quantized_layers)
 
 
-def quantized_layer_weights(question: Question, attention_group: AttentionGroup, layer: int) -> np.ndarray:
+def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
     path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
     return quantize_weights(
-        *max_pooled_value(model_variant(question), trace(question), f"{path}.weights", MAX_THUMBNAIL_SIDE)
+        *max_pooled_value(resolved.model, resolved.trace, f"{path}.weights", MAX_THUMBNAIL_SIDE)
     )
 
 
@@ -106,12 +106,12 @@ def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[in
     return len(encoded[attention_group.queries].ids), len(encoded[attention_group.keys].ids)
 
 
-def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], bytes]:
+def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str, Any], bytes]:
     """All that the instrument paints: JSON values, and the byte codes of every grid one after the other.
 
     Raises HeadlightError where the question has no answer; its text is what the person should read.
     """
-    traced, tokenizer = trace(question), open_checkpoint(question.model, question.device).tokenizer
+    traced, tokenizer = resolved.trace, resolved.tokenizer
     group_payloads, chunks, offset = [], [], 0
     for attention_group in attention_groups(traced.config):
         block = quantized_weights(traced, attention_group)
@@ -132,7 +132,7 @@ def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], 
         group_payloads.append(asdict(attention_group) | layout | {"has_segments": has_segments})
         chunks.append(block.tobytes())
         offset += block.size
-    found_predictions = predictions(question, query)
+    found_predictions = predictions(resolved, query)
     meta = {
         "tokens": tokens_payload(traced.text, tokenizer),
         "source_tokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
@@ -141,10 +141,10 @@ def build_payload(question: Question, query: int = -1) -> tuple[dict[str, Any], 
         "patches": patches_json(traced.text),
         "attention_groups": group_payloads,
         "predictions": [asdict(prediction) for prediction in found_predictions],
-        "changed": is_changed(question),
+        "changed": resolved.is_changed,
         "no_prediction_reason": "" if found_predictions else NO_PREDICTION_REASONS[traced.config.output_head == "none"],
-        "notes": notes(question, traced),
-        "question": {**asdict(question), "query": query},
+        "notes": notes(resolved),
+        "question": {**asdict(resolved.question), "query": query},
     }
     return meta, b"".join(chunks)
 
@@ -168,34 +168,28 @@ def tokens_payload(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any
     ]
 
 
-def is_changed(question: Question) -> bool:
-    """Whether there is a before and an after: an edit, or a part exchanged."""
-    return bool(question.edits) or question.is_variant
-
-
-def predictions(question: Question, query: int = -1) -> tuple[Prediction, ...]:
+def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
     """What the model says, compared with the model as trained: at `query`, or at each masked token.
 
     Nothing, where it has no head to say it with or says what is no number.
     """
-    after = trace(question)
-    if after.config.output_head == "none":
+    if resolved.config.output_head == "none":
         return ()
-    found = _compute_predictions(question, after, query)
+    found = _compute_predictions(resolved, query)
     values = [value for one in found for item in one.candidates for value in (item.before, item.after)]
     return found if np.isfinite(values).all() else ()
 
 
-def _compute_predictions(question: Question, after: Trace, query: int) -> tuple[Prediction, ...]:
-    tokenizer = open_checkpoint(question.model, question.device).tokenizer
+def _compute_predictions(resolved: ResolvedQuestion, query: int) -> tuple[Prediction, ...]:
+    after, tokenizer = resolved.trace, resolved.tokenizer
     if after.config.output_head in ("sequence-classifier", "token-classifier"):
-        return (_label_prediction(question, _query_position(after, query)),)
+        return (_label_prediction(resolved, _query_position(after, query)),)
     if after.config.output_head == "masked-language-model":
         masked_positions = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
         if masked_positions:
-            return tuple(_token_prediction(question, place, "Masked token", "at ") for place in masked_positions)
-        return (_token_prediction(question, _query_position(after, query), "Nothing is masked", "at "),)
-    return (_token_prediction(question, _query_position(after, query), "Next token", "after "),)
+            return tuple(_token_prediction(resolved, place, "Masked token", "at ") for place in masked_positions)
+        return (_token_prediction(resolved, _query_position(after, query), "Nothing is masked", "at "),)
+    return (_token_prediction(resolved, _query_position(after, query), "Next token", "after "),)
 
 
 def _query_position(traced: Trace, query: int) -> int:
@@ -203,33 +197,30 @@ def _query_position(traced: Trace, query: int) -> int:
     return query if 0 <= query <= last else last
 
 
-def _token_prediction(question: Question, position: int, title: str, preposition: str) -> Prediction:
-    tokenizer, piece = (
-        open_checkpoint(question.model, question.device).tokenizer,
-        trace(question).text.token_texts[position],
-    )
-    found = _top_candidates(*_probabilities_before_and_after(question, position))
+def _token_prediction(resolved: ResolvedQuestion, position: int, title: str, preposition: str) -> Prediction:
+    tokenizer, token_text = resolved.tokenizer, resolved.trace.text.token_texts[position]
+    found = _top_candidates(*_probabilities_before_and_after(resolved, position))
     chosen = (replace(candidate, text=tokenizer.token_text(candidate.id)) for candidate in found)
-    return Prediction(position, title, preposition, piece, tuple(chosen))
+    return Prediction(position, title, preposition, token_text, tuple(chosen))
 
 
-def _probabilities_before_and_after(question: Question, position: int) -> tuple[np.ndarray, np.ndarray]:
+def _probabilities_before_and_after(resolved: ResolvedQuestion, position: int) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities of every answer at one place, before all changes and after."""
-    after = probabilities(question, position)
-    return (probabilities(question.as_trained, position) if is_changed(question) else after), after
+    after = probabilities(resolved, position)
+    return (probabilities(resolved.as_trained, position) if resolved.is_changed else after), after
 
 
-def probabilities(question: Question, position: int) -> Float[np.ndarray, " token"]:
+def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray, " token"]:
     """The probability of every answer at one place of a text of any length."""
-    return softmax(position_logits(question, position))
+    return softmax(resolved.logits(position))
 
 
-def _label_prediction(question: Question, position: int) -> Prediction:
+def _label_prediction(resolved: ResolvedQuestion, position: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
-    after = trace(question)
+    after = resolved.trace
     of_text = after.config.output_head == "sequence-classifier"
     names = after.config.labels
-    chosen = _top_candidates(*_probabilities_before_and_after(question, position))
+    chosen = _top_candidates(*_probabilities_before_and_after(resolved, position))
     candidates = tuple(
         replace(item, text=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen
     )
@@ -249,18 +240,18 @@ def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray
     return tuple(Candidate("", token, float(before[token]), float(after[token])) for token in ranked)
 
 
-def notes(question: Question, traced: Trace) -> list[str]:
+def notes(resolved: ResolvedQuestion) -> list[str]:
     """What somebody should know before believing the picture."""
-    note_texts = variant_notes(question)
+    note_texts, traced = variant_notes(resolved), resolved.trace
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
     return [" ".join(note_texts)] if note_texts else []
 
 
-def variant_notes(question: Question) -> list[str]:
+def variant_notes(resolved: ResolvedQuestion) -> list[str]:
     """What was exchanged, in sentences, and what that means."""
-    trained, model = open_checkpoint(question.model, question.device).model.config, model_variant(question)
+    trained, model = resolved.checkpoint.model.config, resolved.model
     note_texts = [_describe_difference(part, was, now) for part, was, now in variant_differences(trained, model.config)]
     if note_texts:
         note_texts.append("The model was not trained this way; its weights expect the other.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from threading import Lock
 from time import monotonic
 
-from app.services.traces import model_location, open_checkpoint
+from cachetools import LRUCache, cached
+
+from app.services.open_models import ModelLocation, open_checkpoint, open_model
 from model.checkpoints import CatalogEntry, Checkpoint
 from model.config import Config
 from model.errors import HeadlightError
@@ -102,9 +103,9 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
     if not entry.config.has_cross_attention:
         return prompt_sentences
     try:
-        location = model_location(entry.name)
+        location, pooled = open_model(entry.name, device)
         return tuple(
-            replace(one, text=_generate_opening(entry.name, device, one.source, *location)) for one in prompt_sentences
+            replace(one, text=_generate_opening(pooled.checkpoint, location, one.source)) for one in prompt_sentences
         )
     except HeadlightError:
         return prompt_sentences
@@ -133,10 +134,10 @@ def _with_mask_token(checkpoint: Checkpoint) -> tuple[Example, ...]:
     )
 
 
-@lru_cache(maxsize=128)
-def _generate_opening(name: str, device: str, source: str, folder: Path, modified: int) -> str:
+# The key holds no model, which would stay open.
+@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source), lock=Lock())
+def _generate_opening(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
     """What a model writes for a source, always the likeliest token, as far as it gets while somebody waits."""
-    checkpoint = open_checkpoint(name, device)
     generator = TextGenerator.from_text(
         checkpoint.model,
         checkpoint.tokenizer,

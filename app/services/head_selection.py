@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from app.services.attention_payload import metrics_are_cheap
-from app.services.traces import trace
+from app.services.resolved_question import resolve
 from app.state.state import Question, State
 from model.analysis.head_metrics import head_metrics, strongest_local_head
 from model.attention_groups import AttentionGroup, attention_groups
+from model.config import Config
 from model.errors import EditError, HeadlightError
 from model.text.tokenizer import Encoded
+from model.tracing.trace import Trace
 
 _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 
@@ -18,7 +20,8 @@ _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 def find_default_head(question: Question, state: State) -> tuple[int, int]:
     """The head that is plainest to see in a text, to begin with; the first where that takes long or nothing answers."""
     try:
-        attention_group, traced = selected_attention(question, state), trace(question)
+        resolved = resolve(question)
+        attention_group, traced = selected_attention(resolved.config, state), resolved.trace
         return strongest_local_head(
             head_metrics(traced, attention_group.stack, attention_group.kind)
             if metrics_are_cheap(traced, attention_group)
@@ -28,9 +31,9 @@ def find_default_head(question: Question, state: State) -> tuple[int, int]:
         return 0, 0
 
 
-def selected_attention(question: Question, state: State) -> AttentionGroup:
+def selected_attention(config: Config, state: State) -> AttentionGroup:
     """The attention that is looked at. Raises EditError where the model has none."""
-    attentions = attention_groups(trace(question).config)
+    attentions = attention_groups(config)
     if not attentions:
         raise EditError("This model has no layers, so there is no attention to show.")
     return next(
@@ -38,9 +41,8 @@ def selected_attention(question: Question, state: State) -> AttentionGroup:
     )
 
 
-def encoded_text(question: Question, which: str) -> Encoded:
+def encoded_text(traced: Trace, which: str) -> Encoded:
     """The tokens that a grid calls "text" or "source"."""
-    traced = trace(question)
     return traced.source if which == "source" and traced.source is not None else traced.text
 
 
@@ -67,9 +69,9 @@ def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] |
 def selected_heads(state: State, attention_group: AttentionGroup) -> list[tuple[int, int]]:
     """The collected heads, or the chosen one where none are."""
     selected = [head for name in dict.fromkeys(state.heads) if (head := parse_head(name, attention_group))]
-    return selected or [_selected_head(state, attention_group)]
+    return selected or [selected_head(state, attention_group)]
 
 
-def _selected_head(state: State, attention_group: AttentionGroup) -> tuple[int, int]:
+def selected_head(state: State, attention_group: AttentionGroup) -> tuple[int, int]:
     """The chosen head, or the nearest one that the grid has."""
     return min(max(state.layer, 0), attention_group.layers - 1), min(max(state.head, 0), attention_group.heads - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +14,6 @@ from model.checkpoints.catalog import MODELS_VARIABLE, checkpoint_locations, wei
 from model.checkpoints.metadata import CheckpointMetadata, read_metadata
 
 REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
-_MODIFICATION_TIMES: ContextVar[dict[Path, int] | None] = ContextVar("stamps", default=None)
 
 
 @dataclass(frozen=True)
@@ -60,25 +58,8 @@ def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, o
     )
 
 
-def read_folders_once() -> None:
-    """From here on, and within this context only, each folder is looked at once.
-
-    One question asks for its model some thirty times, and all its parts should come from the same one.
-    """
-    _MODIFICATION_TIMES.set({})
-
-
 def modification_time(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
-    times = _MODIFICATION_TIMES.get()
-    if times is None:
-        return _read_modification_time(folder)
-    if folder not in times:
-        times[folder] = _read_modification_time(folder)
-    return times[folder]
-
-
-def _read_modification_time(folder: Path) -> int:
     files = folder.iterdir() if folder.is_dir() else (folder,)
     return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
 

@@ -14,7 +14,7 @@ from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import parse_figure, render_pdf
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
-from app.services.traces import trace
+from app.services.resolved_question import resolve
 from app.state.request import parse_question, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
@@ -34,13 +34,17 @@ def handle_link(body: dict[str, Any]) -> bytes:
 
 def handle_export_numbers(body: dict[str, Any]) -> bytes:
     """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
-    question, path, file_format = parse_question(body), body.get("path", ""), FILE_FORMATS[str(body.get("format", ""))]
+    resolved, path, file_format = (
+        resolve(parse_question(body)),
+        body.get("path", ""),
+        FILE_FORMATS[str(body.get("format", ""))],
+    )
     if not isinstance(path, str):
         raise TextError("A path is a text, as in decoder.1.self.weights[3].")
     array = (
-        value_array(question, path, file_format.max_values)
+        value_array(resolved, path, file_format.max_values)
         if path.strip()
-        else displayed_array(question, parse_state(body), file_format.max_values)
+        else displayed_array(resolved, parse_state(body), file_format.max_values)
     )
     return pack(
         {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type}, file_format.write(array)
@@ -49,9 +53,14 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
 
 def handle_export_page(body: dict[str, Any]) -> bytes:
     """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
-    question, state, key = parse_question(body), parse_state(body), str(body.get("view_key", ""))[:MAX_VIEW_KEY_LENGTH]
-    meta, numbers = build_payload(question, state.query)
-    traced, exact_groups = trace(question), {}
+    resolved, state, key = (
+        resolve(parse_question(body)),
+        parse_state(body),
+        str(body.get("view_key", ""))[:MAX_VIEW_KEY_LENGTH],
+    )
+    question, traced = resolved.question, resolved.trace
+    meta, numbers = build_payload(resolved, state.query)
+    exact_groups = {}
     if any(path.endswith(".weights") for path in traced.values):  # a long text's are not kept: it has the overview
         document = traced.show()
         exact_groups, numbers = {"attention_groups": document.meta["attention_groups"]}, document.numbers
@@ -74,8 +83,8 @@ def handle_export_pdf(body: dict[str, Any]) -> bytes:
 
 def handle_export_code(body: dict[str, Any]) -> bytes:
     """The view as Python and as lines for a shell."""
-    question, state = parse_question(body), parse_state(body)
-    return pack({"python": python_code(question, state), "shell": shell_code(question, state)})
+    resolved, state = resolve(parse_question(body)), parse_state(body)
+    return pack({"python": python_code(resolved, state), "shell": shell_code(resolved, state)})
 
 
 def _quantity_payload(name: str) -> dict[str, Any]:

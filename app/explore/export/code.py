@@ -12,7 +12,8 @@ from app.explore.head_view import exact_head_view, quantity_request
 from app.explore.quantities import QuantityRequest
 from app.services.head_selection import selected_attention, selected_heads
 from app.services.images import shipped_image_names
-from app.services.traces import available_models, model_variant, trace
+from app.services.open_models import available_models
+from app.services.resolved_question import ResolvedQuestion
 from app.state.state import OWN_IMAGE_PREFIX, Question, State
 from model.attention_groups import AttentionGroup
 from model.registry import Registry
@@ -32,20 +33,20 @@ class Expression:
     code: str
     imports: str = ""
     hook_points: tuple[str, ...] = ("weights",)
-    setup: Callable[[Question, QuantityRequest], tuple[str, ...]] = lambda question, asked: ()
+    setup: Callable[[QuantityRequest], tuple[str, ...]] = lambda request: ()
 
 
-def python_code(question: Question, state: State) -> str:
+def python_code(resolved: ResolvedQuestion, state: State) -> str:
     """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
-    attention_group = selected_attention(question, state)
-    heads, request = selected_heads(state, attention_group), quantity_request(question, state, attention_group)[0]
+    question, attention_group = resolved.question, selected_attention(resolved.config, state)
+    heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
     expression = EXPRESSIONS[state.quantity]
-    is_long = _is_long(question)
+    is_long = _is_long(resolved)
     body = (
         f"loaded = load({_model_arguments(question)})",
         *_variant_lines(question),
-        f"trace = {_run_call(question, keep=_keep(attention_group, heads, expression) if is_long else ())}",
-        *expression.setup(question, request),
+        f"trace = {_run_call(resolved, keep=_keep(attention_group, heads, expression) if is_long else ())}",
+        *expression.setup(request),
         "",
         "",
         "def numbers_of(layer, head):",
@@ -54,20 +55,20 @@ def python_code(question: Question, state: State) -> str:
         "",
         "",
         f"numbers = {_combined_heads(heads, state.head_reduction)}",
-        _comment(f"The page shows: {'; '.join(exact_head_view(question, state).rules)}."),
+        _comment(f"The page shows: {'; '.join(exact_head_view(resolved, state).rules)}."),
         "print(numbers)",
     )
     show_lines = (
         () if is_long else (f"trace.show(layer={heads[0][0]}, head={heads[0][1]})  # in a notebook: all heads",)
     )
-    return "\n".join((*_imports(question, expression, len(heads) > 1), "", *body, *show_lines)) + "\n"
+    return "\n".join((*_imports(resolved, expression, len(heads) > 1), "", *body, *show_lines)) + "\n"
 
 
-def shell_code(question: Question, state: State) -> str:
+def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     """`headlight trace` with everything that was chosen, and how to read the chosen head's weights from its file."""
-    attention_group = selected_attention(question, state)
+    question, attention_group = resolved.question, selected_attention(resolved.config, state)
     layer, head = selected_heads(state, attention_group)[0]
-    has_cross = model_variant(question).config.has_cross_attention
+    has_cross = resolved.config.has_cross_attention
     arguments = ["headlight", "trace", "--model", question.model if _can_be_found(question) else MODEL_PLACEHOLDER]
     arguments += ["--models", MODELS_PLACEHOLDER] if _can_be_found(question) and not _is_shipped(question) else []
     arguments += [f"--{name}={choice}" for name, choice in _variant_options(question).items() if choice]
@@ -75,7 +76,7 @@ def shell_code(question: Question, state: State) -> str:
         f"--mask-token={position}" for position in question.masked_positions
     ]
     arguments += [f"--target={question.text}"] if has_cross else []
-    reads_image = model_variant(question).config.image.channels
+    reads_image = resolved.config.image.channels
     text_arguments = ["--", question.source if has_cross else question.text]
     arguments += ["--out", "trace.npz", *(["--image", _image_path(question)] if reads_image else text_arguments)]
     name = (
@@ -100,9 +101,10 @@ def _image_path(question: Question) -> str:
     return IMAGE_PLACEHOLDER if own else f"assets/pictures/inputs/{question.image or shipped_image_names()[0]}.png"
 
 
-def _imports(question: Question, expression: Expression, several: bool) -> tuple[str, ...]:
+def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) -> tuple[str, ...]:
+    question = resolved.question
     used_names = {"find_checkpoint": _can_be_found(question), "load": True, "run": True, "variant": question.is_variant}
-    used_names |= dict.fromkeys(("read_image", "process_image"), bool(model_variant(question).config.image.channels))
+    used_names |= dict.fromkeys(("read_image", "process_image"), bool(resolved.config.image.channels))
     model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
     imports = (f"from model import {model_names}", *((expression.imports,) if expression.imports else ()))
     return ("import numpy as np", "", *imports) if several else imports
@@ -154,8 +156,8 @@ def _variant_lines(question: Question) -> tuple[str, ...]:
     return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
 
 
-def _run_call(question: Question, model: str = "model", keep: tuple[str, ...] = ()) -> str:
-    reads_image = model_variant(question).config.image.channels
+def _run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, ...] = ()) -> str:
+    question, reads_image = resolved.question, resolved.config.image.channels
     input_expression = (
         f"process_image(read_image({_image_path(question)!r}), {model}.config.image)"
         if reads_image
@@ -163,7 +165,7 @@ def _run_call(question: Question, model: str = "model", keep: tuple[str, ...] = 
     )
     arguments = [model, "loaded.tokenizer", input_expression]
     arguments += [f"{list(question.edits)}"] if question.edits else []
-    arguments += [f"source={question.source!r}"] if model_variant(question).config.has_cross_attention else []
+    arguments += [f"source={question.source!r}"] if resolved.config.has_cross_attention else []
     arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
     arguments += [f"keep={keep}"] if keep else []
     return f"run({', '.join(arguments)})"
@@ -191,9 +193,9 @@ def _substitute(code: str, attention_group: AttentionGroup, request: QuantityReq
     return code
 
 
-def _is_long(question: Question) -> bool:
+def _is_long(resolved: ResolvedQuestion) -> bool:
     """Whether a run keeps so little of the text that a program must say what it wants."""
-    traced = trace(question)
+    traced = resolved.trace
     return attention_bytes(traced.config, traced.text, traced.source) > ATTENTION_BYTES_BUDGET
 
 
@@ -206,12 +208,12 @@ def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], express
     )
 
 
-def _trained_setup(question: Question, request: QuantityRequest) -> tuple[str, ...]:
-    return (f"trained = {_run_call(question.as_trained, model='loaded.model')}",)
+def _trained_setup(request: QuantityRequest) -> tuple[str, ...]:
+    return (f"trained = {_run_call(request.resolved.as_trained, model='loaded.model')}",)
 
 
-def _other_text_setup(question: Question, request: QuantityRequest) -> tuple[str, ...]:
-    return (f"other = {_run_call(request.other_question)}",)
+def _other_text_setup(request: QuantityRequest) -> tuple[str, ...]:
+    return (f"other = {_run_call(request.about_other_text)}",)
 
 
 EXPRESSIONS: Registry[Expression] = Registry(

@@ -15,8 +15,8 @@ import numpy as np
 
 from app.explore.head_view import SHOWN, exact_head_view
 from app.services.head_selection import selected_attention, selected_heads
-from app.services.traces import trace, trace_value
-from app.state.state import Question, State
+from app.services.resolved_question import ResolvedQuestion
+from app.state.state import State
 from model.errors import EditError, UnknownNameError
 from model.nn.sites import HOOK_POINTS
 from model.registry import Registry
@@ -50,30 +50,30 @@ class FileFormat:
     write: Callable[[LabelledArray], bytes]
 
 
-def displayed_array(question: Question, state: State, max_values: int) -> LabelledArray:
+def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -> LabelledArray:
     """The picture: rows and columns as they are shown, nothing (NaN) where it shows nothing."""
-    head_view = exact_head_view(question, state)
+    head_view = exact_head_view(resolved, state)
     _require_size(head_view.values.size, max_values)
-    heads = selected_heads(state, selected_attention(question, state))
+    heads = selected_heads(state, selected_attention(resolved.config, state))
     name = "-".join(f"layer{layer}-head{head}" for layer, head in heads[:4])
     values = np.where(head_view.cell_states == SHOWN, head_view.values, np.nan).astype(np.float32)
     labels = (_numbered_labels(head_view.rows.labels), _numbered_labels(head_view.columns.labels))
     return LabelledArray(f"{name}-{state.quantity}", "; ".join(head_view.rules), ("query", "key"), labels, values)
 
 
-def value_array(question: Question, path: str, max_values: int) -> LabelledArray:
+def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> LabelledArray:
     """The value at a path, or a part of it: `decoder.1.self.weights[3]` is head 3 of that attention.
 
     Raises EditError for what cannot be read, is not there, or is too much for one file.
     """
     name, index = _parse_path(path.strip())
     axes = HOOK_POINTS[name.rpartition(".")[2]].axes
-    traced = trace(question)
+    traced = resolved.trace
     cells = math.prod(_axis_length(axis, name, traced) for axis in axes)
     if cells > MAX_COMPUTED:
         raise EditError(f"{name} has {cells:,} numbers here; at most {MAX_COMPUTED:,} are computed. Shorten the text.")
     try:
-        full_value = trace_value(question, name)
+        full_value = resolved.value(name)
     except EditError as error:
         raise EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.SITE.") from error
     axes = axes[len(axes) - full_value.ndim :]  # a classifier's answer is for the text, not for each token
