@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from app.explore.head_view import head_qk_projection
+from app.explore.head_view import HeadView, head_qk_projection
 from app.explore.long_text import head_view
 from app.services.attention_payload import has_weights, metrics_payload, quantized_layer_weights
 from app.services.head_selection import selected_attention
@@ -18,12 +18,16 @@ from model.errors import EditError
 
 
 def handle_head_view(body: dict[str, Any]) -> bytes:
-    """The picture of the chosen heads, float32 [row column], and last a byte of state for each cell.
+    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+    return pack_head_view(head_view(resolve(parse_question(body)), parse_state(body)), body.get("per_head") is True)
 
-    With `each` every head by itself follows the numbers, float32 [head row column].
+
+def pack_head_view(view: HeadView, with_heads: bool) -> bytes:
+    """A view as float32 [row column], and last a byte of state for each cell.
+
+    Where it is `with_heads`, every head by itself follows the numbers, float32 [head row column].
     """
-    view = head_view(resolve(parse_question(body)), parse_state(body))
-    per_head = view.per_head if body.get("per_head") is True else view.per_head[:0]
+    per_head = view.per_head if with_heads else view.per_head[:0]
     low, high = view.colour_limits
     meta = {
         "rows": asdict(view.rows),

@@ -81,9 +81,7 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
     path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
-    return quantize_weights(
-        *max_pooled_value(resolved.model, resolved.trace, f"{path}.weights", MAX_THUMBNAIL_SIDE)
-    )
+    return quantize_weights(*max_pooled_value(resolved.model, resolved.trace, f"{path}.weights", MAX_THUMBNAIL_SIDE))
 
 
 def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:

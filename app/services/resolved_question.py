@@ -23,11 +23,12 @@ from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.text.tokenizer import Tokenizer
 from model.tracing.recompute import logits_at
-from model.tracing.run import RECOMPUTE_FROM, attention_bytes, parse_interventions, run
+from model.tracing.run import RECOMPUTE_FROM, attention_bytes, run
 from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage
 
-ATTENTION_PATTERNS = ("*.weights", "*.mask")
+# Logits of a whole text are many: they are made where one is looked at.
+SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual")
 # Bytes that the weights of all heads may take; those of a longer text are made when somebody looks.
 MAX_WEIGHTS_BYTES = 192 << 20
 
@@ -84,13 +85,13 @@ class ResolvedQuestion:
         max_tokens = self.config.context_length if self.config.image.channels else max_tokens
         if 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES:  # no text has more tokens than bytes, but for special ones
             return False
-        traced = self.trace_of(*RECOMPUTE_FROM, self._logits_source)
+        traced = self.trace_of(*RECOMPUTE_FROM)
         return attention_bytes(self.config, traced.text, traced.source, arrays=1) > MAX_WEIGHTS_BYTES
 
     @cached_property
     def trace(self) -> Trace:
         """What the page shows first; of a long text what everything else can be recomputed from."""
-        return self.trace_of(*(RECOMPUTE_FROM if self.is_long else ATTENTION_PATTERNS), self._logits_source)
+        return self.trace_of(*(RECOMPUTE_FROM if self.is_long else SHORT_TEXT_PATTERNS))
 
     def trace_of(self, *keep: str) -> Trace:
         """What the model does with the question; `keep` are the patterns of paths to hold."""
@@ -112,28 +113,12 @@ class ResolvedQuestion:
 
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
         """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
-        if self.config.output_head == "sequence-classifier":
-            return np.asarray(self.trace["logits"])
         _ = self.model_input  # an image is found for whoever asks, each time
         return _position_logits(self, position)
 
     def position_profile(self, length: int, stack: str) -> PositionProfile:
         """The positional encoding over `length` positions; text and edits do not matter."""
         return _position_profile(self, length, stack)
-
-    @property
-    def _logits_source(self) -> str:
-        """What logits are read from.
-
-        Those of a vocabulary are made where one is looked at, unless an edit of them needs all tokens at once.
-        """
-        predicts_tokens = self.config.output_head in ("language-model", "masked-language-model")
-        edits = parse_interventions(self.question.edits)
-        return (
-            "*.final_residual"
-            if predicts_tokens and all(edit.row_local or not edit.matches("logits") for edit in edits)
-            else "logits"
-        )
 
 
 def resolve(question: Question) -> ResolvedQuestion:

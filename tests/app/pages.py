@@ -22,7 +22,7 @@ def alone(name: str, **query: str) -> AppTest:
     def page(name: str) -> None:
         from importlib import import_module
 
-        from app.services.traces import available_models
+        from app.services.open_models import available_models
         from app.state.session import current_state
 
         state = current_state()

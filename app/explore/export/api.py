@@ -8,10 +8,11 @@ from dataclasses import asdict, fields
 from typing import Any
 from urllib.parse import urlencode
 
-from app.explore.api import handle_head_view
+from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import parse_figure, render_pdf
+from app.explore.long_text import head_view
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
 from app.services.resolved_question import resolve
@@ -70,7 +71,9 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         "patches": patches_json(traced.text, with_image=True),
         "notes": [*meta["notes"], *([f"Changed: {', '.join(question.edits)}"] if question.edits else [])],
         "state": asdict(state) | {"text": question.text, "source": question.source},
-        "saved_views": {f"view {key}": base64.b64encode(handle_head_view(body | {"per_head": True})).decode("ascii")},
+        "saved_views": {
+            f"view {key}": base64.b64encode(pack_head_view(head_view(resolved, state), with_heads=True)).decode("ascii")
+        },
     }
     html_view = HtmlView(f"Headlight: {question.model}", meta | exact_groups | extra, numbers)
     return pack({"name": "headlight.html", "type": "text/html"}, html_view.document().encode("utf-8"))

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.server.routes import routes
-from app.services.traces import open_checkpoint
+from app.services.open_models import open_checkpoint
 from app.ui.wire_format import unpack
 from model import run, variant
 from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.services.attention_payload import build_payload
-from app.services.traces import position_logits, trace_value
+from app.services.resolved_question import resolve
 from app.state.request import parse_question
 from app.state.state import Question, State
 from model.errors import HeadlightError
@@ -22,8 +22,8 @@ TOLD = re.findall(r"^\| `((?:decoder|encoder)\.[^`]+)` \|", README, re.MULTILINE
 @pytest.mark.parametrize("edit", ["logits=mean", "logits[2]=mean", "logits[:,3]=mean", "logits[2]=scale:2"])
 def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
     question = Question("next", TEXT, edits=(edit,))
-    for position, row in enumerate(trace_value(question, "logits")):
-        np.testing.assert_allclose(position_logits(question, position), row, atol=1e-5)
+    for position, row in enumerate(resolve(question).value("logits")):
+        np.testing.assert_allclose(resolve(question).logits(position), row, atol=1e-5)
 
 
 def test_readme_tells_edits_of_every_kind() -> None:
@@ -34,8 +34,8 @@ def test_readme_tells_edits_of_every_kind() -> None:
 
 @pytest.mark.parametrize("edit", TOLD)
 def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: str) -> None:
-    meta, _ = build_payload(Question("stories-causal", TEXT, edits=(edit,)))
-    plain, _ = build_payload(Question("stories-causal", TEXT))
+    meta, _ = build_payload(resolve(Question("stories-causal", TEXT, edits=(edit,))))
+    plain, _ = build_payload(resolve(Question("stories-causal", TEXT)))
     assert meta["changed"] and not plain["changed"]
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
     listed = meta["predictions"][0]["candidates"]
@@ -56,7 +56,7 @@ def test_an_edit_that_readme_tells_is_compared_with_the_model_as_trained(edit: s
 )
 def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
     with pytest.raises(HeadlightError, match=told):
-        build_payload(Question("next", TEXT, edits=(edit,)))
+        build_payload(resolve(Question("next", TEXT, edits=(edit,))))
 
 
 def test_what_is_put_aside_is_in_the_address_and_not_in_the_question() -> None:

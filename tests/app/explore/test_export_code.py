@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
 from app.explore.head_view import SHOWN, exact_head_view
 from app.explore.quantities import QUANTITIES
+from app.services.resolved_question import resolve
 from app.state.state import Question, State
 from model.cli.main import main
 from model.errors import HeadlightError
@@ -40,8 +41,8 @@ def executed(program: str, toys: Path) -> np.ndarray:
 
 
 def agree(question: Question, state: State, toys: Path) -> None:
-    made = exact_head_view(question, state)
-    found = executed(python_code(question, state), toys)
+    made = exact_head_view(resolve(question), state)
+    found = executed(python_code(resolve(question), state), toys)
     assert found.shape == made.values.shape
     shown = made.cell_states == SHOWN
     assert shown.any()
@@ -95,8 +96,8 @@ def test_python_knows_hidden_tokens_two_texts_and_labels(toys: Path) -> None:
 def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, tmp_path: Path) -> None:
     agree(Question("next", "x" + text), State(), toys)
     question = Question("next", text)
-    numbers = run_shell(shell_code(question, State()), toys, tmp_path)
-    made = exact_head_view(question, State())
+    numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
+    made = exact_head_view(resolve(question), State())
     np.testing.assert_allclose(
         numbers["attention"][0, 0][made.cell_states == SHOWN], made.values[made.cell_states == SHOWN]
     )
@@ -117,25 +118,31 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
 def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_path: Path) -> None:
     question = Question("next", TEXT, **CHOICES[choice][0])
     state = State(layer=1, head=3)
-    made, numbers = exact_head_view(question, state), run_shell(shell_code(question, state), toys, tmp_path)
+    made, numbers = (
+        exact_head_view(resolve(question), state),
+        run_shell(shell_code(resolve(question), state), toys, tmp_path),
+    )
     shown = made.cell_states == SHOWN
     np.testing.assert_array_equal(numbers["attention"][1, 3][shown], made.values[shown])
 
 
 def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path) -> None:
     both, state = Question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
-    program = shell_code(both, state)
+    program = shell_code(resolve(both), state)
     assert 'load("trace.npz")["cross_attention"][1, 0]' in program
-    made, numbers = exact_head_view(both, state), run_shell(program, toys, tmp_path)
+    made, numbers = exact_head_view(resolve(both), state), run_shell(program, toys, tmp_path)
     np.testing.assert_array_equal(numbers["cross_attention"][1, 0], made.values)
     masked = Question("masked", TEXT, masked_positions=(1, 3))
-    made, numbers = exact_head_view(masked, State()), run_shell(shell_code(masked, State()), toys, tmp_path)
+    made, numbers = (
+        exact_head_view(resolve(masked), State()),
+        run_shell(shell_code(resolve(masked), State()), toys, tmp_path),
+    )
     np.testing.assert_array_equal(numbers["attention"][0, 0], made.values)
 
 
 def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
-    assert "Python program" in shell_code(Question("next", TEXT), State(quantity="scores"))
-    assert "Python program" not in shell_code(Question("next", TEXT), State())
+    assert "Python program" in shell_code(resolve(Question("next", TEXT)), State(quantity="scores"))
+    assert "Python program" not in shell_code(resolve(Question("next", TEXT)), State())
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -143,18 +150,20 @@ def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
     question = Question("next", text)
     try:
-        made = exact_head_view(question, State())
+        made = exact_head_view(resolve(question), State())
     except HeadlightError:
         return
-    program = python_code(question, State())
+    program = python_code(resolve(question), State())
     found = executed(program, toys)
     np.testing.assert_array_equal(found[made.cell_states == SHOWN], made.values[made.cell_states == SHOWN])
-    words = shlex.split(shell_code(question, State()), comments=True)
+    words = shlex.split(shell_code(resolve(question), State()), comments=True)
     assert text in words
 
 
 def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.explore.export.code._can_be_found", lambda question: False)
     question = Question("next", TEXT)
-    assert MODEL_PLACEHOLDER in python_code(question, State()) and "next" not in python_code(question, State())
-    assert MODEL_PLACEHOLDER in shell_code(question, State())
+    assert MODEL_PLACEHOLDER in python_code(resolve(question), State()) and "next" not in python_code(
+        resolve(question), State()
+    )
+    assert MODEL_PLACEHOLDER in shell_code(resolve(question), State())

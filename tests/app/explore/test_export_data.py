@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from app.explore.export.data import FILE_FORMATS, MAX_COMPUTED, LabelledArray, displayed_array, value_array
 from app.explore.head_view import exact_head_view
-from app.services.traces import trace, trace_value
+from app.services.resolved_question import resolve
 from app.state.state import Question, State
 from model.errors import EditError, UnknownNameError
 
@@ -64,11 +64,11 @@ def test_three_axes_are_a_line_for_each_number() -> None:
 
 def test_the_picture_is_what_is_shown() -> None:
     state = State(layer=1, head=2, quantity="scores", hide="first")
-    found, made = displayed_array(QUESTION, state, MOST), exact_head_view(QUESTION, state)
+    found, made = displayed_array(resolve(QUESTION), state, MOST), exact_head_view(resolve(QUESTION), state)
     np.testing.assert_array_equal(found.values, made.values)
     assert found.name == "layer1-head2-scores"
     assert found.labels[0][-1].endswith(" mat")
-    assert np.isnan(displayed_array(QUESTION, State(), MOST).values[0, 1]), "the mask forbids it"
+    assert np.isnan(displayed_array(resolve(QUESTION), State(), MOST).values[0, 1]), "the mask forbids it"
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_the_picture_is_what_is_shown() -> None:
     ],
 )
 def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> None:
-    found = value_array(QUESTION, path, MOST)
+    found = value_array(resolve(QUESTION), path, MOST)
     assert found.axes == axes
     assert found.values.shape == tuple(len(names) for names in found.labels)
     name, _, index = path.partition("[")
-    whole = trace_value(QUESTION, name)
+    whole = resolve(QUESTION).value(name)
     if name.endswith("mask"):
         whole = np.broadcast_to(whole, (4, *whole.shape[1:]))
     places = tuple(slice(*map(int, part.split(":"))) if part[1:] else int(part) if part != ":" else slice(None)
@@ -100,17 +100,17 @@ def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> N
 
 def test_tokens_name_the_places_of_either_text() -> None:
     both = Question("both", "the rug", source="the dog lay on the rug")
-    target, source = trace(both).text.token_texts, trace(both).source
-    found = value_array(both, "decoder.1.cross.weights[0]", MOST)
+    target, source = resolve(both).trace.text.token_texts, resolve(both).trace.source
+    found = value_array(resolve(both), "decoder.1.cross.weights[0]", MOST)
     assert source and found.labels == tuple(
         tuple(f"{place} {piece}" for place, piece in enumerate(pieces)) for pieces in (target, source.token_texts)
     )
-    assert len(value_array(both, "decoder.1.cross.v[0]", MOST).labels[0]) == len(source.ids)
-    assert len(value_array(both, "encoder.final_residual", MOST).labels[0]) == len(source.ids)
+    assert len(value_array(resolve(both), "decoder.1.cross.v[0]", MOST).labels[0]) == len(source.ids)
+    assert len(value_array(resolve(both), "encoder.final_residual", MOST).labels[0]) == len(source.ids)
 
 
 def test_a_classifiers_answer_is_for_the_text() -> None:
-    assert value_array(Question("mood", TEXT), "logits", MOST).values.shape == (2,)
+    assert value_array(resolve(Question("mood", TEXT)), "logits", MOST).values.shape == (2,)
 
 
 @pytest.mark.parametrize(
@@ -127,22 +127,22 @@ def test_a_classifiers_answer_is_for_the_text() -> None:
 )
 def test_what_is_not_there_gets_a_sentence(path: str, said: str) -> None:
     with pytest.raises(EditError) as caught:
-        value_array(QUESTION, path, MOST)
+        value_array(resolve(QUESTION), path, MOST)
     assert said in str(caught.value)
 
 
 def test_an_unknown_site_is_answered_with_those_there_are() -> None:
     with pytest.raises(UnknownNameError, match="weights"):
-        value_array(QUESTION, "decoder.1.self.attention", MOST)
+        value_array(resolve(QUESTION), "decoder.1.self.attention", MOST)
 
 
 def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EditError, match="at most 10"):
-        value_array(QUESTION, "decoder.1.self.weights", 10)
+        value_array(resolve(QUESTION), "decoder.1.self.weights", 10)
     with pytest.raises(EditError, match="at most 10"):
-        displayed_array(QUESTION, State(), 10)
+        displayed_array(resolve(QUESTION), State(), 10)
     monkeypatch.setattr("app.explore.export.data.MAX_COMPUTED", 100)
     monkeypatch.setattr("app.explore.export.data.trace_value", lambda question, path: pytest.fail("it was computed"))
     with pytest.raises(EditError, match="are computed"):
-        value_array(QUESTION, "logits", MOST)
+        value_array(resolve(QUESTION), "logits", MOST)
     assert MAX_COMPUTED > 12 * 1_024**2

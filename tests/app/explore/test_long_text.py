@@ -9,8 +9,10 @@ from app.explore import long_text
 from app.explore.api import handle_thumbnails
 from app.explore.head_view import FORBIDDEN, exact_head_view
 from app.explore.long_text import LONG_TEXT_QUANTITIES, head_view
-from app.services import traces
+from app.services import resolved_question
 from app.services.attention_payload import build_payload, predictions
+from app.services.resolved_question import resolve
+from app.services.trace_cache import trace_cache
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
 from model.errors import EditError
@@ -23,11 +25,11 @@ QUESTION = Question("next", TEXT)
 
 
 def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, codes = build_payload(QUESTION)
+    usual, codes = build_payload(resolve(QUESTION))
     _everything_is_long(monkeypatch)
-    found, empty = build_payload(QUESTION)
+    found, empty = build_payload(resolve(QUESTION))
     assert not [
-        path for path in traces.trace(QUESTION).values if path.rpartition(".")[2] in (*QUERY_KEY_HOOK_POINTS, "logits")
+        path for path in resolve(QUESTION).trace.values if path.rpartition(".")[2] in (*QUERY_KEY_HOOK_POINTS, "logits")
     ]
     for before, after in zip(usual["predictions"], found["predictions"], strict=True):
         assert [one["id"] for one in before["candidates"]] == [one["id"] for one in after["candidates"]]
@@ -45,9 +47,9 @@ def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pyte
 
 def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
     question = Question("mood", TEXT)
-    (usual,) = predictions(question)
+    (usual,) = predictions(resolve(question))
     _everything_is_long(monkeypatch)
-    (made,) = predictions(question)
+    (made,) = predictions(resolve(question))
     assert [one.text for one in made.candidates] == [one.text for one in usual.candidates]
     assert [one.after for one in made.candidates] == pytest.approx([one.after for one in usual.candidates], abs=1e-6)
 
@@ -55,10 +57,10 @@ def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("kind", LONG_TEXT_QUANTITIES)
 def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     zoomed = State(quantity=kind, layer=1, head=2, zoom="3-8/1-6")
-    usual = exact_head_view(QUESTION, zoomed)
+    usual = exact_head_view(resolve(QUESTION), zoomed)
     assert usual.rows.tokens == ((3,), (4,), (5,), (6,), (7,)) and usual.columns.tokens[0] == (1,)
     _everything_is_long(monkeypatch)
-    made = head_view(QUESTION, zoomed)
+    made = head_view(resolve(QUESTION), zoomed)
     assert (made.rows.labels, made.rows.tokens) == (usual.rows.labels, usual.rows.tokens)
     np.testing.assert_array_equal(made.cell_states, usual.cell_states)
     np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
@@ -72,19 +74,19 @@ def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
 ) -> None:
     question = Question("next", TEXT, edits=("decoder.0.self.mask[1,5,2]=set:0",))
     state = State(quantity=quantity, heads=("0.1", "0.2"), head_reduction=reduction)
-    usual = exact_head_view(question, state)
+    usual = exact_head_view(resolve(question), state)
     _everything_is_long(monkeypatch)
-    made = head_view(question, state)
+    made = head_view(resolve(question), state)
     np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
     assert np.nanmin(made.values) > -1e3, "a forbidden cell of one head is no score"
     assert np.isfinite(made.values[5, 2])
 
 
 def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = exact_head_view(QUESTION, State(head=1))
+    exact = exact_head_view(resolve(QUESTION), State(head=1))
     _everything_is_long(monkeypatch)
     monkeypatch.setattr(long_text, "MAX_SIDE_CELLS", 4)
-    made = head_view(QUESTION, State(head=1))
+    made = head_view(resolve(QUESTION), State(head=1))
     assert made.values.shape == (4, 4)
     for row, queries in enumerate(made.rows.tokens):
         for column, keys in enumerate(made.columns.tokens):
@@ -100,17 +102,20 @@ def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: p
 def test_what_a_long_text_cannot_show_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     _everything_is_long(monkeypatch)
     with pytest.raises(EditError, match="these can be shown: weights, scores, masked scores"):
-        head_view(QUESTION, State(quantity="rollout"))
+        head_view(resolve(QUESTION), State(quantity="rollout"))
     with pytest.raises(EditError, match="Collect at most 4"):
-        head_view(QUESTION, State(heads=("0.0", "0.1", "0.2", "0.3", "1.0")))
+        head_view(resolve(QUESTION), State(heads=("0.0", "0.1", "0.2", "0.3", "1.0")))
 
 
 @pytest.mark.parametrize("window", ["", "x", "5-3/0-2", "90-95/0-3", "1-2"])
 def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
-    assert exact_head_view(QUESTION, State(zoom=window)).values.shape == exact_head_view(QUESTION, State()).values.shape
+    assert (
+        exact_head_view(resolve(QUESTION), State(zoom=window)).values.shape
+        == exact_head_view(resolve(QUESTION), State()).values.shape
+    )
 
 
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "MAX_WEIGHTS_BYTES", 0)
-    traces.trace_cache.cache_clear()
-    traces._position_logits.cache_clear()
+    monkeypatch.setattr(resolved_question, "MAX_WEIGHTS_BYTES", 0)
+    trace_cache.cache_clear()
+    resolved_question._position_logits.cache_clear()

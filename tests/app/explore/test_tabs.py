@@ -11,7 +11,7 @@ import pytest
 from app.explore.layer_analysis import MAX_LENS_TOKENS
 from app.explore.walkthrough import step_code
 from app.server.routes import HANDLERS
-from app.services.traces import model_variant, position_logits, trace
+from app.services.resolved_question import resolve
 from app.state.state import Question
 from app.ui.wire_format import unpack
 from model.errors import HeadlightError
@@ -43,7 +43,7 @@ def split(meta: dict[str, Any], numbers: np.ndarray) -> dict[str, list[np.ndarra
 def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
     meta, numbers = ask("walkthrough", attention="decoder.1.self", head=2, query=4, key=1)
     values = split(meta, numbers)
-    weights = trace(Question("next", TEXT))["decoder.1.self.weights"]
+    weights = resolve(Question("next", TEXT)).trace["decoder.1.self.weights"]
     assert values["weights"][-1] == pytest.approx(weights[2, 4])
     assert values["weighted-sum"][0] == pytest.approx(weights[2, 4, 1])
     shapes = {shape["hook_point"]: shape["sizes"] for step in meta["steps"] for shape in step["shapes"]}
@@ -52,7 +52,7 @@ def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
 
 def test_the_key_that_nobody_chose_is_the_one_looked_at_most() -> None:
     meta, _ = ask("walkthrough", attention="decoder.0.self", head=1)
-    row = trace(Question("next", TEXT))["decoder.0.self.weights"][1, -1]
+    row = resolve(Question("next", TEXT)).trace["decoder.0.self.weights"][1, -1]
     assert (meta["query"], meta["key"]) == (len(row) - 1, int(row.argmax()))
 
 
@@ -67,7 +67,7 @@ def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None
 @pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
 @pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
 def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
-    model = model_variant(Question("next", TEXT, attention_function=kernel, positional_encoding=position))
+    model = resolve(Question("next", TEXT, attention_function=kernel, positional_encoding=position)).model
     meta, _ = ask("walkthrough", attention_function=kernel, positional_encoding=position, attention="decoder.0.self")
     found = step_code(model, "decoder.0.self")
     for step in meta["steps"]:
@@ -88,10 +88,10 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
     meta, numbers = ask("logit_lens")
     rows = numbers.reshape(meta["depths"], meta["count"], 2 * meta["top_k"] + 2)
     last = rows[-1, -1]
-    probabilities = trace(Question("next", TEXT), ("logits",)).probabilities(-1)
+    probabilities = resolve(Question("next", TEXT)).trace_of("logits").probabilities(-1)
     assert last[5:10] == pytest.approx(np.sort(probabilities)[::-1][:5], abs=1e-5)
     assert int(last[0]) == int(probabilities.argmax())
-    assert meta["targets"][:-1] == list(trace(Question("next", TEXT)).text.ids[1:])
+    assert meta["targets"][:-1] == list(resolve(Question("next", TEXT)).trace.text.ids[1:])
     assert all(str(int(token)) in meta["token_texts"] for token in rows[..., :5].ravel())
     assert rows[-1, -1, 10] == 0
     assert math.isnan(rows[-1, -1, 11])
@@ -99,7 +99,7 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
 
 def test_a_long_text_is_read_a_window_at_a_time() -> None:
     text = "the cat sat " * 13
-    length = len(trace(Question("next", text)).text.ids)
+    length = len(resolve(Question("next", text)).trace.text.ids)
     assert length > MAX_LENS_TOKENS
     meta, numbers = ask("logit_lens", text=text, first=MAX_LENS_TOKENS)
     assert (meta["first"], meta["count"]) == (MAX_LENS_TOKENS, length - MAX_LENS_TOKENS)
@@ -125,7 +125,7 @@ def test_the_stream_has_a_length_at_each_depth() -> None:
 
 def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
     meta, numbers = ask("negative_log_likelihood")
-    traced = trace(Question("next", TEXT), ("logits",))
+    traced = resolve(Question("next", TEXT)).trace_of("logits")
     assert (meta["first"], meta["count"], meta["shifted"]) == (0, len(traced.text.ids), True)
     shares = [traced.probabilities(place)[token] for place, token in enumerate(traced.text.ids[1:])]
     assert numbers[:-1] == pytest.approx(-np.log(shares), abs=1e-4)
@@ -144,8 +144,8 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
         "head_ablation": {"attention": "decoder.0.self"},
     }
     before = {route: ask(route, **edited, **body) for route, body in asked.items()}
-    monkeypatch.setattr("app.services.traces.MAX_WEIGHTS_BYTES", 0)
-    kept = trace(Question("next", TEXT, edits=tuple(edited["edits"])))
+    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    kept = resolve(Question("next", TEXT, edits=tuple(edited["edits"]))).trace
     assert kept.logits is None and "decoder.0.self.weights" not in kept.values
     for route, body in asked.items():
         _, numbers = ask(route, **edited, **body)
@@ -154,7 +154,7 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
 
 def test_where_logits_are_made_for_it_surprise_comes_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole_text = ask("negative_log_likelihood")
-    monkeypatch.setattr("app.services.traces.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
     monkeypatch.setattr("app.explore.layer_analysis.MAX_MULTIPLICATIONS", 1)
     meta, numbers = ask("negative_log_likelihood", first=2)
     assert (meta["first"], meta["count"]) == (2, 1)
@@ -202,7 +202,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     meta, numbers = ask("head_ablation", model, attention=f"{stack}.1.self", query=3)
     assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
     for head in range(4):
-        row = position_logits(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)), 3).astype(float)
+        row = resolve(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",))).logits(3).astype(float)
         share = row[meta["token"]] - np.log(np.exp(row).sum())
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 

@@ -213,7 +213,7 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.services.traces.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
+        "app.frame.main.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
     )
     at = opened(model="next")
     assert "NaN or infinite" in at.warning[0].value

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.server.routes import routes
+from app.services.open_models import open_checkpoint
 from app.services.prefix_cache import PrefixCache
-from app.services.traces import open_checkpoint
 from app.state.state import Question
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.wire_format import unpack

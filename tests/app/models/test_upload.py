@@ -14,7 +14,8 @@ import pytest
 from app.access.uploads import upload_store
 from app.models import upload as subject
 from app.models.upload import open_path, upload_folder, upload_zip
-from app.services import traces
+from app.services import open_models
+from app.services.trace_cache import trace_cache
 from model.errors import CheckpointError, HeadlightError
 
 
@@ -22,9 +23,9 @@ from model.errors import CheckpointError, HeadlightError
 def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Anna is asking, of a server that nobody has sent anything yet; gives the folder of its uploads."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for module in (subject, traces):
+    for module in (subject, open_models):
         monkeypatch.setattr(module, "current_visitor", lambda: "anna")
-    for store in (upload_store, traces.model_pool, traces.trace_cache):
+    for store in (upload_store, open_models.model_pool, trace_cache):
         store.cache_clear()
     yield tmp_path
     upload_store().close()
@@ -51,7 +52,7 @@ def left(folder: Path) -> int:
 def test_a_zip_is_called_as_its_file_is(toys: Path, anna: Path) -> None:
     guest = upload_zip("my tiny model.zip", zipped(files_of(toys)))
     assert guest.title == "my tiny model" and "my-tiny-model" in guest.name
-    assert [card.title for card in traces.own_models()] == ["my tiny model"]
+    assert [card.title for card in open_models.own_models()] == ["my tiny model"]
     assert left(anna) == 1
 
 
@@ -66,7 +67,7 @@ def test_the_next_upload_takes_the_place_of_the_last(toys: Path, anna: Path) -> 
     second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
     assert upload_store().owned_by("anna") == (second,)
     assert not first.folder.exists() and left(anna) == 1
-    assert {key[0] for key in traces.model_pool().models} == {second.folder}
+    assert {key[0] for key in open_models.model_pool().models} == {second.folder}
 
 
 def test_what_unpacks_and_does_not_open_is_not_kept_and_the_last_one_stays(toys: Path, anna: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_path_opens_on_ones_own_machine_alone(toys: Path, monkeypatch: pytest.
         open_path(str(toys / "next"))
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
     guest = open_path(f'  "{toys / "next"}" ')
-    assert guest.upload_dir is None and traces.open_checkpoint(guest.name)
+    assert guest.upload_dir is None and open_models.open_checkpoint(guest.name)
     kept = upload_store().owned_by("anna")
     for text in ("", "../next", "./next", str(toys / "nothing"), "x" * 9_999, "/a\0b", "/etc"):
         with pytest.raises(HeadlightError):
@@ -116,8 +117,8 @@ def test_an_id_is_fetched_into_the_cache(
     ):
         monkeypatch.setenv(variable, value)
     guest = open_path("somebody/tiny")
-    assert traces.open_checkpoint(guest.name).model.config == traces.open_checkpoint("next").model.config
-    names = [entry.name for entry in traces.available_models()]
+    assert open_models.open_checkpoint(guest.name).model.config == open_models.open_checkpoint("next").model.config
+    names = [entry.name for entry in open_models.available_models()]
     assert names.count(guest.name) == 1
     assert (guest.name == "somebody/tiny") is offered
 

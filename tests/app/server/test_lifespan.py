@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
 from app.server import lifespan
-from app.services import traces
+from app.services import open_models
 from model.checkpoints.files.upload_archive import UploadLimits
 
 
@@ -56,9 +56,9 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
 
 
 def test_the_stores_are_there_before_the_first_visitors(register: UploadStore) -> None:
-    traces.model_pool.cache_clear()
+    open_models.model_pool.cache_clear()
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
-        assert traces.model_pool.cache_info().currsize == 1
+        assert open_models.model_pool.cache_info().currsize == 1
 
 
 def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: UploadStore) -> None:

@@ -7,7 +7,8 @@ from time import sleep
 
 from app.explore.source_code import code_sections
 from app.services.attention_payload import variant_differences
-from app.services.traces import TraceCache, trace, trace_bytes, trace_value
+from app.services.resolved_question import resolve
+from app.services.trace_cache import TraceCache, trace_bytes
 from app.state.state import Question
 from model.config import Config
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
@@ -17,29 +18,29 @@ from model.tracing.trace import Trace
 
 
 def test_equal_questions_share_one_trace() -> None:
-    assert trace(Question("next", "the cat")) is trace(Question("next", "the cat"))
-    assert trace(Question("next", "the cat")) is not trace(Question("next", "the dog"))
+    assert resolve(Question("next", "the cat")).trace is resolve(Question("next", "the cat")).trace
+    assert resolve(Question("next", "the cat")).trace is not resolve(Question("next", "the dog")).trace
 
 
 def test_a_value_that_was_not_kept_is_made_again() -> None:
     question = Question("next", "the cat")
-    scores = trace_value(question, "decoder.0.self.scores")
-    assert scores.shape == trace(question)["decoder.0.self.weights"].shape
+    scores = resolve(question).value("decoder.0.self.scores")
+    assert scores.shape == resolve(question).trace["decoder.0.self.weights"].shape
     assert not scores.flags.writeable
 
 
 def test_the_shelf_gives_the_oldest_away() -> None:
     questions = [Question("next", f"the cat{' sat' * count}") for count in range(4)]
-    traces = [trace(question) for question in questions]
+    traces = [resolve(question).trace for question in questions]
     shelf = TraceCache(budget=trace_bytes(traces[2]) + trace_bytes(traces[3]))
     for question, made in zip(questions, traces, strict=True):
         shelf.get((question, (), Path(), 0), lambda made=made: made)  # type: ignore[misc]
     assert [key[0] for key in shelf.traces] == questions[2:]
-    assert shelf.size == trace_bytes(traces[2]) + trace_bytes(traces[3])
+    assert shelf.traces.currsize == trace_bytes(traces[2]) + trace_bytes(traces[3])
 
 
 def test_the_same_question_asked_twice_at_once_is_computed_once() -> None:
-    shelf, made, question = TraceCache(), trace(Question("next", "the cat")), Question("next", "asked by many")
+    shelf, made, question = TraceCache(), resolve(Question("next", "the cat")).trace, Question("next", "asked by many")
     begun: list[int] = []
     arrived = Barrier(4)
 

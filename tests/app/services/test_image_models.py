@@ -24,6 +24,7 @@ from app.explore.head_view import exact_head_view as made_view
 from app.server.middleware import VisitorMiddleware
 from app.server.routes import routes
 from app.services.images import MAX_FILE_BYTES, shipped_image_names
+from app.services.resolved_question import resolve
 from app.state.state import OWN_IMAGE_PREFIX, Question, State
 from app.ui.wire_format import unpack
 from model.checkpoints import save
@@ -234,18 +235,18 @@ def test_programs_make_the_numbers_of_the_view(
 ) -> None:
     question, state = Question("seer", "", **asked), State(layer=1, head=2, quantity="minus_text", other_text="faces")
     monkeypatch.chdir(Path(__file__).parents[3])
-    found = executed(python_code(question, state), seers)
-    np.testing.assert_array_equal(found, made_view(question, state).values)
-    numbers = run_shell(shell_code(question, state), seers, tmp_path)
+    found = executed(python_code(resolve(question), state), seers)
+    np.testing.assert_array_equal(found, made_view(resolve(question), state).values)
+    numbers = run_shell(shell_code(resolve(question), state), seers, tmp_path)
     np.testing.assert_array_equal(
-        numbers["attention"][1, 2], made_view(question, replace(state, quantity="weights")).values
+        numbers["attention"][1, 2], made_view(resolve(question), replace(state, quantity="weights")).values
     )
 
 
 def test_a_program_names_no_picture_that_is_somebodys_own() -> None:
     question = Question("seer", "", image=f"{OWN_IMAGE_PREFIX}secret")
     with pytest.raises(ImageError):
-        python_code(question, State())
+        python_code(resolve(question), State())
 
 
 def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) -> None:

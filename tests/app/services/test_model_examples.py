@@ -10,7 +10,7 @@ import pytest
 from app.services import examples as subject
 from app.services.examples import opening_examples
 from app.services.model_listing import listed_models
-from app.services.traces import available_models
+from app.services.open_models import available_models
 from model.checkpoints import CatalogEntry, load, save
 from model.generation.generate import generate
 from tests.model import toys as tiny

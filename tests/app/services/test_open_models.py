@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,10 @@ from app.access.uploads import UploadStore, VisitorCheckpoint, upload_store
 from app.access.visitor import visitor_id
 from app.server import routes
 from app.server.middleware import VisitorMiddleware
-from app.services import model_listing, traces
+from app.services import model_listing, open_models
 from app.services.model_pool import ModelPool
+from app.services.resolved_question import resolve
+from app.services.trace_cache import trace_cache
 from app.state.state import Question
 from app.ui.wire_format import unpack
 from model.checkpoints import load, save
@@ -38,8 +39,8 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upload
     """A register and stores of this test's own."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     upload_store.cache_clear()
-    traces.model_pool.cache_clear()
-    traces.trace_cache.cache_clear()
+    open_models.model_pool.cache_clear()
+    trace_cache.cache_clear()
     yield upload_store()
     upload_store().close()
     upload_store.cache_clear()
@@ -54,28 +55,23 @@ def bring(visitor: str, toy: Path) -> VisitorCheckpoint:
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, visitor: str) -> None:
-    monkeypatch.setattr(traces, "current_visitor", lambda: visitor)
+    monkeypatch.setattr(open_models, "current_visitor", lambda: visitor)
 
 
 def test_an_upload_opens_for_its_visitor_alone(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = bring(ANNA, toys / "next")
     question = Question(upload.name, "the cat sat")
     asking(monkeypatch, ANNA)
-    assert upload.name in {entry.name for entry in traces.available_models()}
-    assert len(traces.position_logits(question, 2))
-    assert traces.cached_position_profile(question, 8, "decoder")
+    assert upload.name in {entry.name for entry in open_models.available_models()}
+    assert len(resolve(question).logits(2))
+    assert resolve(question).position_profile(8, "decoder")
     for other in (BEN, ""):
         asking(monkeypatch, other)
-        assert upload.name not in {entry.name for entry in traces.available_models()}
-        for ask in (
-            traces.trace,
-            traces.model_variant,
-            lambda asked: traces.cached_position_profile(asked, 8, "decoder"),
-        ):
-            with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
-                ask(question)
+        assert upload.name not in {entry.name for entry in open_models.available_models()}
+        with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
+            resolve(question)
         with pytest.raises(CheckpointError):
-            traces.open_checkpoint(upload.name)
+            open_models.open_checkpoint(upload.name)
 
 
 def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> None:
@@ -97,15 +93,15 @@ def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> Non
 def test_a_removed_upload_leaves_nothing_behind(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = bring(ANNA, toys / "next")
     asking(monkeypatch, ANNA)
-    traces.trace(Question(upload.name, "the cat sat"))
-    kept = traces.trace(Question("next", "the cat sat"))
-    traces.discard_checkpoint(upload.name)
+    assert resolve(Question(upload.name, "the cat sat")).trace
+    kept = resolve(Question("next", "the cat sat")).trace
+    open_models.discard_checkpoint(upload.name)
     assert not upload.folder.exists()
-    assert {key[2].name for key in traces.trace_cache().traces} == {"next"}
-    assert {key[0].name for key in traces.model_pool().models} == {"next"}
-    assert traces.trace(Question("next", "the cat sat")) is kept
+    assert {key[2].name for key in trace_cache().traces} == {"next"}
+    assert {key[0].name for key in open_models.model_pool().models} == {"next"}
+    assert resolve(Question("next", "the cat sat")).trace is kept
     with pytest.raises(CheckpointError):
-        traces.open_checkpoint(upload.name)
+        open_models.open_checkpoint(upload.name)
 
 
 def test_a_folder_of_ones_own_machine_opens_by_its_path_once_admitted(
@@ -114,12 +110,12 @@ def test_a_folder_of_ones_own_machine_opens_by_its_path_once_admitted(
     path = str(toys / "next")
     asking(monkeypatch, ANNA)
     with pytest.raises(CheckpointError, match="There is no model"):
-        traces.open_checkpoint(path)
+        open_models.open_checkpoint(path)
     upload_store().add_folder(ANNA, toys / "next")
-    assert traces.open_checkpoint(path).model.config == traces.open_checkpoint("next").model.config
+    assert open_models.open_checkpoint(path).model.config == open_models.open_checkpoint("next").model.config
     asking(monkeypatch, BEN)
     with pytest.raises(CheckpointError, match="There is no model"):
-        traces.open_checkpoint(path)
+        open_models.open_checkpoint(path)
 
 
 def test_a_model_trained_anew_is_not_the_one_that_was_opened(toys: Path, tmp_path: Path) -> None:
@@ -127,16 +123,16 @@ def test_a_model_trained_anew_is_not_the_one_that_was_opened(toys: Path, tmp_pat
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HEADLIGHT_MODELS", str(folder.parent))
         with pytest.raises(CheckpointError):
-            traces.open_checkpoint("fresh")
+            open_models.open_checkpoint("fresh")
         shutil.copytree(toys / "next", folder)
-        first = traces.open_checkpoint("fresh")
+        first = open_models.open_checkpoint("fresh")
         weights = folder / "model.safetensors"
         shutil.copystat(toys / "next" / "config.json", weights)
         weights.touch()
-        assert traces.open_checkpoint("fresh") is not first
+        assert open_models.open_checkpoint("fresh") is not first
         shutil.rmtree(folder)
         with pytest.raises(CheckpointError):
-            traces.open_checkpoint("fresh")
+            open_models.open_checkpoint("fresh")
 
 
 def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: Path) -> None:
@@ -147,9 +143,9 @@ def test_what_is_broken_is_listed_with_what_is_wrong_and_not_offered(tmp_path: P
         (tmp_path / "broken" / "model.safetensors").write_bytes(b"")
         (card,) = [card for card in model_listing.listed_models(refresh=True) if card.name == "broken"]
         assert "mamba" in card.metadata.error
-        assert "broken" not in {entry.name for entry in traces.available_models()}
+        assert "broken" not in {entry.name for entry in open_models.available_models()}
         with pytest.raises(CheckpointError, match="mamba"):
-            traces.open_checkpoint("broken")
+            open_models.open_checkpoint("broken")
     model_listing.listed_models(refresh=True)
 
 
@@ -159,17 +155,33 @@ def test_a_listing_reads_each_folder_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(model_listing.listed_models(refresh=True)) >= 4
 
 
-def test_a_question_looks_at_a_folder_once_and_the_next_one_anew(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
+def test_a_question_keeps_to_its_model_and_the_next_one_finds_the_folder_as_it_is_now(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    shutil.copytree(toys / "next", tmp_path / "next")
+    model_listing.listed_models(refresh=True)
+    resolved = resolve(Question("next", "the cat sat"))
+    before = resolved.location.modified
+    os.utime(tmp_path / "next" / "config.json", ns=(0, before + 1_000))
+    assert resolved.as_trained.location.modified == before and len(resolved.logits(0))
+    assert resolve(Question("next", "the cat sat")).location.modified > before
 
-    def question() -> tuple[int, int]:
-        model_listing.read_folders_once()
-        before = model_listing.modification_time(tmp_path)
-        os.utime(tmp_path / "config.json", ns=(0, before + 1_000))
-        return before, model_listing.modification_time(tmp_path)
 
-    first, second = (copy_context().run(question) for _ in range(2))
-    assert first[0] == first[1] < second[0] == second[1] < model_listing.modification_time(tmp_path)
+def test_an_answer_looks_for_its_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    find_folder = open_models._find_folder
+
+    def count(model: str) -> tuple[Path, str]:
+        looked.append(model)
+        return find_folder(model)
+
+    monkeypatch.setattr(open_models, "_find_folder", count)
+    question = {"model": "next", "text": "the cat sat", "edits": ["decoder.1.self.weights[3]=set:0"], "scale": "off"}
+    for route in ("trace", "head_view", "export_page", "logit_attribution", "generate"):
+        routes.HANDLERS[route](question)
+        assert looked == ["next"], route
+        looked.clear()
 
 
 def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_path: Path) -> None:
@@ -186,17 +198,17 @@ def test_on_a_shared_server_links_that_lead_out_are_not_offered(toys: Path, tmp_
 
 def test_a_model_beyond_the_limit_is_refused_by_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(100)
-    monkeypatch.setattr(traces, "model_pool", lambda: models)
+    monkeypatch.setattr(open_models, "model_pool", lambda: models)
     with pytest.raises(CheckpointError, match=r"of memory; .* are allowed here"):
-        traces.open_checkpoint("next")
+        open_models.open_checkpoint("next")
 
 
 def test_models_stay_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(int(model_listing.folder_metadata(*_place("next")).memory_bytes * 2.5))
-    monkeypatch.setattr(traces, "model_pool", lambda: models)
+    monkeypatch.setattr(open_models, "model_pool", lambda: models)
     for name in ("next", "masked", "mood", "both") * 2:
         question = Question(name, "the cat sat", source="the dog lay")
-        assert np.isfinite(traces.position_logits(question, 0)).all()
+        assert np.isfinite(resolve(question).logits(0)).all()
         assert models.reserved_bytes <= models.budget
 
 
@@ -208,9 +220,9 @@ def test_weights_that_are_no_numbers_open_and_are_told(toys: Path, tmp_path: Pat
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "ill"))
         model_listing.listed_models(refresh=True)
-        assert "NaN or infinite weights" in traces.nonfinite_warning("sick")
+        assert "NaN or infinite weights" in open_models.nonfinite_warning("sick")
     model_listing.listed_models(refresh=True)
-    assert traces.nonfinite_warning("next") == ""
+    assert open_models.nonfinite_warning("next") == ""
 
 
 def test_a_sentence_calls_an_upload_as_its_visitor_does(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +230,7 @@ def test_a_sentence_calls_an_upload_as_its_visitor_does(toys: Path, monkeypatch:
     (upload.folder / "config.json").write_text('{"model_type": "mamba"}')
     asking(monkeypatch, ANNA)
     with pytest.raises(CheckpointError, match=r"^next: .*mamba"):
-        traces.open_checkpoint(upload.name)
+        open_models.open_checkpoint(upload.name)
 
 
 def _place(name: str) -> tuple[Path, int, str]:
