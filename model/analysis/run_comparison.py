@@ -1,8 +1,10 @@
-"""Two runs side by side: which tokens correspond, and how differently two heads look."""
+"""Two runs compared: which tokens correspond, and how far the attention of a head in one is from that in the other."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -11,46 +13,105 @@ from model.array_types import Float
 from model.errors import EditError
 from model.registry import Registry
 from model.text.tokenizer import Encoded
+from model.text.word_groups import word_groups
 
-TokenPairs = tuple[tuple[int, int], ...]  # a place in the one text and its partner in the other, in order
-
-
-def _by_position(one: Encoded, other: Encoded) -> TokenPairs:
-    """The first with the first, the second with the second."""
-    return tuple((place, place) for place in range(min(len(one.ids), len(other.ids))))
+TokenPairs = tuple[tuple[int, int], ...]  # a position in one text and the corresponding one in the other
 
 
-def _by_tokens(one: Encoded, other: Encoded) -> TokenPairs:
-    """Equal tokens in equal order, as many as go together (Ratcliff and Metzener 1988), spaces apart.
+@dataclass(frozen=True)
+class Alignment:
+    """A way to pair the tokens of two texts: its title and a sentence for the page, and the function that pairs."""
 
-    What stands between them corresponds too where it is as long in both: a word that another one has replaced.
+    title: str
+    description: str
+    pair: Callable[[Encoded, Encoded], TokenPairs]
+
+
+def _pair_positions(one: Encoded, other: Encoded) -> TokenPairs:
+    return tuple((position, position) for position in range(min(len(one.ids), len(other.ids))))
+
+
+def _pair_in_order(one: Encoded, other: Encoded) -> TokenPairs:
+    """Equal tokens in equal order, by the matching of Ratcliff and Metzener (1988), and equally long replacements."""
+    left, right = _comparable_texts(one), _comparable_texts(other)
+    blocks = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return tuple(
+        (left_start + step, right_start + step)
+        for _, left_start, left_end, right_start, right_end in blocks
+        if left_end - left_start == right_end - right_start
+        for step in range(left_end - left_start)
+    )
+
+
+def _pair_words(one: Encoded, other: Encoded) -> TokenPairs:
+    """Each word with the same word of the other text, its second occurrence with the second, and so on.
+
+    Where one side has more tokens of a word (" swam" and "s", "wam" at the beginning of a text), its last ones count:
+    they are those that have seen the word.
     """
-    left, right = (_comparable_words(text) for text in (one, other))
-    changes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    alike = (change for change in changes if change[2] - change[1] == change[4] - change[3])
-    return tuple((a + step, c + step) for _, a, b, c, _ in alike for step in range(b - a))
+    right = _word_occurrences(other)
+    pairs: list[tuple[int, int]] = []
+    for word, positions in _word_occurrences(one).items():
+        partners = right.get(word, ())
+        count = min(len(positions), len(partners))
+        pairs += zip(positions[len(positions) - count :], partners[len(partners) - count :], strict=True)
+    return tuple(pairs)
 
 
-def _comparable_words(text: Encoded) -> list[str]:
-    """What the tokens read, comparable between tokenizers: those that mark a text's ends are called by their place."""
+def _word_occurrences(text: Encoded) -> dict[tuple[str, int], tuple[int, ...]]:
+    """The positions of each word's tokens, by what it reads and which occurrence it is."""
+    texts = _comparable_texts(text)
+    seen: Counter[str] = Counter()
+    occurrences = {}
+    for group in word_groups(text):
+        word = "".join(texts[position] for position in group)
+        occurrences[word, seen[word]] = group
+        seen[word] += 1
+    return occurrences
+
+
+def _comparable_texts(text: Encoded) -> list[str]:
+    """The text of each token without spaces around it.
+
+    Special tokens that no character stands for are called by the end of the text that they mark, so that those of
+    two tokenizers are equal.
+    """
     length = len(text.ids)
     boundary_names = {
-        place: "first" if place < length / 2 else "last" for place in range(length) if text.offsets[place] == (0, 0)
+        position: "first" if position < length / 2 else "last"
+        for position in range(length)
+        if text.special_mask[position] and text.offsets[position] == (0, 0)
     }
     return [
-        f"\0{boundary_names[place]}" if text.special_mask[place] and place in boundary_names else piece.strip() or piece
-        for place, piece in enumerate(text.token_texts)
+        f"\0{boundary_names[position]}" if position in boundary_names else token_text.strip() or token_text
+        for position, token_text in enumerate(text.token_texts)
     ]
 
 
-ALIGNMENTS: Registry[Callable[[Encoded, Encoded], TokenPairs]] = Registry(
-    "alignment", {"tokens": _by_tokens, "position": _by_position}
+ALIGNMENTS: Registry[Alignment] = Registry(
+    "alignment",
+    {
+        "tokens": Alignment(
+            "In order", "Equal tokens in equal order, and a word with the one that replaces it.", _pair_in_order
+        ),
+        "words": Alignment("Same word", "The same word, wherever it is in the text.", _pair_words),
+        "position": Alignment("Same position", "The first token with the first, and so on.", _pair_positions),
+    },
 )
 
 
+def default_alignment(pairs_of_texts: Sequence[tuple[Encoded, Encoded]]) -> str:
+    """The alignment for texts that are compared: by word where each two have the same words, else in order."""
+    same_words = all(_word_occurrences(one).keys() == _word_occurrences(other).keys() for one, other in pairs_of_texts)
+    return "words" if same_words else "tokens"
+
+
 def align(one: Encoded, other: Encoded, method: str = "tokens") -> TokenPairs:
-    """Which token of the one text corresponds to which of the other; tokens without a partner are left out."""
-    return ALIGNMENTS[method](one, other)
+    """Which token of one text corresponds to which of the other; tokens without a partner are left out.
+
+    Raises UnknownNameError for a method that is not in ALIGNMENTS.
+    """
+    return ALIGNMENTS[method].pair(one, other)
 
 
 def head_distance(
@@ -59,17 +120,17 @@ def head_distance(
     queries: Sequence[tuple[int, int]],
     keys: Sequence[tuple[int, int]],
 ) -> Float[np.ndarray, "*shape"]:
-    """How differently two heads look, from 0 (alike) to 1 (nothing in common), for heads of the same axes.
+    """How far the attention weights of heads are from those of other heads, from 0 (equal) to 1 (nothing in common).
 
-    The mean over corresponding queries of the Jensen-Shannon distance of their rows, the root of the divergence in
-    bits (Endres and Schindelin 2003); NaN where no query has a partner or all rows are empty. Keys without a partner
-    are tokens that the other text does not have. Rows are taken as shares of their sum; a row against an empty one
-    has nothing in common with it.
+    The mean over corresponding queries of the Jensen-Shannon distance of their rows, the square root of the divergence
+    in bits (Endres and Schindelin 2003). Rows are normalized to sum to one. A key without a partner counts as one to
+    which the other side gives no weight. A row has distance 1 from an empty one; two empty rows do not count. NaN where
+    no row counts. Raises EditError where the leading axes differ.
     """
     if one.shape[:-2] != other.shape[:-2]:
         raise EditError(f"Heads of different shape cannot be compared: {one.shape[:-2]} and {other.shape[:-2]}.")
-    left, right = (_aligned_rows(side, place, queries, keys) for place, side in enumerate((one, other)))
-    non_empty = [side.sum(-1) > 0.5 for side in (left, right)]
+    left, right = (_aligned_rows(weights, side, queries, keys) for side, weights in enumerate((one, other)))
+    non_empty = [rows.sum(-1) > 0.5 for rows in (left, right)]
     distances = np.where(non_empty[0] & non_empty[1], jensen_shannon_distance(left, right), 1.0)
     counted = non_empty[0] | non_empty[1]
     total, count = (distances * counted).sum(-1), counted.sum(-1)
@@ -80,7 +141,7 @@ def head_distance(
 def jensen_shannon_distance(
     one: Float[np.ndarray, "*shape choice"], other: Float[np.ndarray, "*shape choice"]
 ) -> Float[np.ndarray, "*shape"]:
-    """The Jensen-Shannon distance of shares that sum to one: the root of the divergence in bits, from 0 to 1."""
+    """The Jensen-Shannon distance of two distributions: the square root of the divergence in bits, from 0 to 1."""
     mixture, divergence = (one + other) / 2, np.zeros(one.shape[:-1])
     for row in (one, other):
         logs = np.log2(np.divide(row, mixture, out=np.ones_like(row), where=row > 0))
@@ -91,7 +152,7 @@ def jensen_shannon_distance(
 def _aligned_rows(
     weights: np.ndarray, side: int, queries: Sequence[tuple[int, int]], keys: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    """Corresponding rows over corresponding keys, then what falls on the other keys of the one, and of the other."""
+    """Rows of corresponding queries over corresponding keys, then two columns for each side's weight on other keys."""
     query_positions, key_positions = ([pair[side] for pair in pairs] for pairs in (queries, keys))
     rows = np.clip(weights[..., query_positions, :].astype(np.float64), 0, None)
     total = rows.sum(-1, keepdims=True)

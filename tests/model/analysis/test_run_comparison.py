@@ -1,4 +1,4 @@
-"""Two runs side by side: partners of tokens, and the distance of heads."""
+"""Two runs compared: corresponding tokens, and the distance of heads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import EditError, UnknownNameError, run
-from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance
+from model.analysis.run_comparison import (
+    ALIGNMENTS,
+    align,
+    default_alignment,
+    head_distance,
+    jensen_shannon_distance,
+)
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -40,7 +46,46 @@ def reference(p: np.ndarray, q: np.ndarray) -> float:
 def test_a_text_corresponds_to_itself_token_by_token(text: str) -> None:
     encoded = toys.causal().encode(text)
     every = tuple((place, place) for place in range(len(encoded.ids)))
-    assert align(encoded, encoded) == align(encoded, encoded, "position") == every
+    assert {align(encoded, encoded, method) for method in ALIGNMENTS} == {every}
+
+
+@given(st.data(), WORDS)
+def test_the_same_words_in_another_order_are_paired_word_by_word(data: st.DataObject, text: str) -> None:
+    shuffled = " ".join(data.draw(st.permutations(text.split())))
+    left, right = toys.masked().encode(text), toys.masked().encode(shuffled)
+    assert default_alignment([(left, right)]) == "words"
+    pairs = align(left, right, "words")
+    assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(len(left.ids)))
+    assert all(left.tokens[a] == right.tokens[b] for a, b in pairs)
+
+
+def test_texts_of_different_words_are_paired_in_order_by_default() -> None:
+    one, other = toys.causal().encode("the cat sat"), toys.causal().encode("the dog sat")
+    assert default_alignment([(one, other)]) == default_alignment([(one, one), (one, other)]) == "tokens"
+    assert default_alignment([(one, one), (other, other)]) == "words"
+
+
+def test_a_word_of_more_tokens_on_one_side_corresponds_by_its_last() -> None:
+    left, right = toys.causal().encode("swam"), toys.causal().encode("we swam")
+    assert len(left.ids) > 2 and right.token_texts[-1] == " swam"
+    assert align(left, right, "words")[-1] == (len(left.ids) - 1, len(right.ids) - 1)
+    assert len(align(left, right, "words")) == 2, "the token that begins the text, and one of the word"
+
+
+def test_a_word_is_not_matched_by_a_part_of_another() -> None:
+    left, right = toys.causal().encode("the sea"), toys.causal().encode("the seam")
+    assert len(align(left, right, "words")) == 2, "the token that begins the text, and the article"
+
+
+def test_heads_without_positions_are_equal_up_to_a_swap_of_two_words() -> None:
+    """Without positions and mask, attention does not depend on the order of the words."""
+    model, tokenizer = toys.encoder(positional_encoding="none"), toys.masked()
+    one, other = (run(model, tokenizer, text) for text in ("the cat saw the dog", "the dog saw the cat"))
+    pairs = align(one.text, other.text, default_alignment([(one.text, other.text)]))
+    distances = head_distance(one.attention(), other.attention(), pairs, pairs)
+    np.testing.assert_allclose(distances, 0, atol=1e-3)
+    in_order = align(one.text, other.text, "tokens")
+    assert head_distance(one.attention(), other.attention(), in_order, in_order).max() > 0.05
 
 
 @given(WORDS, WORDS)
@@ -81,7 +126,7 @@ def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
 
 def test_an_alignment_that_is_not_known_lists_those_that_are() -> None:
     encoded = toys.causal().encode(TEXT)
-    with pytest.raises(UnknownNameError, match="position, tokens"):
+    with pytest.raises(UnknownNameError, match="position, tokens, words"):
         align(encoded, encoded, "meaning")
 
 
