@@ -13,7 +13,13 @@ from app.services.attention_payload import quantized_weights, tokens_payload, va
 from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
-from model.analysis.run_comparison import TokenPairs, align, head_distance, jensen_shannon_distance
+from model.analysis.run_comparison import (
+    TokenPairs,
+    align,
+    default_alignment,
+    head_distance,
+    jensen_shannon_distance,
+)
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import HeadlightError, TextError
 from model.text.tokenizer import Tokenizer
@@ -68,12 +74,11 @@ def handle_compare(body: dict[str, Any]) -> bytes:
     """Both sides' tokens, the byte codes of all their heads, the distance of each head, and both predictions."""
     started = perf_counter()
     left, right = (_read_side(body, index) for index in range(2))
-    alignment = str(body.get("alignment", "tokens"))
-    text_alignment = align(left.trace.text, right.trace.text, alignment)
-    sources = left.trace.source, right.trace.source
-    alignments: dict[str, TokenPairs] = {"text": text_alignment}
-    if sources[0] and sources[1]:
-        alignments["source"] = align(sources[0], sources[1], alignment)
+    texts = {"text": (left.trace.text, right.trace.text)}
+    if left.trace.source and right.trace.source:
+        texts["source"] = left.trace.source, right.trace.source
+    alignment = str(body.get("alignment") or default_alignment(texts.values()))
+    alignments = {axis: align(*pair, alignment) for axis, pair in texts.items()}
     side_payloads, chunks, offset = [], [], 0
     for side in (left, right):
         meta, numbers = _side_payload(side, offset)
@@ -82,11 +87,12 @@ def handle_compare(body: dict[str, Any]) -> bytes:
         offset += len(numbers)
     meta = {
         "sides": side_payloads,
+        "alignment": alignment,
         "alignments": alignments,
         "attentions": [
             _distances_payload(left, right, partner, alignments) for partner in pair_attentions(left, right)
         ],
-        "predictions": _predictions(left, right, integer_or_zero(body.get("query", -1)), text_alignment),
+        "predictions": _predictions(left, right, integer_or_zero(body.get("query", -1)), alignments["text"]),
         "milliseconds": (perf_counter() - started) * 1_000,
     }
     return pack(meta, b"".join(chunks))

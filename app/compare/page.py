@@ -15,6 +15,7 @@ from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
 from app.ui.component import Component
+from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
 
@@ -131,6 +132,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, side_
             "positional_encoding": [[name, title] for name, title in labels.POSITIONAL_ENCODING_TITLES.items()],
             "attention_function": [[name, title] for name, title in labels.ATTENTION_FUNCTION_TITLES.items()],
             "scale": [["on", "divided by √d"], ["off", "not divided"]],
+            "alignment": [[name, alignment.title] for name, alignment in ALIGNMENTS.items()],
         },
         "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -100,7 +100,7 @@ ALIGNMENTS: Registry[Alignment] = Registry(
 )
 
 
-def default_alignment(pairs_of_texts: Sequence[tuple[Encoded, Encoded]]) -> str:
+def default_alignment(pairs_of_texts: Iterable[tuple[Encoded, Encoded]]) -> str:
     """The alignment for texts that are compared: by word where each two have the same words, else in order."""
     same_words = all(_word_occurrences(one).keys() == _word_occurrences(other).keys() for one, other in pairs_of_texts)
     return "words" if same_words else "tokens"

@@ -58,6 +58,18 @@ def test_distances_are_those_of_the_two_runs(client: TestClient) -> None:
     assert meta["sides"][1]["notes"] and not meta["sides"][0]["notes"]
 
 
+def test_the_same_words_in_another_order_are_paired_by_word_unless_told_otherwise(client: TestClient) -> None:
+    """A model without positions and mask does not know the order: its heads are equal up to the swap."""
+    side = {"model": "masked", "positional_encoding": "none"}
+    sides = {**side, "text": "the cat saw the dog"}, {**side, "text": "the dog saw the cat"}
+    by_word, _ = ask(client, *sides)
+    in_order, _ = ask(client, *sides, alignment="tokens")
+    assert (by_word["alignment"], in_order["alignment"]) == ("words", "tokens")
+    distances = [np.max(meta["attentions"][0]["distance"]) for meta in (by_word, in_order)]
+    assert distances[0] < 4e-4 < 10 * distances[0] < distances[1]
+    assert ask(client, causal(), causal(OTHER))[0]["alignment"] == "tokens"
+
+
 def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
     meta, numbers = ask(client, causal(), causal(OTHER))
     for side, text in zip(meta["sides"], (TEXT, OTHER), strict=True):

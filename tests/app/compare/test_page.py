@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.compare.page import default_difference, opening_example
 from app.state.url import decode_side_b, encode_side_b
+from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
 from tests.app.pages import alone, scripted, told
@@ -23,7 +24,7 @@ OTHERS = st.fixed_dictionaries(
             ("model", "text", "source", "masks", "positional_encoding", "attention_function", "scale"), WORDS
         ),
         **{"edits": EDITS, "masked_positions": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
-        **{"alignment": st.sampled_from(["tokens", "position"]), "head_chosen": st.just("1")},
+        **{"alignment": st.sampled_from(list(ALIGNMENTS)), "head_chosen": st.just("1")},
     },
 )
 
@@ -47,6 +48,7 @@ def test_it_begins_with_a_telling_difference(model: str) -> None:
     assert data["settings"]["model"] == model
     assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
     assert len(data["presets"]) >= 4
+    assert [name for name, _ in data["options"]["alignment"]] == list(ALIGNMENTS)
 
 
 def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> None:
