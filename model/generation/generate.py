@@ -18,7 +18,7 @@ from model.errors import TextError
 from model.generation.sampling import SamplingConfig
 from model.nn.hooks import Hook
 from model.nn.kv_cache import KVCache
-from model.nn.masks import extend_custom_mask
+from model.nn.masks import extend_mask
 from model.nn.sites import hook_point_of
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
@@ -258,5 +258,5 @@ def _display_text(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[
 
 def _with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:
     """The model with its custom masks as large as the text has become since it had `begun` tokens."""
-    masks = tuple(extend_custom_mask(mask, prompt_length, length) for mask in model.config.masks)
+    masks = tuple(extend_mask(mask, prompt_length, length) for mask in model.config.masks)
     return model if masks == model.config.masks else variant(model, masks=masks)

@@ -1,12 +1,13 @@
-"""Kernels: how queries and keys become scores, and scores become weights.
+"""Attention functions: from queries and keys to scores, and from scores to weights.
 
-Each kernel has three steps, so that each can be seen: `score` (query x key, bias added), `mask` (forbidden
-cells lose their score) and `weigh` (each row becomes shares of one). A row without any allowed key has no weights
-at all: zeros, never NaN. Within `score`, `feature` is what is multiplied, and `place` brings the bias in.
+Each has three steps, so that each can be seen: `score` (query x key, with the bias), `mask` (forbidden cells get minus
+infinity, or 0) and `normalize` (each row sums to 1). A row without any allowed key has weights of 0, never NaN. Within
+`score`, `feature_map` gives what is multiplied, and `add_bias` applies the bias.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +16,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from model.array_types import Bool, Float
+from model.config import Config
+from model.nn.sites import HOOK_POINTS
 from model.registry import Registry
 
 
 @dataclass(frozen=True)
 class Formulas:
-    """How a kernel's steps are written: `_{ij}` is an index below. An empty `feature` leaves its input as it is."""
+    """The steps as text, with indices as `_{ij}`; an empty `feature_map` is the identity."""
 
     feature_map: str
     add_bias: str
@@ -29,10 +32,23 @@ class Formulas:
 
 
 class AttentionFunction(Protocol):
-    """What attention asks of a kernel; shapes as in the methods of `Softmax`.
+    """A row of ATTENTION_FUNCTIONS; shapes as in the methods of `SoftmaxAttention`.
 
-    `fused` says whether it is what F.scaled_dot_product_attention computes.
+    `is_fused` says whether F.scaled_dot_product_attention computes the same. `hook_formulas` are the formulas (LaTeX)
+    of the hook points whose values depend on the function; `formula` is that of the weights.
     """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def formula(self) -> str: ...
+
+    @property
+    def hook_formulas(self) -> Mapping[str, str]: ...
 
     @property
     def is_fused(self) -> bool: ...
@@ -51,15 +67,26 @@ class AttentionFunction(Protocol):
     def normalize(self, masked: Tensor, allowed: Tensor) -> Tensor: ...
 
 
+_DOT_PRODUCT_FORMULA = r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"
+_MINUS_INFINITY_FORMULA = r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"
+
+
 class SoftmaxAttention:
     """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
 
+    title = "Softmax"
+    description = "Every allowed key gets a positive weight, larger scores exponentially more."
+    formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
+    hook_formulas: Mapping[str, str] = {
+        "scores": _DOT_PRODUCT_FORMULA,
+        "masked_scores": _MINUS_INFINITY_FORMULA,
+        "weights": formula,
+    }
     is_fused = True
-
     formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
     def feature_map(self, x: Float[Tensor, "*shape channel"]) -> Float[Tensor, "*shape channel"]:
-        """What is multiplied: queries and keys as they are."""
+        """The identity: queries and keys are multiplied as they are."""
         return x
 
     def add_bias(
@@ -75,23 +102,23 @@ class SoftmaxAttention:
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
-        """How well each query matches each key."""
+        """The scaled dot product of each query with each key, plus the bias."""
         # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
         return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
     def mask(
         self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
-        """Forbidden cells get minus infinity: here the most negative finite number, so an empty row stays finite."""
+        """Forbidden cells get the most negative finite number in place of minus infinity: an empty row stays finite."""
         return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
     def normalize(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
-        """Rows become positive shares that sum to one."""
+        """Softmax over the keys."""
         weights = torch.softmax(masked, dim=-1)
-        # exp(-inf) is 0 already wherever a row has an allowed key; a pass over all weights is for the others only.
-        # A compiled graph cannot ask, and has no need to: there the pass is part of another one.
+        # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
+        # A compiled graph cannot branch on data, and need not: there the pass is fused with another one.
         empty_rows = ~allowed.any(dim=-1, keepdim=True)
         any_empty = torch.compiler.is_compiling() or bool(empty_rows.any())
         return weights.masked_fill(empty_rows, 0.0) if any_empty else weights
@@ -100,15 +127,18 @@ class SoftmaxAttention:
 class HardmaxAttention(SoftmaxAttention):
     """All weight on the best key; equal scores share it evenly (the limit of softmax at temperature 0)."""
 
+    title = "Hard (argmax)"
+    description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
+    formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
+    hook_formulas: Mapping[str, str] = {**SoftmaxAttention.hook_formulas, "weights": formula}
     is_fused = False
-
     formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "1 / number of best keys, on each of them")
 
     def normalize(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
         """One over the number of best keys, on each of them."""
-        # Not ==: a matrix product rounds equal keys differently, depending on the column they stand in.
+        # Not ==: a matrix product rounds equal keys differently, depending on their column.
         best = torch.isclose(masked, masked.amax(dim=-1, keepdim=True), rtol=1e-5, atol=1e-6)
         best = best & allowed.any(dim=-1, keepdim=True)
         return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
@@ -117,14 +147,24 @@ class HardmaxAttention(SoftmaxAttention):
 class LinearAttention:
     """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
 
-    Scores are factors here and no exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is
-    a common factor of a row, which the division by the row's sum cancels.
+    Scores are factors and not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor
+    of a row, which the division by the row's sum cancels.
     """
 
+    title = "Linear (elu + 1)"
+    description = "Weights are proportional to a product of positive features of query and key, without an exponential."
+    formula = r"a_{ij} = s_{ij} / \textstyle\sum_j s_{ij}"
+    hook_formulas: Mapping[str, str] = {
+        "scores": r"s_{ij} = \varphi(q_i) \cdot \varphi(k_j)\, e^{b_{ij}} / \sqrt{d},"
+        r"\quad \varphi(x) = \mathrm{elu}(x) + 1",
+        "masked_scores": r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ 0",
+        "weights": formula,
+    }
+    is_fused = False
     formulas = Formulas("φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}")
 
     def feature_map(self, x: Float[Tensor, "*shape channel"]) -> Float[Tensor, "*shape channel"]:
-        """phi(x) = elu(x) + 1, which is above zero."""
+        """phi(x) = elu(x) + 1, which is positive."""
         return functional.elu(x) + 1
 
     def add_bias(
@@ -133,8 +173,6 @@ class LinearAttention:
         """The bias is a factor."""
         return scores * bias.exp()
 
-    is_fused = False
-
     def score(
         self,
         q: Float[Tensor, "batch head query channel"],
@@ -142,7 +180,7 @@ class LinearAttention:
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
-        """How well each query matches each key; never negative."""
+        """phi(q) . phi(k), scaled and multiplied by exp(bias); never negative."""
         return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
     def mask(
@@ -161,3 +199,8 @@ class LinearAttention:
 ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
     "attention function", {"softmax": SoftmaxAttention(), "hardmax": HardmaxAttention(), "linear": LinearAttention()}
 )
+
+
+def hook_point_formula(name: str, config: Config) -> str:
+    """The formula (LaTeX) of a hook point in a model: the attention function's own where it depends on that."""
+    return ATTENTION_FUNCTIONS[config.attention_function].hook_formulas.get(name, HOOK_POINTS[name].formula)

@@ -1,7 +1,7 @@
-"""Masks: which query may attend to which key. True means "may attend"; several masks AND together.
+"""Masks: which query may attend to which key. True means "may attend"; several masks are combined with AND.
 
 A mask is written as its name, with its argument behind a colon: `causal`, `window:8`, `custom:100/110/111`,
-`padding`. Rows of a custom matrix are queries, columns keys, and `/` ends a row.
+`padding`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from model.array_types import Bool, Shaped
 from model.errors import ConfigError, TextError
-from model.registry import Registry
+from model.registry import Registry, titles
 
 
 @dataclass(frozen=True)
 class QueryKeyPositions:
-    """The places a mask speaks of: absolute positions of queries and keys, and which keys are real tokens."""
+    """Positions of the queries and keys, and which keys are tokens (True) rather than padding."""
 
     queries: Shaped[Tensor, " query"]
     keys: Shaped[Tensor, " key"]
@@ -28,33 +29,61 @@ class QueryKeyPositions:
 
     @property
     def distance(self) -> Shaped[Tensor, "query key"]:
-        """How far back each key lies, in tokens: query minus key."""
+        """Query position minus key position, in tokens."""
         return self.queries[:, None] - self.keys[None, :]
 
 
-def causal(positions: QueryKeyPositions, argument: str) -> Bool[Tensor, "#batch 1 query key"]:
-    """No query sees what comes after it (Vaswani et al. 2017, section 3.2.3)."""
+@dataclass(frozen=True)
+class MaskArgument:
+    """What stands behind a mask's colon: its name, a value to begin with, and how its text becomes a value.
+
+    `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
+    its second number of tokens.
+    """
+
+    name: str
+    default: str
+    parse: Callable[[str], Any]
+    extend: Callable[[str, int, int], str] = lambda text, old_length, new_length: text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """A kind of mask; `allowed` gives its cells from the positions and the parsed argument (None without one).
+
+    `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
+    together with the causal mask.
+    """
+
+    title: str
+    description: str
+    formula: str
+    allowed: Callable[[QueryKeyPositions, Any], Bool[Tensor, "#batch 1 query key"]]
+    argument: MaskArgument | None = None
+    selectable: bool = True
+    with_causal: bool = False
+
+
+def causal(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
+    """No query attends to a later key (Vaswani et al. 2017, section 3.2.3)."""
     return (positions.distance >= 0)[None, None]
 
 
-def window(positions: QueryKeyPositions, argument: str) -> Bool[Tensor, "#batch 1 query key"]:
-    """Only keys fewer than `argument` tokens away (sliding window; Beltagy et al. 2020, section 3.1)."""
-    return (positions.distance.abs() < int(argument))[None, None]
+def window(positions: QueryKeyPositions, width: int) -> Bool[Tensor, "#batch 1 query key"]:
+    """Only keys fewer than `width` tokens away (sliding window; Beltagy et al. 2020, section 3.1)."""
+    return (positions.distance.abs() < width)[None, None]
 
 
-def padding(positions: QueryKeyPositions, argument: str) -> Bool[Tensor, "#batch 1 query key"]:
-    """Only real tokens, never the filling of a batch."""
-    padding_mask = (
-        positions.padding_mask
-        if positions.padding_mask is not None
-        else torch.ones_like(positions.keys, dtype=torch.bool)[None]
-    )
-    return padding_mask[:, None, None, :].expand(-1, -1, len(positions.queries), -1)
+def padding(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
+    """Only tokens, never the padding of a batch."""
+    tokens = positions.padding_mask
+    if tokens is None:
+        tokens = torch.ones_like(positions.keys, dtype=torch.bool)[None]
+    return tokens[:, None, None, :].expand(-1, -1, len(positions.queries), -1)
 
 
-def custom(positions: QueryKeyPositions, argument: str) -> Bool[Tensor, "#batch 1 query key"]:
-    """A matrix that somebody wrote; it must be as large as the text."""
-    matrix = _parse_matrix(argument)
+def custom(positions: QueryKeyPositions, matrix: Matrix) -> Bool[Tensor, "#batch 1 query key"]:
+    """A mask matrix given by the user; it must be as large as the text."""
     length = 1 + int(torch.maximum(positions.queries.max(), positions.keys.max()))
     if length != len(matrix):
         raise TextError(
@@ -66,38 +95,38 @@ def custom(positions: QueryKeyPositions, argument: str) -> Bool[Tensor, "#batch 
 
 
 def check_mask(mask: str) -> None:
-    """Raise ConfigError or UnknownName unless `mask` is a known name with the argument it needs."""
+    """Raise ConfigError or UnknownNameError unless `mask` is a known name with the argument it needs."""
+    _parse(mask)
+
+
+def _parse(mask: str) -> tuple[Mask, Any]:
+    """The row of a mask and its parsed argument."""
     name, _, argument = mask.partition(":")
-    MASKS[name]
-    if name == "window":
-        if not (argument.isascii() and argument.isdigit() and int(argument[:9]) > 0 and len(argument) < 10):
-            raise ConfigError(f"The mask {mask!r} needs a width of at least one token, as in 'window:8'.")
-    elif name == "custom":
-        _parse_matrix(argument)
-    elif argument:
+    row = MASKS[name]
+    if row.argument is not None:
+        return row, row.argument.parse(argument)
+    if argument:
         raise ConfigError(f"The mask {name!r} takes no argument, but {mask!r} gives one.")
+    return row, None
 
 
 def parse_masks(text: str) -> tuple[str, ...]:
-    """`causal+window:8` as a tuple of masks; `none` (or nothing) is the empty one: everybody sees everybody."""
-    masks = tuple(part.strip() for part in text.split("+") if part.strip() not in ("", "none"))
+    """`causal+window:8` as a tuple of masks; `none` or an empty text is the empty tuple, no mask."""
+    masks = tuple(part.strip() for part in text.split("+") if part.strip() not in ("", NO_MASK))
     for mask in masks:
         check_mask(mask)
     return masks
 
 
-def extend_custom_mask(mask: str, old_length: int, new_length: int) -> str:
-    """A mask for a text that had `begun` tokens and has grown to `length`.
+def extend_mask(mask: str, old_length: int, new_length: int) -> str:
+    """A mask for a text that has grown from `old_length` to `new_length` tokens.
 
-    Only a custom matrix of the text's first size needs to grow: each new token sees all before it and itself, and is
-    seen by none before it.
+    Only a custom matrix of the old size changes: each new token attends to all before it and to itself, and no earlier
+    token attends to it.
     """
     name, _, argument = mask.partition(":")
-    if name != "custom" or len(rows := argument.split("/")) != old_length:
-        return mask
-    old_rows = (row + "0" * (new_length - old_length) for row in rows)
-    new_rows = ("1" * (position + 1) + "0" * (new_length - position - 1) for position in range(old_length, new_length))
-    return f"custom:{'/'.join((*old_rows, *new_rows))}"
+    row = MASKS[name]
+    return mask if row.argument is None else f"{name}:{row.argument.extend(argument, old_length, new_length)}"
 
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
@@ -105,19 +134,76 @@ def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Te
     allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]
     for mask in masks:
-        name, _, argument = mask.partition(":")
-        combined = combined & MASKS[name](positions, argument)
+        row, argument = _parse(mask)
+        combined = combined & row.allowed(positions, argument)
     return combined
 
 
+def mask_titles() -> dict[str, str]:
+    """The choices that pages offer, by name: no mask, each mask alone, and those that go with the causal one."""
+    offered = {name: row for name, row in MASKS.items() if row.selectable}
+    combined = {f"causal+{name}": f"Causal + {row.title.lower()}" for name, row in offered.items() if row.with_causal}
+    return {NO_MASK: "Bidirectional", **titles(offered), **combined}
+
+
+Matrix = tuple[tuple[bool, ...], ...]
+
+
+def _parse_width(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise ConfigError(f"The mask 'window:{text}' needs a width of at least one token, as in 'window:8'.")
+    return int(text)
+
+
 @lru_cache(maxsize=64)
-def _parse_matrix(text: str) -> tuple[tuple[bool, ...], ...]:
+def _parse_matrix(text: str) -> Matrix:
     rows = text.split("/")
     if not text or set(text) - set("01/") or any(len(row) != len(rows) for row in rows):
         raise ConfigError("A custom mask is a square of 0 and 1 with '/' between its rows, as in 'custom:100/110/111'.")
     return tuple(tuple(cell == "1" for cell in row) for row in rows)
 
 
-MASKS: Registry[Callable[[QueryKeyPositions, str], Tensor]] = Registry(
-    "mask", {"causal": causal, "window": window, "padding": padding, "custom": custom}
+def _extend_matrix(text: str, old_length: int, new_length: int) -> str:
+    rows = text.split("/")
+    if len(rows) != old_length:
+        return text
+    old_rows = (row + "0" * (new_length - old_length) for row in rows)
+    new_rows = ("1" * (position + 1) + "0" * (new_length - position - 1) for position in range(old_length, new_length))
+    return "/".join((*old_rows, *new_rows))
+
+
+NO_MASK = "none"
+
+MASKS: Registry[Mask] = Registry(
+    "mask",
+    {
+        "causal": Mask(
+            title="Causal",
+            description="No token attends to a later one, as in a model that writes from left to right.",
+            formula=r"m_{ij} = [\,j \le i\,]",
+            allowed=causal,
+        ),
+        "window": Mask(
+            title="Sliding window",
+            description="Each token attends only to those fewer than a number of tokens away.",
+            formula=r"m_{ij} = [\,|i - j| < w\,]",
+            allowed=window,
+            argument=MaskArgument("width", "4", _parse_width),
+            with_causal=True,
+        ),
+        "padding": Mask(
+            title="Padding",
+            description="No token attends to the padding of a batch.",
+            formula=r"m_{ij} = [\,j\ \mathrm{is\ a\ token}\,]",
+            allowed=padding,
+            selectable=False,
+        ),
+        "custom": Mask(
+            title="Custom matrix",
+            description="A matrix of your own: a row for each query, 1 where it may attend.",
+            formula=r"m_{ij} = M_{ij}",
+            allowed=custom,
+            argument=MaskArgument("matrix", "100/110/111", _parse_matrix, _extend_matrix),
+        ),
+    },
 )

@@ -1,18 +1,19 @@
-"""Positions: how a model knows the order of its tokens.
+"""Positional encodings: how a model knows the order of its tokens.
 
-Every scheme has four doors and opens exactly one of them (`Position` opens none):
+An encoding acts in one of four places (`PositionalEncoding` in none):
 
-    embed   added to the token embedding                sinusoidal, learned
-    rotate  applied to queries and keys                 rope
-    bias    added to the scores                         alibi, relative (T5)
-    relate  asked of queries and keys, then as bias     disentangled (DeBERTa)
+    embed         added to the token embeddings                        sinusoidal, learned
+    rotate        applied to queries and keys                          rope
+    bias          added to the scores                                  alibi, relative (T5)
+    content_bias  computed from queries and keys, added to the scores  disentangled (DeBERTa)
 
-Positions are whole numbers from 0, unless an edit puts a token elsewhere (`Stack.stands`).
+Position ids are integers from 0, unless an edit moves a token (`Stack.position_ids`).
 """
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,13 +23,19 @@ from model.config import Config
 from model.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from model.registry import Registry
 
-MAX_POSITION = 1 << 24  # up to here 32 bits tell all whole numbers apart
+MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 
 
 class PositionalEncoding(nn.Module):
-    """No position at all, all doors shut: the model sees a bag of tokens."""
+    """No positional encoding: without masks the model sees a bag of tokens. The base class of all others."""
 
-    integer_only = False  # whether a token can stand at whole positions only
+    title: ClassVar = "None"
+    description: ClassVar = (
+        "This model adds no positions at all. With a causal mask it can still tell order apart from how much each "
+        "token may see; without one, a sentence is a bag of words."
+    )
+    formula: ClassVar = ""
+    integer_only: ClassVar = False  # whether positions must be integers
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__()
@@ -36,18 +43,18 @@ class PositionalEncoding(nn.Module):
         self.bidirectional = bidirectional
 
     def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
-        """What is added to the embeddings of the tokens at the positions `at`."""
-        # One zero seen everywhere: the shape is kept, no memory is taken.
+        """What is added to the embeddings of tokens at `position_ids`."""
+        # One zero, expanded: it takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
     def rotate(
         self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
-        """What becomes of queries and keys at the positions `at`."""
+        """Queries or keys at `position_ids`, rotated."""
         return x
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
-        """What is added to the scores between two sets of positions."""
+        """What is added to the scores of queries and keys at these positions."""
         return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
 
     def content_bias(
@@ -57,9 +64,9 @@ class PositionalEncoding(nn.Module):
         projection: nn.Module,
         key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
-        """What is added to the unscaled scores after a look at queries and keys; `ahead` is key minus query.
+        """What is added to the unscaled scores, computed from queries and keys.
 
-        `places` is what one attention layer keeps for it, as `reader` made it.
+        `projection` is what one attention layer made by `make_relative_position_projection`.
         """
         return torch.zeros((1, 1, 1, 1), device=q.device)
 
@@ -69,27 +76,36 @@ class PositionalEncoding(nn.Module):
 
     @property
     def position_range(self) -> tuple[int, int]:
-        """The first and the last position at which a token can stand."""
+        """The first and the last position that a token can have."""
         return -MAX_POSITION, MAX_POSITION
 
     @property
     def has_content_bias(self) -> bool:
-        """Whether the door `relate` is open."""
+        """Whether `content_bias` adds anything."""
         return type(self).content_bias is not PositionalEncoding.content_bias
 
     @property
     def adds_to_scores(self) -> bool:
-        """Whether one of the doors `bias` and `relate` is open."""
+        """Whether `bias` or `content_bias` adds anything."""
         return type(self).bias is not PositionalEncoding.bias or self.has_content_bias
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:
-        """The weights that each attention layer needs to open the door `relate`: none."""
+        """The weights that each attention layer needs for `content_bias`: none."""
         return nn.Identity()
 
 
 class Sinusoidal(PositionalEncoding):
-    """Waves of geometrically growing length (Vaswani et al. 2017, section 3.5)."""
+    """Sines and cosines of geometrically growing wavelength (Vaswani et al. 2017, section 3.5)."""
+
+    title: ClassVar = "Sinusoidal"
+    description: ClassVar = (
+        "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first channels, slow "
+        "ones in the last. Neighbours get similar patterns."
+    )
+    formula: ClassVar = (
+        r"P_{i,2j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,2j+1} = \cos\left(i / 10000^{2j/d}\right)"
+    )
 
     def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
@@ -99,7 +115,16 @@ class Sinusoidal(PositionalEncoding):
 
 
 class SinusoidalHalves(Sinusoidal):
-    """The same waves with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
+    """The same with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
+
+    title: ClassVar = "Sinusoidal, sines first"
+    description: ClassVar = (
+        "Each position adds a fixed pattern of waves to its token's embedding: all sines in the first half of the "
+        "channels, all cosines in the second."
+    )
+    formula: ClassVar = (
+        r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
+    )
 
     def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """The channels of `Sinusoidal` in another order."""
@@ -108,9 +133,12 @@ class SinusoidalHalves(Sinusoidal):
 
 
 class LearnedPositions(PositionalEncoding):
-    """One trained vector for each position up to the context (Devlin et al. 2019, section 3.2)."""
+    """One learned vector for each position up to the context length (Devlin et al. 2019, section 3.2)."""
 
-    integer_only = True
+    title: ClassVar = "Learned"
+    description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
+    formula: ClassVar = r"x_i = E_{t_i} + P_i"
+    integer_only: ClassVar = True
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -128,11 +156,21 @@ class LearnedPositions(PositionalEncoding):
 
 
 class Rope(PositionalEncoding):
-    """Queries and keys turned by an angle that grows with position (Su et al. 2021, equation 34).
+    """Rotary position embedding: queries and keys rotated by position (Su et al. 2021, equation 34).
 
-    Channel j is paired with channel j + d/2 (its neighbour where interleaved); pair j turns by pos * base^(-2j/d).
-    What q . k then sees is only how far apart the two are.
+    Channel j is paired with channel j + d/2 (its neighbour where interleaved); pair j is rotated by the angle
+    pos * theta^(-2j/d). The product q . k then depends on the distance alone.
     """
+
+    title: ClassVar = "RoPE (rotary)"
+    description: ClassVar = (
+        "Nothing is added. Queries and keys are rotated, pair of channels by pair, by an angle that grows with "
+        "position; their product then depends only on how far apart two tokens are."
+    )
+    formula: ClassVar = (
+        r"(a, b) \mapsto (a \cos\alpha - b \sin\alpha,\ b \cos\alpha + a \sin\alpha),"
+        r"\quad \alpha = i\,\theta^{-2j/d}"
+    )
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -140,7 +178,7 @@ class Rope(PositionalEncoding):
         self.rotary_dim = config.rope.rotary_dim or config.head_dim // 2 * 2
 
     def angles(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
-        """By how much (radians) each pair of channels is turned at each position."""
+        """The angle (radians) by which each pair of channels is rotated at each position."""
         frequencies = self._frequencies(lambda: int(position_ids.max()) + 1 if len(position_ids) else 0)
         return position_ids[:, None] * frequencies.to(position_ids.device)
 
@@ -154,7 +192,7 @@ class Rope(PositionalEncoding):
     def rotate(
         self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
     ) -> Float[Tensor, "batch head pos channel"]:
-        """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond the turning ones stay."""
+        """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
         angles = self.angles(position_ids)
         cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
         rotary_channels, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
@@ -168,14 +206,21 @@ class Rope(PositionalEncoding):
 
 
 class Alibi(PositionalEncoding):
-    """Attention fades with distance, at a fixed slope for each head (Press et al. 2022, section 3)."""
+    """A linear bias by distance, with a fixed slope for each head (Press et al. 2022, section 3)."""
+
+    title: ClassVar = "ALiBi"
+    description: ClassVar = (
+        "Nothing is added to the tokens. Each score loses a little for every token of distance, at a slope that "
+        "differs from head to head."
+    )
+    formula: ClassVar = r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/n}\ \mathrm{for\ head}\ h = 1 \dots n"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
         self.alibi_config = config.alibi
 
     def slopes(self) -> Float[Tensor, " head"]:
-        """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other one of twice as many."""
+        """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other slope of twice as many heads."""
 
         def powers(count: int) -> list[float]:
             return [2.0 ** (-8.0 * (head + 1) / count) for head in range(count)]
@@ -199,9 +244,15 @@ class Alibi(PositionalEncoding):
 
 
 class RelativeBias(PositionalEncoding):
-    """One trained number for each head and bucket of distances (Raffel et al. 2020, section 2.1)."""
+    """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
-    integer_only = True
+    title: ClassVar = "Relative (T5)"
+    description: ClassVar = (
+        "Nothing is added to the tokens. Each head has learned a number for every range of distances, which is added "
+        "to the scores."
+    )
+    formula: ClassVar = r"b_{ij} = B_{h,\,\mathrm{bucket}(j - i)}"
+    integer_only: ClassVar = True
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -209,7 +260,7 @@ class RelativeBias(PositionalEncoding):
         self.bias_table = nn.Embedding(self.buckets, config.heads)
 
     def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """Which bucket a distance `ahead` (key minus query) falls in: near ones have their own, far ones share."""
+        """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
         direction_buckets = self.buckets // 2 if self.bidirectional else self.buckets
         distance = key_minus_query.abs() if self.bidirectional else (-key_minus_query).clamp(min=0)
         exact_buckets = direction_buckets // 2
@@ -219,13 +270,13 @@ class RelativeBias(PositionalEncoding):
         return near + direction_buckets * (key_minus_query > 0) if self.bidirectional else near
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
-        """The table's number for the bucket of each distance."""
+        """The learned bias of each distance's bucket."""
         biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
         return biases.permute(2, 0, 1)
 
 
 class RelativePositionProjection(nn.Module):
-    """How one attention layer reads the table of distances: as keys, and as queries."""
+    """One attention layer's projections of the relative position embeddings to keys and to queries."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -239,9 +290,15 @@ class RelativePositionProjection(nn.Module):
 
 
 class DisentangledPositions(PositionalEncoding):
-    """Contents ask for distances, and distances for contents (He et al. 2021, equations 2 to 4)."""
+    """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
 
-    integer_only = True
+    title: ClassVar = "Disentangled (DeBERTa)"
+    description: ClassVar = (
+        "Nothing is added to the tokens. A learned vector for every distance takes part in the scores: queries are "
+        "compared with it as with a key, and keys as with a query."
+    )
+    formula: ClassVar = r"b_{ij} = q_i \cdot K_{\delta(i - j)} + k_j \cdot Q_{\delta(i - j)}"
+    integer_only: ClassVar = True
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -259,11 +316,11 @@ class DisentangledPositions(PositionalEncoding):
         return RelativePositionProjection(config)
 
     def bucket(self, query_minus_key: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """Which row a distance `back` (query minus key) has: near ones their own, far ones share (He et al. 2023)."""
+        """The row of each distance: small distances have one each, larger ones share them (He et al. 2023)."""
         rows, half = self.relative_position_config.buckets, self.relative_position_config.buckets // 2
         if self.relative_position_config.exact_distances:
             return (query_minus_key + rows).clamp(0, 2 * rows - 1)
-        # In float32, as the trained models had it: at the furthest distance the share is 1 and not a little more.
+        # In float32, as in training: at the largest distance the ratio is exactly 1 and not a little more.
         log_range = torch.tensor(
             (self.relative_position_config.max_distance - 1) / half, device=query_minus_key.device
         ).log()

@@ -1,7 +1,7 @@
-"""The catalogue of hook points: what kinds of value a model has, their axes, titles and formulas.
+"""Hook points: the kinds of intermediate value that a model has, with their axes, titles and formulas.
 
-A value's name is its path: `decoder.3.self.weights` is what the self-attention of the decoder's fourth layer gives as
-weights. The last part of a path is its site.
+A value is named by its path: `decoder.3.self.weights` are the weights of self-attention in the decoder's fourth layer.
+The last part of a path is the name of its hook point.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from model.registry import Registry
 
 @dataclass(frozen=True)
 class HookPoint:
-    """A kind of value: its axes without the batch, a title for a picture, and the formula that makes it."""
+    """A kind of value: its axes without the batch, its title, and the formula (LaTeX) it is computed by.
+
+    Where the formula depends on the attention function, `attention_functions.hook_point_formula` knows it.
+    """
 
     axes: tuple[str, ...]
     title: str
@@ -30,8 +33,8 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             ("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
         ),
         "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", r"E[\mathrm{token}]"),
-        "position_ids": HookPoint(("pos",), "Where each token stands", r"i"),
-        "position_embedding": HookPoint(_RESIDUAL_AXES, "Added positions", r"P[\mathrm{position}]"),
+        "position_ids": HookPoint(("pos",), "Position ids", r"i"),
+        "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", r"P[\mathrm{position}]"),
         "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x"),
         "residual_after_self": HookPoint(
             _RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"
@@ -45,29 +48,27 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "q": HookPoint(("head", "query", "head_dim"), "Queries", r"q = x\,W_Q"),
         "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", r"k = x\,W_K"),
         "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", r"v = x\,W_V"),
-        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries, positions applied", r"R_i\,q_i"),
-        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys, positions applied", r"R_j\,k_j"),
-        "scale": HookPoint(("head",), "What scores are multiplied with", r"1 / \sqrt{d}"),
+        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries after rotary embedding", r"R_i\,q_i"),
+        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys after rotary embedding", r"R_j\,k_j"),
+        "scale": HookPoint(("head",), "Score scale", r"1 / \sqrt{d}"),
         "bias": HookPoint(_QUERY_KEY_AXES, "Position bias", r"b_{ij}"),
-        "scores": HookPoint(_QUERY_KEY_AXES, "Scores", r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"),
+        "scores": HookPoint(_QUERY_KEY_AXES, "Scores", r"s_{ij} = \mathrm{score}(q_i, k_j, b_{ij})"),
         "mask": HookPoint(_QUERY_KEY_AXES, "Mask: 1 where a query may attend", r"m_{ij}"),
-        "masked_scores": HookPoint(
-            _QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"
-        ),
-        "weights": HookPoint(_QUERY_KEY_AXES, "Attention weights", r"a_{ij} = \mathrm{softmax}_j(s_{ij})"),
+        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij}"),
+        "weights": HookPoint(_QUERY_KEY_AXES, "Attention weights", r"a_{ij} = \mathrm{normalize}_j(s_{ij})"),
         "weighted_values": HookPoint(
             ("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"
         ),
         "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)"),
-        "output": HookPoint(_RESIDUAL_AXES, "Written to the residual stream", r"z\,W_O"),
+        "output": HookPoint(_RESIDUAL_AXES, "Output, added to the residual stream", r"z\,W_O"),
     },
 )
 
 
-# Sites that grow with the square of the text, in the order in which attention makes them.
-QUERY_KEY_HOOK_POINTS = tuple(name for name, site in HOOK_POINTS.items() if site.axes == _QUERY_KEY_AXES)
+# Hook points that grow with the square of the text, in the order in which attention computes them.
+QUERY_KEY_HOOK_POINTS = tuple(name for name, point in HOOK_POINTS.items() if point.axes == _QUERY_KEY_AXES)
 
 
 def hook_point_of(path: str) -> HookPoint:
-    """The catalogue's row for a path; raises UnknownName for a site that does not exist."""
+    """The hook point of a path. Raises UnknownNameError where there is none of that name."""
     return HOOK_POINTS[path.rpartition(".")[2]]

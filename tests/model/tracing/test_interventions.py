@@ -139,7 +139,7 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        ("decoder.0.self.scale=mean", "'What scores are multiplied with' has one number"),
+        ("decoder.0.self.scale=mean", "'Score scale' has one number"),
         ("decoder.0.self.position_ids=set:1", r"Its position_ids are at decoder\.position_ids\.$"),
         ("decoder.0.weights[1]=set:1", r"Its weights are at decoder\.\*\.self\.weights \(layers 0 to 1\)"),
         ("decoder.0.self.scores=uniform", "for weights only"),
