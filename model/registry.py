@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from model.errors import UnknownNameError
 
 Entry = TypeVar("Entry")
 
 
+@runtime_checkable
 class Choice(Protocol):
     """What people read about a row: a title, what it does in a sentence or two, and its formula in LaTeX (or "")."""
 

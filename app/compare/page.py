@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from app.services import labels
 from app.services.examples import Example, opening_examples
 from app.services.open_models import available_models, own_models
+from app.services.variant_choices import variant_choices
 from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
@@ -128,11 +128,8 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, side_
             for each in entries
         ],
         "options": {
-            "masks": [[name, title] for name, title in labels.MASK_TITLES.items()],
-            "positional_encoding": [[name, title] for name, title in labels.POSITIONAL_ENCODING_TITLES.items()],
-            "attention_function": [[name, title] for name, title in labels.ATTENTION_FUNCTION_TITLES.items()],
-            "scale": [["on", "divided by √d"], ["off", "not divided"]],
-            "alignment": [[name, alignment.title] for name, alignment in ALIGNMENTS.items()],
+            **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
+            "alignment": [(name, alignment.title) for name, alignment in ALIGNMENTS.items()],
         },
         "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),

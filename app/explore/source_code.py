@@ -11,11 +11,10 @@ from typing import Any
 
 from model.config import Config
 from model.nn.attention import Attention
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.attention_functions import ATTENTION_FUNCTIONS, hook_point_formula
 from model.nn.masks import MASKS
 from model.nn.patch_embedding import PatchEmbedding
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.nn.sites import HOOK_POINTS
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,19 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
     kernel, position = ATTENTION_FUNCTIONS[config.attention_function], POSITIONAL_ENCODINGS[config.positional_encoding]
     kernel_class = kernel if inspect.isclass(kernel) else type(kernel)
     sections = [
-        CodeSection("Attention", HOOK_POINTS["weights"].formula, source_of(Attention.forward)),
+        CodeSection("Attention", hook_point_formula("weights", config), source_of(Attention.forward)),
         CodeSection(
-            f"Attention function: {config.attention_function}", HOOK_POINTS["scores"].formula, source_of(kernel_class)
+            f"Attention function: {config.attention_function}",
+            hook_point_formula("scores", config),
+            source_of(kernel_class),
         ),
-        CodeSection(f"Positional encoding: {config.positional_encoding}", "", source_of(position)),
+        CodeSection(f"Positional encoding: {config.positional_encoding}", position.formula, source_of(position)),
     ]
     if config.image.channels:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
     for mask in config.masks:
         name = mask.partition(":")[0]
-        sections.append(CodeSection(f"Mask: {name}", HOOK_POINTS["mask"].formula, source_of(MASKS[name])))
+        sections.append(CodeSection(f"Mask: {name}", MASKS[name].formula, source_of(MASKS[name].allowed)))
     return tuple(sections)
 
 

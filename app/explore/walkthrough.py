@@ -149,7 +149,7 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
         "mask": (
             *_statement_code('hook("mask"', '"masked_scores"'),
             *_method_code(attention_function, "mask"),
-            *(_function_code(MASKS[mask]) for mask in sorted(masks)),
+            *(_function_code(MASKS[mask].allowed) for mask in sorted(masks)),
         ),
         "weights": (*_statement_code('hook("weights"'), *_method_code(attention_function, "normalize")),
         "weighted-sum": _statement_code("dropped @", 'hook("weighted_values"'),

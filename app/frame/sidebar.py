@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from app.services.labels import VARIANT_FIELDS
+from app.services.variant_choices import variant_choices
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
 from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.config import Config
-
-DEFAULT_WINDOW = 4  # tokens, of a window that somebody has just chosen
-DEFAULT_MASK_MATRIX = "100/110/111"
+from model.nn.masks import MASKS
 
 VARIANT = Component(
     "model_variant",
@@ -45,16 +43,18 @@ def variant_controls(state: State, trained: Config) -> None:
 
     A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
     """
-    trained_fields = variant_fields(trained)
+    trained_fields, choices = variant_fields(trained), variant_choices()
+    defaults = {name: row.argument.default for name, row in MASKS.items() if row.argument is not None}
     data = {
         "fields": [
             {"field": field, "title": title, "options": _options(trained_fields[field], names)}
-            for field, (title, names) in VARIANT_FIELDS.items()
+            for field, (title, names) in choices.items()
+            if field != "scale"
         ],
         "trained_scale": trained.scale,
-        "state": {field: getattr(state, field) for field in (*VARIANT_FIELDS, "scale")},
-        "default_window": DEFAULT_WINDOW,
-        "default_matrix": DEFAULT_MASK_MATRIX,
+        "state": {field: getattr(state, field) for field in choices},
+        "default_window": int(defaults["window"]),
+        "default_matrix": defaults["custom"],
         "serial": report_serial(),
         "turn": VARIANT.reported().get("turn", 0),
     }
@@ -71,7 +71,7 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def _on_variant_change() -> None:
     report = VARIANT.reported()
-    change_state(**{field: str(report[field]) for field in (*VARIANT_FIELDS, "scale")})
+    change_state(**{field: str(report[field]) for field in variant_choices()})
 
 
 def device_selector(state: State, devices: Sequence[str]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from app.services.labels import POSITIONAL_ENCODING_TITLES
 from app.services.model_listing import ListedModel
 from app.services.open_models import model_pool, open_checkpoint
 from model.config import Config
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 MODEL_TASKS = {
     "language-model": "Continues texts",
@@ -58,7 +58,7 @@ def _detail_rows(listed: ListedModel, config: Config) -> str:
         "Family": listed.metadata.family,
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
-        "Positions": POSITIONAL_ENCODING_TITLES.get(config.positional_encoding, config.positional_encoding),
+        "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
         **_input_details(listed.metadata.tokenizer, config),
         "Disk": format_bytes(listed.disk_bytes),
         "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",

@@ -11,22 +11,10 @@ from app.ui import charts
 from model.analysis.position_profile import PositionProfile
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
 MAX_POSITIONS = 256  # positions; more cells than a screen has pixels
-LESSONS = {
-    "none": "This model adds no positions at all. With a causal mask it can still tell order apart from how much "
-    "each token may see; without one, a sentence is a bag of words.",
-    "sinusoidal": "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first "
-    "channels, slow ones in the last. Neighbours get similar patterns.",
-    "learned": "Each position adds a vector of its own, learned in training like any other weight.",
-    "rope": "Nothing is added. Queries and keys are turned, pair of channels by pair, by an angle that grows with "
-    "position; their product then depends only on how far apart two tokens are.",
-    "alibi": "Nothing is added to the tokens. Each score loses a little for every token of distance, at a slope that "
-    "differs from head to head.",
-    "relative": "Nothing is added to the tokens. Each head has learned a number for every range of distances, which "
-    "is added to the scores.",
-}
 
 
 def show(state: State, entry: CatalogEntry) -> None:
@@ -40,7 +28,7 @@ def show(state: State, entry: CatalogEntry) -> None:
     except HeadlightError as error:
         st.info(str(error))
         return
-    st.markdown(LESSONS.get(profile.encoding, ""))
+    st.markdown(POSITIONAL_ENCODINGS[profile.encoding].description)
     if state.positional_encoding:
         st.info("This model was not trained with these positions; they are shown as they would act on it.")
     if profile.embeddings is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.services.resolved_question import ResolvedQuestion
+from app.services.variant_choices import variant_choices
 from app.state.state import variant_fields
 from model.analysis.head_metrics import head_metrics
 from model.array_types import Float
@@ -26,12 +27,6 @@ from model.vision.patches import EncodedImage
 NO_PREDICTION_REASONS = {
     True: "This model ends without a head, so it predicts nothing.",
     False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
-}
-VARIANT_FIELD_TITLES = {
-    "masks": "Mask",
-    "positional_encoding": "Positional encoding",
-    "attention_function": "Attention function",
-    "scale": "Scale 1/√d",
 }
 MAX_CANDIDATES = 10  # candidates of one prediction
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
@@ -263,7 +258,7 @@ def variant_differences(trained: Config, variant_config: Config) -> list[tuple[s
     trained_fields, now_fields = variant_fields(trained), variant_fields(variant_config)
     changes = [
         (title, trained_fields[part], now_fields[part])
-        for part, title in VARIANT_FIELD_TITLES.items()
+        for part, (title, _) in variant_choices().items()
         if trained_fields[part] != now_fields[part]
     ]
     return [(title, before.replace("+", " + "), after.replace("+", " + ")) for title, before, after in changes]

@@ -39,7 +39,7 @@ def picture(page: Page, name: str) -> str:
 
 def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Visitor) -> None:
     page = painted(compare(visitor), TEXT, TEXT)
-    expect(page.get_by_test_id("notes")).to_contain_text("B – Positions: none instead of rope")
+    expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: none instead of rope")
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
     most = re.match(r"layer (\d+), head (\d+) ", first.inner_text())
@@ -118,7 +118,7 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> No
     page = compare(visitor, text="We eat", beside="t=We+drink&p=alibi")
     page.get_by_test_id("swap").click()
     painted(page, "We drink", "We eat")
-    expect(page.get_by_test_id("notes")).to_contain_text("A – Positions: alibi instead of rope")
+    expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: alibi instead of rope")
     expect(page.get_by_test_id("wiring-a")).to_contain_text("ALiBi")
     page.wait_for_function("new URL(location).searchParams.get('position') === 'alibi'")
 

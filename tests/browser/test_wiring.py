@@ -84,7 +84,7 @@ def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_test_id("ranked")).to_be_visible()
     part(page, "position").select_option("alibi")
-    expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positions: alibi instead of rope"))
+    expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positional encoding: alibi instead of rope"))
     wait_for_address(page, "position", "alibi")
 
 

@@ -1,6 +1,8 @@
-"""Masks: who may look at whom, alone and combined."""
+"""Masks: which query may attend to which key, alone and combined."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import MASKS, ConfigError, HeadlightError, TextError, UnknownNameError
-from model.nn.masks import QueryKeyPositions, check_mask, combine_masks, parse_masks
+from model.nn.masks import MaskArgument, QueryKeyPositions, check_mask, combine_masks, extend_mask, parse_masks
 
 LENGTHS = st.integers(1, 12)
 
@@ -111,3 +113,22 @@ def test_any_text_is_masks_or_a_sentence(text: str) -> None:
 def test_the_text_form_joins_masks_with_plus_and_calls_no_mask_none() -> None:
     assert parse_masks("causal+window:8") == ("causal", "window:8")
     assert parse_masks("none") == parse_masks("") == ()
+
+
+def test_a_mask_added_with_an_argument_is_checked_parsed_applied_and_extended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name of a mask is a special case: a row says all there is to know."""
+    argument = MaskArgument("step", "2", int, lambda text, old_length, new_length: f"{text}{new_length}")
+    row = replace(
+        MASKS["window"], argument=argument, allowed=lambda pair, step: (pair.distance % step == 0)[None, None]
+    )
+    monkeypatch.setitem(MASKS, "strided", row)
+    allowed = combine_masks(parse_masks("causal+strided:2"), pair(4))
+    assert allowed[0, 0].int().tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
+    assert extend_mask("strided:2", 4, 5) == "strided:25"
+
+
+def test_only_a_custom_matrix_of_the_old_size_grows() -> None:
+    assert extend_mask("custom:11/01", 2, 3) == "custom:110/010/111"
+    assert extend_mask("custom:11/01", 3, 4) == "custom:11/01"
+    assert extend_mask("window:4", 3, 4) == "window:4"
+    assert extend_mask("causal", 3, 4) == "causal"

@@ -1,0 +1,18 @@
+"""The parts of a model that can be exchanged, with the choices for each, as the registries have them."""
+
+from __future__ import annotations
+
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.masks import mask_titles
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.registry import titles
+
+
+def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
+    """By the field of State: the part's title, and the title of each of its choices."""
+    return {
+        "masks": ("Mask", mask_titles()),
+        "positional_encoding": ("Positional encoding", titles(POSITIONAL_ENCODINGS)),
+        "attention_function": ("Attention function", titles(ATTENTION_FUNCTIONS)),
+        "scale": ("Scale 1/√d", {"on": "divided by √d", "off": "not divided"}),
+    }
