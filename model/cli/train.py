@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,12 @@ from model.nn.norms import NORMS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.training.objectives import OBJECTIVES
 from model.training.recipe import (
-    DERIVED_FIELDS,
     MODEL_DEFAULTS,
+    MODEL_FIELDS,
     Recipe,
     TokenizerOptions,
     TrainingOptions,
     load_recipe,
-    override,
     override_model,
 )
 from model.training.run_dir import RunFolder, fork_run
@@ -45,14 +44,9 @@ FLAG_CHOICES: dict[str, Iterable[str]] = {
     "feed_forward": FEED_FORWARDS,
     "qk_norm": QK_NORMS,
 }
-ENCODER_DECODER_FIELDS = (
-    "encoder_layers",
-    "encoder_heads",
-    "encoder_d_ff",
-    "start_token_id",
-)  # of no use with these objectives
+ENCODER_DECODER_FIELDS = ("encoder_layers", "encoder_heads", "encoder_d_ff", "start_token_id")  # of no objective yet
 TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
-FLAG_TYPES = {"int": int, "float": float, "str": str}
+FLAG_TYPES = {"int": int, "float": float, "str": str, "bool": bool}  # fields of other types are for a recipe alone
 FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # fields whose flag has another name
 
 
@@ -60,11 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add one flag for each field of a recipe, which overrides the recipe's value."""
     parser.add_argument("recipe", nargs="?", type=Path, metavar="RECIPE.toml", help="what to train, on what, and how")
     parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="where the checkpoint goes; its folder run/ keeps the snapshots",
+        "--out", type=Path, required=True, metavar="FOLDER", help="the checkpoint; its folder run/ keeps the snapshots"
     )
     parser.add_argument(
         "--fork-from", type=Path, metavar="FOLDER", help="start from the snapshots of the run in another folder"
@@ -74,20 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--validation", action="append", metavar="FILE", help="a text to validate on; repeat for more")
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
-    group = parser.add_argument_group("tokenizer")
+    tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))
     for part in fields(TokenizerOptions):
-        _add_flag(group, part.name, str(part.type), part.metadata["help"], part.default)
-    group = parser.add_argument_group("model")
+        _add_flag(tokenizer_group, part.name, str(part.type), part.metadata["help"], part.default)
     for part in fields(Config):
-        if part.name not in (*DERIVED_FIELDS, *ENCODER_DECODER_FIELDS) and str(part.type) in (
-            *FLAG_TYPES,
-            "bool",
-        ):  # the rest is for a recipe
+        if part.name in MODEL_FIELDS and part.name not in ENCODER_DECODER_FIELDS and str(part.type) in FLAG_TYPES:
             names = ", ".join(sorted(FLAG_CHOICES.get(part.name, ())))
-            _add_flag(group, part.name, str(part.type), names, MODEL_DEFAULTS.get(part.name, part.default))
-    group = parser.add_argument_group("training")
+            _add_flag(model_group, part.name, str(part.type), names, MODEL_DEFAULTS.get(part.name, part.default))
     for part in fields(TrainingOptions):
-        _add_flag(group, part.name, str(part.type), part.metadata["help"], part.default)
+        _add_flag(training_group, part.name, str(part.type), part.metadata["help"], part.default)
 
 
 def _add_flag(group: Any, name: str, type_name: str, text: str, default: Any) -> None:
@@ -105,8 +90,8 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
     recipe = load_recipe(options.recipe) if options.recipe else Recipe()
     given = {name: value for name, value in vars(options).items() if value is not None}
 
-    def given_for(part: Any) -> dict[str, Any]:
-        return {one.name: given[one.name] for one in fields(part) if one.name in given}
+    def given_for(names: Iterable[str]) -> dict[str, Any]:
+        return {name: given[name] for name in names if name in given}
 
     if options.text:
         recipe = replace(recipe, texts=tuple(TextSource.parse(text) for text in options.text))
@@ -115,11 +100,9 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
     return replace(
         recipe,
         objective=options.objective or recipe.objective,
-        tokenizer=override(recipe.tokenizer, given_for(TokenizerOptions), "flags"),
-        model=override_model(
-            recipe.model, {name: value for name, value in given_for(Config).items() if name not in DERIVED_FIELDS}
-        ),
-        training=override(recipe.training, given_for(TrainingOptions), "flags"),
+        tokenizer=replace(recipe.tokenizer, **given_for(asdict(recipe.tokenizer))),
+        model=override_model(recipe.model, given_for(MODEL_FIELDS)),
+        training=replace(recipe.training, **given_for(asdict(recipe.training))),
     ).check()
 
 

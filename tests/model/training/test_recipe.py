@@ -1,6 +1,7 @@
 """Recipes: files, flags, and both; nothing unknown gets through."""
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from model.cli.train import add_arguments, recipe_from_options
 from model.errors import ConfigError, DataError, HeadlightError, UnknownNameError
 from model.paths import assets_dir
-from model.training.recipe import Recipe, load_recipe, parse_recipe
+from model.training.recipe import MODEL_FIELDS, Recipe, TokenizerOptions, TrainingOptions, load_recipe, parse_recipe
 
 RECIPE = """
 objective = "masked"
@@ -74,14 +75,14 @@ def test_flags_are_enough() -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"speed": 3}, r"Unknown in the recipe: speed\. Known: objective, texts"),
-        ({"training": {"rate": 3}}, r"Unknown in the \[training\]: rate\. Known: batch_size"),
-        ({"model": {"depth": 3}}, r"Unknown in the \[model\]: depth\. Known: context_length"),
-        ({"model": {"architecture": "decoder"}}, r"Unknown in the \[model\]: architecture"),
-        ({"tokenizer": {"length": 3}}, r"Unknown in the \[tokenizer\]: length"),
-        ({"training": {"batch_size": "many"}}, "batch_size in .* is 'many'; wanted int"),
-        ({"training": {"batch_size": 1.5}}, "batch_size in .* is 1.5; wanted int"),
-        ({"texts": ["a.txt"]}, "A recipe lists"),
+        ({"speed": 3}, r"Unknown recipe fields: speed\. Known: model, objective, texts"),
+        ({"training": {"rate": 3}}, r"Unknown training fields: rate\. Known: batch_size"),
+        ({"model": {"depth": 3}}, r"Unknown model fields: depth\. Known: context_length"),
+        ({"model": {"architecture": "decoder"}}, r"Unknown model fields: architecture"),
+        ({"tokenizer": {"length": 3}}, r"Unknown tokenizer fields: length"),
+        ({"training": {"batch_size": "many"}}, "batch_size is 'many'; expected a whole number"),
+        ({"training": {"batch_size": 1.5}}, "batch_size is 1.5; expected a whole number"),
+        ({"texts": ["a.txt"]}, r"texts is \['a.txt'\]; expected a table of fields"),
     ],
 )
 def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence: str) -> None:
@@ -92,9 +93,9 @@ def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"objective": ["causal"]}, "no objective"),
-        ({"tokenizer": "bpe"}, r"wanted a table, \[tokenizer\]"),
-        ({"texts": {"t.txt": "many"}}, "lists \\[texts\\] as"),
+        ({"objective": ["causal"]}, r"objective is \['causal'\]; expected a text"),
+        ({"tokenizer": "bpe"}, "tokenizer is 'bpe'; expected a table of fields"),
+        ({"texts": {"t.txt": "many"}}, "texts.* expected a number"),
     ],
 )
 def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sentence: str) -> None:
@@ -137,6 +138,15 @@ def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
 def test_what_is_missing_is_said(flags: list[str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         parsed(*flags)
+
+
+def test_no_flag_sets_fields_of_two_sections() -> None:
+    sections = [
+        MODEL_FIELDS,
+        *(tuple(field.name for field in fields(part)) for part in (TokenizerOptions, TrainingOptions)),
+    ]
+    names = [name for section in sections for name in section]
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("name", ["stories-causal", "stories-masked"])
