@@ -1,4 +1,4 @@
-"""Texts as tokens: read once, encoded once, and kept as arrays beside the run, so that a resume starts in seconds."""
+"""Text files as arrays of token ids, cached so that a resumed run starts in seconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.text.tokenizer import END_OF_TEXT, Tokenizer
 
 
 def require_files(paths: Iterable[Path]) -> None:
-    """Raises DataError that names the first of some paths where no file lies: said at once, not after other work."""
+    """Raise DataError that names the first path without a file, before any other work is done."""
     for path in paths:
         if not path.is_file():
             raise DataError(f"There is no file {path}.")
@@ -29,20 +29,20 @@ def require_files(paths: Iterable[Path]) -> None:
 Log = Callable[[str], None]
 Document = list[str]
 LINES_PER_BATCH = 20_000
-CACHE_FORMAT = 2  # of the files that tokenize_cached keeps
+CACHE_FORMAT = 2  # of the cached files
 CACHED_ARRAYS = ("ids", "line_starts", "document_starts")
 
 
 @dataclass(frozen=True)
 class TextSource:
-    """A text file, and how often an epoch passes over it."""
+    """A text file, and how often one epoch repeats it."""
 
     path: Path
     epochs: float = 1.0
 
     @classmethod
     def parse(cls, text: str) -> TextSource:
-        """`path`, or `path=weight`. Raises DataError where the weight is no positive number."""
+        """`path`, or `path=epochs`. Raises DataError if `epochs` is no positive number."""
         path, equals, epochs = text.rpartition("=")
         if not equals:
             return cls(expand_path(text))
@@ -51,17 +51,17 @@ class TextSource:
         except ValueError:
             return cls(expand_path(text))  # the "=" belongs to the path
         if not 0 < number < float("inf"):
-            raise DataError(f"{text!r} asks for {epochs} passes; give a positive number, as in 'text.txt=3'.")
+            raise DataError(f"{text!r} asks for {epochs} epochs; give a positive number, as in 'text.txt=3'.")
         return cls(expand_path(path), number)
 
     @property
     def name(self) -> str:
-        """The file's name without its endings; what tables call it."""
+        """The file's name without its suffixes."""
         return self.path.name.removesuffix(".xz").removesuffix(".txt")
 
 
 def expand_path(text: str) -> Path:
-    """A path with its `$VARIABLES` replaced. Raises DataError where one is not set."""
+    """A path with its `$VARIABLES` replaced. Raises DataError if one is not set."""
     path = os.path.expanduser(os.path.expandvars(text))
     if path.startswith("$"):
         name = path[1:].split("/")[0].strip("{}")
@@ -70,7 +70,7 @@ def expand_path(text: str) -> Path:
 
 
 def read_documents(path: Path) -> Iterator[Document]:
-    """The documents of a text file (.xz too), each a list of its lines; a line `<|endoftext|>` stands between them."""
+    """The documents of a text file (.xz too), each a list of its lines, separated by a line `<|endoftext|>`."""
     lines: Document = []
     try:
         with _open_text(path) as file:
@@ -96,7 +96,7 @@ def _open_text(path: Path) -> TextIOWrapper:
 
 
 def text_mixture(sources: Sequence[TextSource]) -> Iterator[str]:
-    """The lines of all texts in the share that they have of an epoch; what a tokenizer is trained on."""
+    """The documents of one epoch, on which a tokenizer is trained."""
     for source in sources:
         pending = 0.0
         for document in read_documents(source.path):
@@ -108,11 +108,11 @@ def text_mixture(sources: Sequence[TextSource]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """One text as token numbers.
+    """One text as token ids.
 
-    `lines` and `documents` say at which token each line and document begins (a separator counts to the document
-    it stands before, but not to its first line); `characters` is the text's length in UTF-8 bytes, before or
-    after the tokenizer has normalized it, whichever is less.
+    `line_starts` and `document_starts` are the indices of their first tokens (a separator belongs to the document that
+    follows it, but not to its first line); `byte_count` is the text's length in UTF-8, before or after the tokenizer
+    has normalized it, whichever is less.
     """
 
     name: str
@@ -124,7 +124,7 @@ class TokenizedText:
 
 
 def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | None) -> TokenizedText:
-    """A text file as tokens, with `separator` before each document where one is given."""
+    """A text file as token ids, with `separator`, if there is one, before each document."""
     dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.uint32
     id_chunks: list[np.ndarray] = []
     length_chunks: list[np.ndarray] = []
@@ -159,7 +159,7 @@ def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | N
 
 
 def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
-    """What a tokenizer takes away (a curly quote's bytes) nobody has to expect; what it adds nobody has written."""
+    """Bytes that the tokenizer drops need no prediction, and bytes that it adds are not of the text."""
     return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalize(line)))
 
 
@@ -172,7 +172,7 @@ def _mark_document_ends(document: Document) -> Iterator[tuple[str, bool, bool]]:
 def tokenize_cached(
     source: TextSource, tokenizer: Tokenizer, separator: int | None, folder: Path, log: Log
 ) -> TokenizedText:
-    """The same as `encode`, kept in `folder` and read from there when the file has not changed since."""
+    """`tokenize_source`, cached in `folder` as long as the file does not change."""
     stem = folder / f"{source.name}-{zlib.crc32(str(source.path.resolve()).encode()):08x}"
     note_path = stem.with_name(stem.name + ".json")
     require_files([source.path])
@@ -191,7 +191,7 @@ def tokenize_cached(
     log(f"Encoding {source.path.name} ...")
     tokens = tokenize_source(source, tokenizer, separator)
     folder.mkdir(parents=True, exist_ok=True)
-    note_path.unlink(missing_ok=True)  # until all parts are new
+    note_path.unlink(missing_ok=True)  # until all arrays are new
     for part in CACHED_ARRAYS:
         np.save(stem.with_name(f"{stem.name}.{part}.npy"), getattr(tokens, part))
     note_path.write_text(json.dumps({"stamp": stamp, "byte_count": tokens.byte_count}))

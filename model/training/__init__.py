@@ -1,1 +1,1 @@
-"""Training: texts to batches, an objective, and a loop that survives being stopped."""
+"""Training: recipes, objectives, optimizers, and a loop that can be stopped and resumed."""

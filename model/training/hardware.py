@@ -1,4 +1,4 @@
-"""What the machine can do, and how to keep it from getting in the way."""
+"""Precision and memory allocation on the machine that trains."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ PRECISIONS: Registry[torch.dtype] = Registry("precision", {"float32": torch.floa
 
 
 def retain_freed_memory() -> None:
-    """Tells glibc to keep what a step frees: else each step hands its memory back and takes it anew, page by page.
+    """Make glibc keep freed memory instead of returning it to the system after each step.
 
-    That costs a quarter of the time, and at times ten times as much. Elsewhere than on glibc nothing happens.
+    Returning it costs a quarter of the time, and at times ten times as much, in page faults. Does nothing elsewhere
+    than on glibc.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL("libc.so.6")
-        library.mallopt(-4, 0)  # M_MMAP_MAX: no mappings of their own for large blocks
-        library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: never hand back the heap's end
+        library.mallopt(-4, 0)  # M_MMAP_MAX: large blocks come from the heap, too
+        library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: never shrink the heap
         library.mallopt(-2, 256 << 20)  # M_TOP_PAD: bytes by which the heap grows
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """What matrices are multiplied in; `auto` takes bfloat16 where that is quicker than float32."""
+    """The dtype of matrix products; `auto` is bfloat16 if that is faster than float32."""
     if name != "auto":
         return PRECISIONS[name]
     if device.type == "cuda":
@@ -37,11 +38,11 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def _matmul_seconds(dtype: torch.dtype) -> float:
-    """The quickest of a few products of matrices of a small model's size."""
+    """The shortest time of a few products of matrices of a small model's size."""
     left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 1024, dtype=dtype)
     times = []
     for _ in range(8):
-        began = time.perf_counter()
+        start = time.perf_counter()
         left @ right
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     return min(times)

@@ -1,4 +1,4 @@
-"""Cross-entropy that keeps to the processor's cache, and what it is asked about."""
+"""Cross-entropy in chunks that fit the processor's cache, and the logits and targets of a batch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from model.array_types import Float, Int
 from model.nn.transformer import Transformer
 from model.training.objectives import IGNORE_INDEX, Batch
 
-ROWS_PER_CHUNK = 256  # of logits at once: 256 x 8,000 float32 numbers are 8 MB, which a processor's cache holds
+ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a processor's cache
 
 
 class _CrossEntropy(torch.autograd.Function):
     """-log softmax(logits)[target], summed.
 
-    The gradient, softmax(logits) - 1[target], is made in the same pass: the large float32 copies of the logits
+    The gradient, softmax(logits) - 1[target], is computed in the same pass: the large float32 copies of the logits
     that F.cross_entropy makes and reads several times cost a fifth of a training step.
     """
 
@@ -28,12 +28,12 @@ class _CrossEntropy(torch.autograd.Function):
         total = torch.zeros((), dtype=torch.float32, device=logits.device)
         for at in range(0, len(logits), ROWS_PER_CHUNK):
             rows = logits[at : at + ROWS_PER_CHUNK].to(torch.float32, copy=True)
-            wanted = targets[at : at + ROWS_PER_CHUNK, None]
-            logs = rows.logsumexp(dim=-1, keepdim=True)
-            total += (logs - rows.gather(1, wanted)).sum()
-            share = rows.sub_(logs).exp_()
-            share.scatter_add_(1, wanted, share.new_full((), -1.0).expand_as(wanted))
-            gradient[at : at + ROWS_PER_CHUNK] = share
+            target = targets[at : at + ROWS_PER_CHUNK, None]
+            normalizer = rows.logsumexp(dim=-1, keepdim=True)
+            total += (normalizer - rows.gather(1, target)).sum()
+            probabilities = rows.sub_(normalizer).exp_()
+            probabilities.scatter_add_(1, target, probabilities.new_full((), -1.0).expand_as(target))
+            gradient[at : at + ROWS_PER_CHUNK] = probabilities
         ctx.save_for_backward(gradient)
         return total
 
@@ -44,7 +44,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def cross_entropy(logits: Float[Tensor, "row token"], targets: Int[Tensor, " row"]) -> Float[Tensor, ""]:
-    """Nats for the targets, summed over the rows."""
+    """Cross-entropy in nats, summed over the rows."""
     if logits.device.type != "cpu":
         return functional.cross_entropy(logits.float(), targets, reduction="sum")
     total: Tensor = _CrossEntropy.apply(logits, targets)  # type: ignore[no-untyped-call]
@@ -52,7 +52,7 @@ def cross_entropy(logits: Float[Tensor, "row token"], targets: Int[Tensor, " row
 
 
 def logits_and_targets(model: Transformer, batch: Batch, encode_hidden: Any = None) -> tuple[Tensor, Tensor]:
-    """The logits [asked token] at the places that a batch asks about, and the tokens that belong there."""
+    """The logits [target token] at the positions of a batch that have a target, and the targets."""
     final = (encode_hidden or model.encode_hidden)(batch.ids, mask=batch.mask).flatten(0, 1)
     targets = batch.targets.flatten()
     positions = torch.nonzero(targets != IGNORE_INDEX).squeeze(1)

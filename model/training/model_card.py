@@ -1,4 +1,4 @@
-"""The first draft of a model card: what a finished run knows about itself."""
+"""The draft of a model card that a training run writes beside its checkpoint."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from model.training.snapshots import Progress
 def draft_model_card(
     recipe: Recipe, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
 ) -> str:
-    """Markdown: shape, texts, tokens seen, and how well it does on held-out text."""
+    """Markdown: sizes, texts, training tokens, and the metrics on validation texts."""
     config = model.config
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     lines = [
         f"# A {config.architecture} trained with the {recipe.objective} objective",
         "",
-        f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, width {config.d_model}, "
+        f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, hidden size {config.d_model}, "
         f"{config.vocabulary_size} tokens, context {config.context_length}.",
-        f"Seen in training: {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
+        f"Trained on {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
         f"{progress.seconds / 60:.0f} minutes.",
         "",
-        "Texts, and how often an epoch passes over each:",
+        "Training texts, and how often an epoch repeats each:",
         "",
         *(f"- {source.name}: {source.epochs:g}" for source in recipe.texts),
     ]

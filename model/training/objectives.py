@@ -1,4 +1,4 @@
-"""Objectives: what a batch of text looks like, and what the model is asked about it."""
+"""Training objectives: which rows of tokens a batch has, and what the targets are."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from model.registry import Registry
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS
 
-IGNORE_INDEX = -100  # a target that nobody is asked for
+IGNORE_INDEX = -100  # the target of positions without one
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens and what is asked about them: `targets` is UNASKED where nothing is."""
+    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one."""
 
     ids: Int[Tensor, "row pos"]
     targets: Int[Tensor, "row pos"]
@@ -30,7 +30,7 @@ class Batch:
 
     @property
     def target_count(self) -> int:
-        """How many tokens are asked for."""
+        """The number of targets."""
         return int((self.targets != IGNORE_INDEX).sum())
 
     def split(self, rows: int) -> Iterator[Batch]:
@@ -40,14 +40,14 @@ class Batch:
             yield Batch(self.ids[part], self.targets[part], None if self.mask is None else self.mask[part])
 
     def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
+        """The batch on another device."""
         mask = None if self.mask is None else self.mask.to(device)
         return Batch(self.ids.to(device), self.targets.to(device), mask)
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """What the loop asks of an objective; `config` are the Config fields that it decides."""
+    """Batches of an objective; `config_values` are the Config fields that it decides."""
 
     config_values: ClassVar[dict[str, Any]]
     tokenizer_kind: ClassVar[str]
@@ -57,26 +57,26 @@ class Objective(Protocol):
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None: ...
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
-        """A batch to learn from, of texts drawn by weight and length.
+        """A batch to train on, of texts sampled in proportion to epochs and length.
 
-        `height` is where the schedule of the learning rate stands: 1 at its top, 0 once it has come down.
+        `schedule_factor` is the learning-rate schedule's value for the step, from 1 down to 0.
         """
         ...
 
     def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
-        """A batch to measure on: always the same."""
+        """A batch to evaluate on, the same every time."""
         ...
 
 
 def sampling_probabilities(texts: Sequence[TokenizedText]) -> Float[np.ndarray, " text"]:
-    """How likely a row comes from each text: its length times its weight."""
+    """The probability that a row comes from each text, in proportion to its tokens times its epochs."""
     tokens = np.array([len(text.ids) * text.epochs for text in texts], dtype=np.float64)
-    share: np.ndarray = tokens / tokens.sum()
-    return share
+    probabilities: np.ndarray = tokens / tokens.sum()
+    return probabilities
 
 
 class CausalLanguageModeling:
-    """Which token comes next, at every position."""
+    """Next-token prediction at every position."""
 
     config_values: ClassVar[dict[str, Any]] = {
         "architecture": "decoder",
@@ -96,19 +96,20 @@ class CausalLanguageModeling:
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """Windows from anywhere in the texts.
 
-        A share `line_starts` of them begins as a text that somebody types does: with the start token, then a line.
+        With the probability `line_start_probability` a window begins with the start token and a line, as the texts do
+        that people type.
         """
         which = generator.choice(len(self.texts), size=rows, p=self.text_probabilities)
         where, from_line_start = generator.random(rows), generator.random(rows) < self.line_start_probability
         windows = np.empty((rows, context + 1), dtype=np.int64)
-        for row, (text, share, begins) in enumerate(zip(which, where, from_line_start, strict=True)):
-            windows[row] = self._window(self.texts[text], float(share), bool(begins), context + 1)
+        for row, (text, position, at_line_start) in enumerate(zip(which, where, from_line_start, strict=True)):
+            windows[row] = self._window(self.texts[text], float(position), bool(at_line_start), context + 1)
         return _next_token_batch(windows)
 
     def _window(
         self, text: TokenizedText, position: float, at_line_start: bool, size: int
     ) -> Shaped[np.ndarray, " size"]:
-        last = len(text.ids) - size  # the last place where a window fits
+        last = len(text.ids) - size  # the last start of a window that fits
         if last < 0:
             raise DataError(
                 f"The text {text.name} has {len(text.ids)} tokens; a window takes {size}. "
@@ -123,7 +124,7 @@ class CausalLanguageModeling:
         return window if len(window) == size else text.ids[last:]
 
     def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
-        """Windows side by side, or spread evenly over a text that has more of them; a short text is one row."""
+        """Adjacent windows, or evenly spaced ones of a text that has more than `rows`; a short text is one row."""
         size = min(context, len(text.ids) - 1) + 1
         fitting = max(1, (len(text.ids) - 1) // context)
         at = np.unique(np.linspace(0, fitting - 1, min(rows, fitting)).round().astype(np.int64)) * context
@@ -136,14 +137,15 @@ def _next_token_batch(windows: Int[np.ndarray, "row size"]) -> Batch:
 
 
 class MaskedLanguageModeling:
-    """Which tokens were masked: a share `mask_rate` is asked for, and `last_mask_rate` at the run's end.
+    """Masked language modeling: a fraction `mask_rate` of the tokens are targets, `final_mask_rate` at the run's end.
 
-    Many gaps teach much at a time, few are what people ask about: the share falls with the learning rate
-    (Ankner et al. 2024 let it fall all the time).
+    More targets teach more per batch, fewer are closer to what the model is used for: the rate falls with the learning
+    rate (Ankner et al. 2024 let it fall all the time).
 
-    Of these 90 % show [MASK], 5 % a random token, 5 % themselves. BERT's 80, 10 and 10 % (Devlin et al. 2019) are
-    made for models that are fine-tuned; one that is to fill gaps learns more from gaps (Wettig et al. 2023).
-    A row holds several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, and none sees another.
+    Of the targets 90 % are replaced by [MASK], 5 % by a random token, 5 % stay. BERT's 80, 10 and 10 % (Devlin et al.
+    2019) are meant for models that are fine-tuned; one that is to fill masks learns more from masks (Wettig et al.
+    2023). A row packs several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, which do not attend
+    to each other.
     """
 
     config_values: ClassVar[dict[str, Any]] = {
@@ -154,7 +156,7 @@ class MaskedLanguageModeling:
     tokenizer_kind: ClassVar[str] = "wordpiece"
     special_tokens: ClassVar[tuple[str, ...]] = MASKED_SPECIAL_TOKENS
     separates_documents: ClassVar[bool] = False
-    min_segment_length: ClassVar[int] = 8  # tokens: a gap at a row's end that is smaller stays padding
+    min_segment_length: ClassVar[int] = 8  # tokens; less room at a row's end stays padding
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None:
         ids = (tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id)
@@ -172,7 +174,7 @@ class MaskedLanguageModeling:
         self.segment_starts = [_segment_starts(text, *self.sentence_tokens) for text in texts]
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
-        """Segments drawn by weight, packed into rows; tokens masked anew each time."""
+        """Sampled segments packed into rows, with newly sampled targets."""
         ids, segments = self._pack_segments(
             self.texts, self.segment_starts, self.text_probabilities, generator, rows, context
         )
@@ -180,7 +182,7 @@ class MaskedLanguageModeling:
         return self._mask_tokens(ids, segments, generator, rate, (0.9, 0.05))
 
     def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
-        """A fixed draw of segments and masks; every token that is asked for shows [MASK]."""
+        """Segments and targets from a fixed seed; every target is replaced by [MASK]."""
         generator = np.random.default_rng(1)
         rows = max(1, min(rows, len(text.ids) // context))
         starts = [_segment_starts(text, *self.sentence_tokens)]
@@ -196,7 +198,7 @@ class MaskedLanguageModeling:
         rows: int,
         context: int,
     ) -> tuple[Int[np.ndarray, "row pos"], Int[np.ndarray, "row pos"]]:
-        """Rows full of segments, and the number of the segment that each place belongs to (-1 for padding)."""
+        """Rows packed with segments, and the segment number of each position (-1 for padding)."""
         ids = np.full((rows, context), self.pad_id, dtype=np.int64)
         segments = np.full((rows, context), -1, dtype=np.int64)
         row = column = 0
@@ -224,7 +226,7 @@ class MaskedLanguageModeling:
         rate: float,
         replacement_rates: tuple[float, float],
     ) -> Batch:
-        """Asks for a share `rate` of the tokens; of these a share how[0] shows [MASK], how[1] a random ordinary one."""
+        """Make a fraction `rate` of the tokens targets; `replacement_rates` of them become [MASK] or a random token."""
         candidates = np.flatnonzero((segments >= 0) & ~self.is_special[ids])
         count = max(1, round(rate * len(candidates)))
         if not len(candidates):
@@ -246,9 +248,9 @@ class MaskedLanguageModeling:
 def _sample_segments(
     generator: np.random.Generator, text_probabilities: np.ndarray, min_segment_length: int, context: int
 ) -> Iterator[tuple[int, float, int]]:
-    """Without end: from which text, from where in it (0 to 1), and how many tokens.
+    """Endless samples: which text, where in it (0 to 1), and how many tokens.
 
-    Short ones are drawn as often as long ones (log-uniform), because people type single sentences.
+    Lengths are log-uniform, because people type single sentences.
     """
     while True:
         which = generator.choice(len(text_probabilities), size=256, p=text_probabilities)
@@ -259,21 +261,21 @@ def _sample_segments(
 
 
 def _sentence_tokens(tokenizer: Tokenizer) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
-    """Which tokens end a sentence, and which may begin one: a capital letter."""
+    """Which tokens end a sentence, and which may begin one because they have a capital letter."""
     pieces = [tokenizer.stripped_token_text(number) for number in range(tokenizer.vocabulary_size)]
     ends = np.array([piece in (".", "!", "?") for piece in pieces])
     return ends, np.array([piece[:1].isupper() for piece in pieces])
 
 
 def _ids_without_space(tokenizer: Tokenizer) -> Int[np.ndarray, " token"]:
-    """Each token without the space it carries in front, where there is such a token: nobody types one first."""
+    """For each token the same one without a leading space, if there is one: people type none in front."""
     pieces = [tokenizer.token_text(number) for number in range(tokenizer.vocabulary_size)]
     numbers = {piece: number for number, piece in enumerate(pieces)}
     return np.array([numbers.get(piece[1:], at) if piece[:1] == " " else at for at, piece in enumerate(pieces)])
 
 
 def _segment_starts(text: TokenizedText, ends: np.ndarray, capital: np.ndarray) -> Int[np.ndarray, " start"]:
-    """Where a segment may begin: at each line and each sentence."""
+    """The positions at which a segment may begin: each line and each sentence."""
     ids = np.asarray(text.ids)
     sentences = 1 + np.flatnonzero(ends[ids[:-1]] & capital[ids[1:]])
     return np.union1d(text.line_starts, sentences)
@@ -282,7 +284,7 @@ def _segment_starts(text: TokenizedText, ends: np.ndarray, capital: np.ndarray) 
 def _take_sentences(
     text: TokenizedText, starts: np.ndarray, position: float, length: int, max_length: int
 ) -> np.ndarray:
-    """Whole sentences, as many as `length` tokens hold but at least one, cut where `room` ends."""
+    """Whole sentences of at most `length` tokens, but at least one, cut at `max_length`."""
     first = int(position * len(starts))
     begin = int(starts[first])
     after = min(int(np.searchsorted(starts, begin + length, side="right")) - 1, len(starts) - 1)

@@ -1,4 +1,4 @@
-"""Optimizers, and how their step length goes up and down over a run."""
+"""Optimizers and learning-rate schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.registry import Registry
 
 @runtime_checkable
 class OptimizerOptions(Protocol):
-    """The numbers an optimizer is made from."""
+    """The hyperparameters of an optimizer."""
 
     @property
     def learning_rate(self) -> float: ...
@@ -32,7 +32,7 @@ Optimizers = list[torch.optim.Optimizer]
 
 
 def _weight_decay_groups(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> list[dict[str, object]]:
-    """Matrices shrink a little each step (weight decay), what stretches and shifts does not."""
+    """Matrices with weight decay; norm weights and biases without."""
     chosen = list(parameters)
     return [
         {"params": [p for p in chosen if p.dim() > 1], "weight_decay": options.weight_decay},
@@ -41,7 +41,7 @@ def _weight_decay_groups(parameters: Iterable[nn.Parameter], options: OptimizerO
 
 
 def adamw(model: Transformer, options: OptimizerOptions) -> Optimizers:
-    """AdamW for everything (Loshchilov and Hutter 2019)."""
+    """AdamW for all parameters (Loshchilov and Hutter 2019)."""
     return [_adamw(model.parameters(), options)]
 
 
@@ -52,10 +52,10 @@ def _adamw(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> tor
 
 
 def muon(model: Transformer, options: OptimizerOptions) -> Optimizers:
-    """Muon for the matrices inside the blocks (Jordan et al. 2024), AdamW for embeddings, top, norms and biases.
+    """Muon for the matrices inside the blocks (Jordan et al. 2024), AdamW for the other parameters.
 
-    A matrix's step is made as long as AdamW's would be, so that one learning rate can serve both.
-    Raises ConfigError where the installed torch has no Muon.
+    A matrix's update is scaled to the RMS of AdamW's, so that one learning rate can serve both.
+    Raises ConfigError if the installed torch has no Muon.
     """
     if not hasattr(torch.optim, "Muon"):
         raise ConfigError(
@@ -83,14 +83,14 @@ OPTIMIZERS: Registry[Callable[[Transformer, OptimizerOptions], Optimizers]] = Re
 
 
 def cosine(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
-    """Half a wave from 1 down to `floor` over the whole run (Loshchilov and Hutter 2017, equation 5)."""
+    """A half cosine from 1 down to `min_lr_ratio` over the whole run (Loshchilov and Hutter 2017, equation 5)."""
     return min_lr_ratio + (1 - min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * min(1.0, fraction_done)))
 
 
 def wsd(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
-    """1 until the share `decay_from` is done, then straight down to `floor` (Hu et al. 2024, section 4).
+    """Warmup-stable-decay: 1 until `cooldown_start`, then linear to `min_lr_ratio` (Hu et al. 2024, section 4).
 
-    Before the descent a run may go on for longer, or several descents may branch off it.
+    Before the decay a run may be prolonged, or several decays may fork from it.
     """
     if fraction_done <= cooldown_start or cooldown_start >= 1:
         return 1.0

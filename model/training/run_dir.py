@@ -1,4 +1,4 @@
-"""A run's folder: the tokenizer, the encoded texts and the saves, next to the checkpoint that the run exports."""
+"""A training run's folder: tokenizer, encoded texts and snapshots, beside the checkpoint that the run exports."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from model.training import snapshots
 from model.training.objectives import OBJECTIVES, Objective
 from model.training.recipe import Recipe
 
-RUN_FOLDER = "run"  # what only training needs lies in this folder inside the checkpoint's
+RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where a recipe is carried out; what is slow to make is made once and found again by a later start."""
+    """The folder of one recipe's run; what is slow to compute is kept in it for when the run is resumed."""
 
     recipe: Recipe
     checkpoint_folder: Path
     log: Log
 
     def __post_init__(self) -> None:
-        path, mine = self.path / "recipe.json", self.recipe.fingerprint()
+        path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
         require_files([*(source.path for source in self.recipe.texts), *self.recipe.validation])
         if self.checkpoint_folder.exists() and not self.checkpoint_folder.is_dir():
             raise DataError(f"{self.checkpoint_folder} is a file; give --out a folder, which may be new.")
         if path.is_file():
-            theirs = json.loads(path.read_text(encoding="utf-8"))
-            different = [name for name in mine if mine[name] != theirs.get(name)]
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            different = [name for name, value in fingerprint.items() if value != stored.get(name)]
             if different:
                 raise DataError(
                     f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to begin anew."
                 )
         self.path.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(mine, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(fingerprint, indent=2) + "\n", encoding="utf-8")
 
     @property
     def path(self) -> Path:
@@ -50,7 +50,7 @@ class RunFolder:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The recipe's tokenizer: trained on the mix of texts, unless a folder gives one."""
+        """The run's tokenizer: trained on the mixture of texts, unless the recipe names a folder."""
         options, objective = self.recipe.tokenizer, OBJECTIVES[self.recipe.objective]
         if (self.path / TOKENIZER_FILE).is_file():
             return Tokenizer.load(self.path)
@@ -70,7 +70,7 @@ class RunFolder:
 
     @cached_property
     def objective(self) -> Objective:
-        """The objective, over the texts to learn from."""
+        """The objective over the training texts."""
         training = self.recipe.training
         option_names = ("mask_rate", "final_mask_rate", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
@@ -79,7 +79,7 @@ class RunFolder:
 
     @cached_property
     def validation_texts(self) -> tuple[TokenizedText, ...]:
-        """The texts to measure on."""
+        """The validation texts."""
         return tuple(self._tokenized(TextSource(path)) for path in self.recipe.validation)
 
     def _tokenized(self, source: TextSource) -> TokenizedText:
@@ -88,19 +88,19 @@ class RunFolder:
         return tokenize_cached(source, self.tokenizer, separator, self.path / "tokens", self.log)
 
     def write_metrics(self, entry: dict[str, object]) -> None:
-        """Adds a line to the run's log."""
+        """Append a line to the run's log."""
         with open(self.path / "log.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
 
 def fork_run(parent: Path, folder: Path) -> None:
-    """Begins a run where another one stands: copies its saves, tokenizer and encoded texts, unless already done.
+    """Copy another run's snapshots, tokenizer and encoded texts, unless this run has its own.
 
-    The trunk may go on by itself. Raises DataError where it has no save.
+    The other run may go on. Raises DataError if it has no snapshot.
     """
-    theirs, mine = parent / RUN_FOLDER, folder / RUN_FOLDER
-    if (mine / snapshots.LATEST).is_file():
+    source, target = parent / RUN_FOLDER, folder / RUN_FOLDER
+    if (target / snapshots.LATEST).is_file():
         return
-    if not (theirs / snapshots.LATEST).is_file():
-        raise DataError(f"{parent} holds no save to branch from (no {RUN_FOLDER}/{snapshots.LATEST}).")
-    shutil.copytree(theirs, mine, ignore=shutil.ignore_patterns("*.part", "log.jsonl"), dirs_exist_ok=True)
+    if not (source / snapshots.LATEST).is_file():
+        raise DataError(f"{parent} has no snapshot to fork from (no {RUN_FOLDER}/{snapshots.LATEST}).")
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.part", "log.jsonl"), dirs_exist_ok=True)

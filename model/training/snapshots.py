@@ -1,4 +1,4 @@
-"""Saves: all that a run needs to go on after it was stopped, written whole or not at all."""
+"""Snapshots: everything that a stopped run needs to resume, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import torch
 
 from model.errors import DataError
 
-LATEST, BEFORE_COOLDOWN = "newest.pt", "stable.pt"
+LATEST, BEFORE_COOLDOWN = "latest.pt", "before_cooldown.pt"
 
 
 @dataclass
 class Progress:
-    """Where a run stands. `decay_began` is the (step, seconds) at which a wsd schedule began to fall.
+    """How far a run is. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
 
-    `best` is the least loss on the held-out texts so far, in rows of `best_context` tokens.
+    `best_loss` is the lowest validation loss so far, in rows of `best_context` tokens.
     """
 
     step: int = 0
@@ -31,7 +31,7 @@ class Progress:
 
 
 def write(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
-    """Writes beside the file, then renames: a kill at any moment leaves the old save or the new one."""
+    """Write to another file, then rename it: a kill at any moment leaves the old snapshot or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial_path = path.with_name(path.name + ".part")
     with open(partial_path, "wb") as file:
@@ -42,11 +42,11 @@ def write(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> tuple[Progress, dict[str, Any]]:
-    """What `write` wrote. Raises DataError where it cannot be read."""
+    """What `write` wrote. Raises DataError if it cannot be read."""
     try:
         parts = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch.load raises whatever its reader meets
-        raise DataError(f"The save {path} cannot be read: {error}. Delete it to begin anew.") from error
+    except Exception as error:  # torch.load raises errors of many types
+        raise DataError(f"The snapshot {path} cannot be read: {error}. Delete it to start again.") from error
     progress = parts.pop("progress")
     began = progress.pop("cooldown_began")
     return Progress(**progress, cooldown_began=None if began is None else (int(began[0]), float(began[1]))), parts

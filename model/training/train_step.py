@@ -1,4 +1,4 @@
-"""Learner: the model with its optimizers; one step, one measurement, and its state for a save."""
+"""TrainState: a model with its optimizers; one update, one evaluation, and its state for a snapshot."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from model.training.recipe import TrainingOptions
 
 @dataclass(frozen=True)
 class ValidationMetrics:
-    """How a model does on one held-out text: nats per asked token, and the share it got right."""
+    """The loss (nats per target) and accuracy on one validation text."""
 
     loss: float
     accuracy: float
 
     def bits_per_byte(self, tokens: int, byte_count: int) -> float:
-        """The same loss per byte of a text that has so many tokens in so many bytes."""
+        """The loss in bits per byte of a text with so many tokens and bytes."""
         return self.loss / math.log(2) * tokens / byte_count
 
 
 class TrainState:
-    """A model that learns on one device in one precision."""
+    """A model and its optimizers on one device, in one precision."""
 
     def __init__(self, model: Transformer, training: TrainingOptions, device: torch.device) -> None:
         self.model, self.training, self.device = model.to(device), training, device
@@ -45,8 +45,8 @@ class TrainState:
         self.ema_weights = [p.detach().clone() for p in model.parameters()] if training.ema_decay else []
 
     def train_step(self, batch: Batch, lr_factor: float, seed: int) -> float:
-        """One update with a share `rate` of the full learning rate; gives the loss in nats per asked token."""
-        torch.manual_seed(seed)  # of dropout: a resumed run goes on exactly as it would have
+        """One update with `lr_factor` times the full learning rate; returns the loss in nats per target."""
+        torch.manual_seed(seed)  # of dropout: a resumed run computes what an uninterrupted one does
         target_count, total = max(1, batch.target_count), 0.0
         for part in batch.split(self.training.micro_batch_size or len(batch.ids)):
             with self._autocast():
@@ -69,7 +69,7 @@ class TrainState:
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> ValidationMetrics:
-        """Loss and accuracy on a batch, without dropout."""
+        """Loss and accuracy on a batch, in evaluation mode."""
         nats, correct = 0.0, 0
         self.model.eval()
         for part in batch.split(max(1, min(self.training.batch_size, 32))):
@@ -82,7 +82,7 @@ class TrainState:
 
     @contextmanager
     def use_ema_weights(self) -> Iterator[None]:
-        """Inside, the model has the running average of its weights, where one is kept."""
+        """Within the context the model has the moving average of its weights, if one is kept."""
         if not self.ema_weights:
             yield
             return
@@ -99,7 +99,7 @@ class TrainState:
             parameter.copy_(weight)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that `restore` needs."""
+        """Everything that `load_state_dict` needs."""
         return {
             "precision": next(name for name, kind in PRECISIONS.items() if kind == self.precision),
             "model": self.model.state_dict(),
@@ -108,8 +108,8 @@ class TrainState:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a `state`; the learning rates stay those asked for now, and a precision that was asked for."""
-        if self.training.precision == "auto" and "precision" in state:  # a stopwatch might decide otherwise this time
+        """Restore a state; learning rates stay the recipe's, and so does a precision that the recipe names."""
+        if self.training.precision == "auto" and "precision" in state:  # its timing may choose differently this time
             self.precision = PRECISIONS[state["precision"]]
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):

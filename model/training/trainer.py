@@ -1,4 +1,4 @@
-"""The loop: steps, measurements, saves, and the way back after a kill."""
+"""The training loop: updates, evaluations, snapshots, and resuming from them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ REPORT_INTERVAL_SECONDS = 20.0
 
 @dataclass
 class Trainer:
-    """A training run in its workspace: begun anew, or taken up where its newest save left it.
+    """A training run in its folder, started or resumed from its latest snapshot.
 
-    `stop` is asked before every step; once it says True the run saves and ends.
+    `should_stop` is called before every step; once it returns True the run writes a snapshot and ends.
     """
 
     run_folder: RunFolder
@@ -53,36 +53,34 @@ class Trainer:
         self._resume()
 
     def _resume(self) -> None:
-        """Goes back to the newest save, or, where its decay is no longer wanted, to the last one before the decay."""
+        """Restore the latest snapshot or, if the schedule no longer decays there, the one from before the cooldown."""
         path = self.run_folder.path / snapshots.LATEST
         if not path.is_file():
             return
         progress, state = snapshots.read(path)
         if progress.cooldown_began and not self._in_cooldown(*progress.cooldown_began):
-            path = self.run_folder.path / snapshots.BEFORE_COOLDOWN  # written when the decay began
+            path = self.run_folder.path / snapshots.BEFORE_COOLDOWN  # written when the cooldown began
             progress, state = snapshots.read(path)
         if not (self.run_folder.checkpoint_folder / CONFIG).is_file():
-            progress.best_loss = None  # the best model so far lies elsewhere
+            progress.best_loss = None  # the best model was exported elsewhere
         self.progress = progress
         self.train_state.load_state_dict(state)
         self.run_folder.log(
-            f"Taken up at step {progress.step}, after {progress.seconds / 60:.1f} minutes ({path.name})."
+            f"Resumed at step {progress.step}, after {progress.seconds / 60:.1f} minutes ({path.name})."
         )
 
     def save_snapshot(self, name: str = snapshots.LATEST) -> None:
-        """Writes a save into the workspace."""
+        """Write a snapshot into the run's folder."""
         snapshots.write(self.run_folder.path / name, self.progress, self.train_state.state_dict())
 
-    # Where the run stands
-
     def fraction_done(self, step: int, seconds: float) -> float:
-        """Which share of the run lies behind a step and a time: of the limit that is nearer."""
+        """The fraction of the run that is done at a step and a time, by the limit that is nearer."""
         fractions = [step / self.training.steps] if self.training.steps else []
         fractions += [seconds / (60 * self.training.minutes)] if self.training.minutes else []
         return min(1.0, max(fractions))
 
     def _in_cooldown(self, step: int, seconds: float) -> bool:
-        """Whether a wsd schedule is to fall at this place."""
+        """Whether a wsd schedule decays at this step and time."""
         if self.training.schedule != "wsd":
             return False
         if self.training.cooldown_start_step:
@@ -91,7 +89,7 @@ class Trainer:
 
     @property
     def schedule_factor(self) -> float:
-        """Where the schedule stands for the step to come, from 1 down to the floor; warm-up left out."""
+        """The schedule's value for the next step, from 1 down to min_lr_ratio, without warmup."""
         cooldown_start = self.fraction_done(*self.progress.cooldown_began) if self.progress.cooldown_began else 1.0
         return self.schedule(
             self.fraction_done(self.progress.step, self.progress.seconds), cooldown_start, self.training.min_lr_ratio
@@ -99,27 +97,25 @@ class Trainer:
 
     @property
     def lr_factor(self) -> float:
-        """The share of the full learning rate for the step to come."""
+        """The fraction of the full learning rate for the next step."""
         return self.schedule_factor * min(1.0, (self.progress.step + 1) / max(1, self.training.warmup_steps))
 
     @property
     def context(self) -> int:
-        """Tokens per row for the step to come."""
+        """Tokens per row for the next step."""
         full = self.train_state.model.config.context_length
         early = self.fraction_done(self.progress.step, self.progress.seconds) < self.training.short_context_fraction
         return min(self.training.short_context_length, full) if self.training.short_context_length and early else full
 
-    # The loop
-
     def train(self) -> bool:
-        """Trains to the end of the recipe; False if it was stopped before."""
+        """Train to the end of the recipe; False if the run was stopped before."""
         meter = ProgressMeter(self.progress.tokens, self.fraction_done(self.progress.step, self.progress.seconds))
         last_step = last_save = time.monotonic()
         while self.fraction_done(self.progress.step, self.progress.seconds) < 1.0:
             if self.should_stop():
                 self.save_snapshot()
                 self.run_folder.log(
-                    f"Stopped at step {self.progress.step} and saved; the same command goes on from there."
+                    f"Stopped at step {self.progress.step} and saved; the same command resumes from there."
                 )
                 return False
             meter.losses.append(self.train_step())
@@ -137,7 +133,7 @@ class Trainer:
         return True
 
     def train_step(self) -> float:
-        """One update; gives its loss in nats per asked token."""
+        """One update; returns its loss in nats per target."""
         progress, training = self.progress, self.training
         if not progress.cooldown_began and self._in_cooldown(progress.step, progress.seconds):
             self.save_snapshot(snapshots.BEFORE_COOLDOWN)
@@ -153,7 +149,7 @@ class Trainer:
         return loss
 
     def evaluate(self) -> dict[str, ValidationMetrics]:
-        """Measures on the held-out texts, and exports the model if it was never better."""
+        """Evaluate on the validation texts, and export the model if its mean loss is the lowest so far."""
         rows, scores = self.training.evaluate_rows, {}
         rows = max(1, rows * self.train_state.model.config.context_length // self.context)
         with self.train_state.use_ema_weights():
@@ -178,27 +174,29 @@ class Trainer:
                 "step": self.progress.step,
                 "seconds": self.progress.seconds,
                 "tokens": self.progress.tokens,
-                "held_out": self._metrics_table(scores),
+                "validation": self._metrics_table(scores),
             }
         )
         return scores
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
-        """What is told of each held-out text."""
+        """The metrics of each validation text that are logged."""
         table = {}
         for text in self.run_folder.validation_texts:
             if text.name in scores:
                 score = scores[text.name]
-                table[text.name] = {"nats": score.loss, "accuracy": score.accuracy}
+                table[text.name] = {"nats per token": score.loss, "accuracy": score.accuracy}
                 if self.recipe.objective == "causal":
                     table[text.name]["bits per byte"] = score.bits_per_byte(len(text.ids), text.byte_count)
         return table
 
     def _report_progress(self, meter: ProgressMeter) -> None:
-        """A line on how it goes."""
+        """Log a line with loss, learning rate and speed."""
         progress, fraction_done = self.progress, self.fraction_done(self.progress.step, self.progress.seconds)
         loss, speed, left = meter.update(progress.tokens, fraction_done)
-        line = f"step {progress.step}  loss {loss:.3f}  rate {self.lr_factor * self.training.learning_rate:.2e}"
+        line = (
+            f"step {progress.step}  loss {loss:.3f}  learning rate {self.lr_factor * self.training.learning_rate:.2e}"
+        )
         self.run_folder.log(f"{line}  {speed:,.0f} tokens/s  {left / 60:.1f} minutes left")
         self.run_folder.write_metrics(
             {"step": progress.step, "seconds": progress.seconds, "loss": loss, "tokens_per_second": speed}
@@ -206,7 +204,7 @@ class Trainer:
 
 
 class ProgressMeter:
-    """Loss and speed since the last line, and from the speed of the whole the time that is left."""
+    """Loss and speed since the last report, and the time that is left at the mean speed of the run."""
 
     def __init__(self, tokens: int, fraction_done: float) -> None:
         self.losses: list[float] = []
@@ -216,11 +214,11 @@ class ProgressMeter:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for a line."""
+        """Whether the next report is due."""
         return time.monotonic() - self.last_report >= REPORT_INTERVAL_SECONDS
 
     def update(self, tokens: int, fraction_done: float) -> tuple[float, float, float]:
-        """Mean loss, tokens per second, and seconds left; begins to count anew."""
+        """Mean loss, tokens per second, and seconds left; starts the next interval."""
         now = time.monotonic()
         loss = sum(self.losses) / len(self.losses)
         speed = (tokens - self.tokens) / (now - self.last_report)

@@ -1,4 +1,4 @@
-"""A run learns, stops, goes on as if it had not stopped, branches, and leaves a checkpoint that opens."""
+"""A run learns, stops, resumes as if it had not stopped, forks, and exports a checkpoint that opens."""
 
 import argparse
 import json
@@ -29,16 +29,16 @@ def recipe(flags: list[str], *more: str) -> Recipe:
     return recipe_from_options(parser.parse_args([*flags, *more]))
 
 
-def begin(flags: list[str], folder: Path, *more: str) -> Trainer:
+def start_run(flags: list[str], folder: Path, *more: str) -> Trainer:
     return Trainer(RunFolder(recipe(flags, *more), folder, lambda text: None))
 
 
-def weights(run: Trainer) -> torch.Tensor:
+def all_weights(run: Trainer) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in run.train_state.model.parameters()])
 
 
-def after(run: Trainer, steps: int) -> Trainer:
-    """The run, stopped before the step with that number."""
+def train_until(run: Trainer, steps: int) -> Trainer:
+    """Train until the run has done that many steps."""
     run.should_stop = lambda: run.progress.step >= steps
     run.train()
     return run
@@ -52,9 +52,9 @@ def test_a_run_learns_and_leaves_a_checkpoint(
     loaded = load(tmp_path / "out")
     assert loaded.model.config.output_head == ("language-model" if objective == "causal" else "masked-language-model")
     assert loaded.tokenizer.vocabulary_size == loaded.model.config.vocabulary_size
-    assert "valid" in loaded.card and "Seen in training" in loaded.card
+    assert "valid" in loaded.card and "Trained on" in loaded.card
     log = [json.loads(line) for line in (tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()]
-    losses = [entry["held_out"]["valid"]["nats"] for entry in log if "held_out" in entry]
+    losses = [entry["validation"]["valid"]["nats per token"] for entry in log if "validation" in entry]
     assert losses[-1] < losses[0] - 0.1
     assert "valid" in capsys.readouterr().err
 
@@ -72,100 +72,105 @@ CHOICES = {
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_stopped_run_goes_on_exactly_as_if_it_had_not_stopped(choice: str, flags: list[str], tmp_path: Path) -> None:
+def test_a_resumed_run_is_exactly_an_uninterrupted_one(choice: str, flags: list[str], tmp_path: Path) -> None:
     if choice == "muon" and not hasattr(torch.optim, "Muon"):
         pytest.skip("this torch has no Muon")
     masked = "masked" in CHOICES[choice]
-    made = train_tokenizer(
+    tokenizer = train_tokenizer(
         "wordpiece" if masked else "bpe", [story(1)], 300, MASKED_SPECIAL_TOKENS if masked else CAUSAL_SPECIAL_TOKENS
     )
-    made.save(tmp_path / "tokenizer")  # the library's WordPiece training breaks ties by chance
+    tokenizer.save(tmp_path / "tokenizer")  # the library's WordPiece training breaks ties at random
     flags = [*flags, *CHOICES[choice], "--tokenizer", str(tmp_path / "tokenizer")]
-    whole = begin(flags, tmp_path / "whole")
+    whole = start_run(flags, tmp_path / "whole")
     assert whole.train()
-    after(begin(flags, tmp_path / "halves"), 13)
-    second = begin(flags, tmp_path / "halves")
+    train_until(start_run(flags, tmp_path / "halves"), 13)
+    second = start_run(flags, tmp_path / "halves")
     assert second.progress.step == 13
     assert second.train()
-    assert torch.equal(weights(whole), weights(second))
+    assert torch.equal(all_weights(whole), all_weights(second))
     assert whole.progress.best_loss == second.progress.best_loss and whole.progress.tokens == second.progress.tokens
 
 
-def test_a_run_ends_with_fewer_masks_where_its_recipe_says_so(flags: list[str], tmp_path: Path) -> None:
+def test_the_mask_rate_falls_to_the_final_mask_rate(flags: list[str], tmp_path: Path) -> None:
     wsd = ["--objective", "masked", "--schedule", "wsd", "--cooldown-fraction", "0.5", "--warmup-steps", "5"]
-    run = begin(flags, tmp_path / "out", *wsd, "--mask-rate", "0.4", "--final-mask-rate", "0.1")
-    asked, learn = [], run.train_state.train_step
+    run = start_run(flags, tmp_path / "out", *wsd, "--mask-rate", "0.4", "--final-mask-rate", "0.1")
+    target_rates, train_step = [], run.train_state.train_step
 
-    def noted(batch: Batch, lr_factor: float, seed: int) -> float:
-        asked.append(batch.target_count / batch.ids.numel())
-        return learn(batch, lr_factor, seed)
+    def recorded(batch: Batch, lr_factor: float, seed: int) -> float:
+        target_rates.append(batch.target_count / batch.ids.numel())
+        return train_step(batch, lr_factor, seed)
 
-    run.train_state.train_step = noted  # type: ignore[method-assign]
+    run.train_state.train_step = recorded  # type: ignore[method-assign]
     run.train()
-    assert min(asked[:10]) > 0.3 and asked[-1] < 0.15  # warm-up asks for as many as the rest of the top
-    assert asked[10:] == sorted(asked[10:], reverse=True)
+    assert min(target_rates[:10]) > 0.3 and target_rates[-1] < 0.15  # warmup has as many targets as the stable part
+    assert target_rates[10:] == sorted(target_rates[10:], reverse=True)
 
 
-def test_a_batch_in_parts_learns_the_same(flags: list[str], tmp_path: Path) -> None:
-    one, parts = begin(flags, tmp_path / "one"), begin(flags, tmp_path / "parts", "--micro-batch-size", "3")
+def test_micro_batches_give_the_same_loss(flags: list[str], tmp_path: Path) -> None:
+    one, parts = start_run(flags, tmp_path / "one"), start_run(flags, tmp_path / "parts", "--micro-batch-size", "3")
     assert one.train_step() == pytest.approx(parts.train_step(), rel=1e-5)
 
 
-def test_a_finished_run_can_go_on_longer(flags: list[str], tmp_path: Path) -> None:
-    begin(flags, tmp_path / "out").train()
-    more = begin(flags, tmp_path / "out", "--steps", "25")
+def test_a_finished_run_can_be_prolonged(flags: list[str], tmp_path: Path) -> None:
+    start_run(flags, tmp_path / "out").train()
+    more = start_run(flags, tmp_path / "out", "--steps", "25")
     assert more.progress.step == 20
     assert more.train() and more.progress.step == 25
 
 
-def test_a_decayed_run_goes_on_from_before_its_decay(flags: list[str], tmp_path: Path) -> None:
+def test_a_prolonged_run_resumes_from_before_its_cooldown(flags: list[str], tmp_path: Path) -> None:
     wsd = ["--schedule", "wsd", "--cooldown-fraction", "0.25"]
-    begin(flags, tmp_path / "out", *wsd).train()
-    more = begin(flags, tmp_path / "out", *wsd, "--steps", "40")
-    assert more.progress.step == 15 and more.lr_factor == 1.0  # 15 of 20 were stable, and of 40 all of them are
-    assert begin(flags, tmp_path / "out", *wsd).progress.step == 20
+    start_run(flags, tmp_path / "out", *wsd).train()
+    more = start_run(flags, tmp_path / "out", *wsd, "--steps", "40")
+    assert more.progress.step == 15 and more.lr_factor == 1.0  # the cooldown of 20 steps begins at 15, that of 40 later
+    assert start_run(flags, tmp_path / "out", *wsd).progress.step == 20
 
 
-def test_a_decay_branches_off_and_leaves_the_trunk_alone(flags: list[str], tmp_path: Path) -> None:
-    trunk = after(begin(flags, tmp_path / "trunk", "--schedule", "wsd", "--steps", "100"), 12)
-    fork_run(tmp_path / "trunk", tmp_path / "leaf")
-    leaf = begin(flags, tmp_path / "leaf", "--schedule", "wsd", "--cooldown-start-step", "12", "--steps", "16")
-    assert leaf.progress.step == 12
+def test_a_fork_cools_down_and_leaves_its_parent_alone(flags: list[str], tmp_path: Path) -> None:
+    parent = train_until(start_run(flags, tmp_path / "parent", "--schedule", "wsd", "--steps", "100"), 12)
+    fork_run(tmp_path / "parent", tmp_path / "fork")
+    fork = start_run(flags, tmp_path / "fork", "--schedule", "wsd", "--cooldown-start-step", "12", "--steps", "16")
+    assert fork.progress.step == 12
     rates = []
-    while leaf.fraction_done(leaf.progress.step, leaf.progress.seconds) < 1:
-        leaf.train_step()
-        rates.append(leaf.lr_factor)
+    while fork.fraction_done(fork.progress.step, fork.progress.seconds) < 1:
+        fork.train_step()
+        rates.append(fork.lr_factor)
     assert rates == pytest.approx([0.75, 0.5, 0.25, 0.0])
-    assert begin(flags, tmp_path / "trunk", "--schedule", "wsd", "--steps", "100").progress.step == trunk.progress.step
-    with pytest.raises(DataError, match="no save to branch from"):
+    assert (
+        start_run(flags, tmp_path / "parent", "--schedule", "wsd", "--steps", "100").progress.step
+        == parent.progress.step
+    )
+    with pytest.raises(DataError, match="no snapshot to fork from"):
         fork_run(tmp_path / "nowhere", tmp_path / "other")
 
 
 def test_a_folder_holds_one_kind_of_run(flags: list[str], tmp_path: Path) -> None:
-    begin(flags, tmp_path / "out")
+    start_run(flags, tmp_path / "out")
     with pytest.raises(DataError, match=r"another recipe \(model\); give another --out"):
-        begin(flags, tmp_path / "out", "--layers", "2")
+        start_run(flags, tmp_path / "out", "--layers", "2")
 
 
 @pytest.mark.parametrize("flag", ["--text", "--validation"])
-def test_a_missing_text_is_told_at_once_and_leaves_no_trace(flag: str, flags: list[str], tmp_path: Path) -> None:
+def test_a_missing_text_is_an_error_at_once_and_leaves_no_run_behind(
+    flag: str, flags: list[str], tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match="no file nowhere"):
-        begin(flags, tmp_path / "out", flag, "nowhere.txt")
-    begin(flags, tmp_path / "out")  # the corrected command finds nothing in its way
+        start_run(flags, tmp_path / "out", flag, "nowhere.txt")
+    start_run(flags, tmp_path / "out")  # the corrected command finds nothing in its way
     with pytest.raises(DataError, match="is a file; give --out a folder"):
-        begin(flags, tmp_path / "learn.txt")
+        start_run(flags, tmp_path / "learn.txt")
 
 
 def test_time_counts_across_stops(flags: list[str], tmp_path: Path) -> None:
-    run = after(begin(flags, tmp_path / "out", "--steps", "0", "--minutes", "10"), 5)
+    run = train_until(start_run(flags, tmp_path / "out", "--steps", "0", "--minutes", "10"), 5)
     assert 0 < run.progress.seconds < 600
-    again = begin(flags, tmp_path / "out", "--steps", "0", "--minutes", "10")
+    again = start_run(flags, tmp_path / "out", "--steps", "0", "--minutes", "10")
     assert again.progress.seconds == run.progress.seconds
     assert again.fraction_done(again.progress.step, 300.0) == 0.5
 
 
 def test_the_best_model_is_the_one_that_is_kept(flags: list[str], tmp_path: Path) -> None:
-    run = begin(flags, tmp_path / "out")
+    run = start_run(flags, tmp_path / "out")
     run.evaluate()
     before = (tmp_path / "out" / "model.safetensors").read_bytes()
     run.progress.best_loss = 0.0  # nothing will be better
@@ -174,8 +179,8 @@ def test_the_best_model_is_the_one_that_is_kept(flags: list[str], tmp_path: Path
     assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
 
 
-def test_rows_grow_to_the_whole_context_at_the_end(flags: list[str], tmp_path: Path) -> None:
-    run = begin(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
+def test_rows_grow_to_the_whole_context_length(flags: list[str], tmp_path: Path) -> None:
+    run = start_run(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     assert run.context == 8
     run.train_step()
     assert run.progress.tokens == 8 * 32  # as many tokens as in rows of 32
@@ -187,14 +192,14 @@ def test_a_resumed_run_keeps_the_precision_that_was_chosen(
     flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auto = [flag if flag != "float32" else "auto" for flag in flags]
-    for chosen in (torch.bfloat16, torch.float32):  # the stopwatch decides otherwise the second time
+    for chosen in (torch.bfloat16, torch.float32):  # the timing chooses differently the second time
         monkeypatch.setattr("model.training.train_step.choose_precision", lambda name, device, chosen=chosen: chosen)
-        run = after(begin(auto, tmp_path / "out"), 1)
+        run = train_until(start_run(auto, tmp_path / "out"), 1)
         assert run.train_state.precision == torch.bfloat16
 
 
 def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp_path: Path) -> None:
-    run = begin(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
+    run = start_run(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     run.evaluate()
     run.progress.best_loss = 0.0  # of short rows
     run.progress.step = 10
@@ -202,11 +207,11 @@ def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp
     assert run.progress.best_loss and run.progress.best_context == 32
 
 
-def test_a_broken_save_gets_a_sentence(flags: list[str], tmp_path: Path) -> None:
-    after(begin(flags, tmp_path / "out"), 1)
-    (tmp_path / "out" / "run" / "newest.pt").write_bytes(b"half")
-    with pytest.raises(DataError, match=r"cannot be read.*Delete it to begin anew"):
-        begin(flags, tmp_path / "out")
+def test_a_broken_snapshot_is_an_error(flags: list[str], tmp_path: Path) -> None:
+    train_until(start_run(flags, tmp_path / "out"), 1)
+    (tmp_path / "out" / "run" / "latest.pt").write_bytes(b"half")
+    with pytest.raises(DataError, match=r"cannot be read.*Delete it to start again"):
+        start_run(flags, tmp_path / "out")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
@@ -223,5 +228,5 @@ def test_a_terminated_run_saves_and_says_so(flags: list[str], tmp_path: Path) ->
         assert process.wait(timeout=60) == 128 + signal.SIGTERM
     finally:
         process.kill()
-    assert "and saved; the same command goes on from there." in log.read_text()
-    assert begin(flags, tmp_path / "out", "--steps", "100000").progress.step > 0
+    assert "and saved; the same command resumes from there." in log.read_text()
+    assert start_run(flags, tmp_path / "out", "--steps", "100000").progress.step > 0
