@@ -34,7 +34,8 @@ def warm_start(folder: Path, model: Transformer, tokenizer: Tokenizer, log: Call
     if not copied or not copied_tokens:
         raise DataError(f"The model in {folder} has no weights that fit this recipe's model.")
     log(
-        f"Initialized {len(copied)} weights and {copied_tokens:,} of {tokenizer.vocabulary_size:,} tokens from {folder}."
+        f"Initialized {len(copied)} weights and {copied_tokens:,} of {tokenizer.vocabulary_size:,} embeddings "
+        f"from {folder}."
     )
 
 
@@ -44,7 +45,7 @@ def _stack_neutral_name(name: str) -> str:
 
 @torch.no_grad()
 def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tokenizer) -> int:
-    """Copy each token's embedding; start and end tokens get that of the other model's start token."""
+    """Copy embeddings token by token; start and end tokens get that of the other model's start token."""
     target, source = model.embedding.weight, other.model.embedding.weight
     if target.shape[1] != source.shape[1]:
         return 0
