@@ -272,3 +272,21 @@ def test_a_text_that_a_tokenizer_fails_at_gets_a_sentence(tmp_path: Path) -> Non
     backend.save(str(configured(tmp_path, "bert") / "tokenizer.json"))
     with pytest.raises(TextError, match="fails at this text"):
         open_tokenizer(tmp_path, "bert").encode("b")
+
+
+@pytest.mark.parametrize("missing", ["</s>", "<unk>"])
+def test_a_marian_vocabulary_without_its_special_tokens_is_refused_by_a_sentence(missing: str, tmp_path: Path) -> None:
+    marian(configured(tmp_path, "marian"))
+    path = tmp_path / "vocab.json"
+    path.write_text(path.read_text().replace(json.dumps(missing), '"x"'))
+    with pytest.raises(CheckpointError, match=f"lacks {missing}"):
+        open_tokenizer(tmp_path, "marian")
+
+
+def test_a_marian_model_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    marian(configured(tmp_path, "marian"))
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("3A9\t" + " ".join(["62"] * 100_000))  # one Ω becomes 100,000 times b
+    pieces(tmp_path / "source.spm", **MARIAN, normalization_rule_tsv=str(rules))
+    with pytest.raises(TextError, match="more than 4,000,000 characters"):
+        open_tokenizer(tmp_path, "marian").encode("Ω" * 50)
