@@ -1,22 +1,20 @@
-"""How much memory a model takes, refused before it is taken."""
+"""The memory that a model needs, checked before it is allocated."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+import psutil
 
 from model.config import Config
 from model.errors import CheckpointError, HeadlightError
 from model.nn.transformer import Transformer, meta_model
 
 MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
-FREE_BYTES_IF_UNKNOWN = 8 << 30
 
 
 def meta_model_within(config: Config, name: str, limit: int | None = None) -> Transformer:
-    """The model without memory behind its parameters. Raises CheckpointError where they need more than `limit` bytes.
+    """The model on the meta device, whose parameters have shapes but no memory.
 
-    Without a limit they may take 90 % of the memory that is free now.
+    Raises CheckpointError if they would take more than `limit` bytes as float32 (None: 90 % of the free memory).
     """
     allowed = free_memory() * MAX_FREE_FRACTION if limit is None else limit
     try:
@@ -34,11 +32,5 @@ def meta_model_within(config: Config, name: str, limit: int | None = None) -> Tr
 
 
 def free_memory() -> int:
-    """Bytes of memory that are free now, as far as the system tells."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return FREE_BYTES_IF_UNKNOWN
+    """Bytes of memory that a program can take now without others being swapped out."""
+    return int(psutil.virtual_memory().available)
