@@ -14,12 +14,12 @@ import streamlit as st
 from app.explore.head_view import SHOWN
 from app.explore.long_text import head_view
 from app.explore.quantities import QUANTITIES
-from app.explore.source_code import code_sections
 from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples
 from app.services.head_selection import find_default_head, selected_attention, selected_heads
 from app.services.images import shipped_image_names
 from app.services.resolved_question import ResolvedQuestion, resolve
+from app.services.source_code import code_sections
 from app.state.session import EXPLORE_COMPONENT, is_component_run, on_component_change, report_serial, with_default_head
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts

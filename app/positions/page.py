@@ -1,4 +1,4 @@
-"""Positions: the waves (or turns, or slopes) by which a model knows the order of its tokens."""
+"""The Positions page: the embeddings, rotations or biases by which a model knows the order of its tokens."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from app.services.resolved_question import resolve
+from app.services.source_code import positional_encoding_section
 from app.state.state import State
 from app.ui import charts
 from model.analysis.position_profile import PositionProfile
@@ -14,7 +15,7 @@ from model.errors import HeadlightError
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
-MAX_POSITIONS = 256  # positions; more cells than a screen has pixels
+MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
 
 
 def show(state: State, entry: CatalogEntry) -> None:
@@ -28,9 +29,12 @@ def show(state: State, entry: CatalogEntry) -> None:
     except HeadlightError as error:
         st.info(str(error))
         return
+    section = positional_encoding_section(profile.encoding)
     st.markdown(POSITIONAL_ENCODINGS[profile.encoding].description)
+    if section.formula:
+        st.latex(section.formula)
     if state.positional_encoding:
-        st.info("This model was not trained with these positions; they are shown as they would act on it.")
+        st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
     if profile.embeddings is not None:
         _embedding_charts(profile, profile.embeddings)
     if profile.angles is not None:
@@ -39,23 +43,25 @@ def show(state: State, entry: CatalogEntry) -> None:
         _bias_charts(profile.bias, profile.slopes)
     if profile.similarity is not None:
         _similarity_charts(profile.similarity, profile.angles is not None)
+    with st.expander("The code that computes this", icon=":material/code:"):
+        st.code(section.code, language="python")
 
 
 def _embedding_charts(profile: PositionProfile, embedding: np.ndarray) -> None:
     if not embedding.any():
-        st.info("The table of positions is new here and all zero: the trained model has none.")
+        st.info("The trained model has no position embeddings; this table of them is newly initialised to zero.")
         return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What is added to each token")
         figure = charts.matrix_heatmap(embedding, "channel", "position", "value", diverging=True)
-        st.plotly_chart(figure, key="added_chart")
+        st.plotly_chart(figure, key="embeddings_chart")
     with right:
-        st.subheader("Channels as waves")
+        st.subheader("Channels over positions")
         channels = _sample_channels(embedding.shape[1])
         chosen = st.pills("Channels", channels, selection_mode="multi", default=channels[2::2][:4], key="channels")
         lines = [(f"channel {channel}", embedding[:, channel]) for channel in chosen]
-        st.plotly_chart(charts.line_chart(lines, "position", "value", height=310), key="waves_chart")
+        st.plotly_chart(charts.line_chart(lines, "position", "value", height=310), key="channels_chart")
 
 
 def _rotation_charts(angles: np.ndarray) -> None:
@@ -66,24 +72,27 @@ def _rotation_charts(angles: np.ndarray) -> None:
         figure = charts.matrix_heatmap(cosines, "pair of channels", "position", "cosine", diverging=True)
         st.plotly_chart(figure, key="angles_chart")
     with right:
-        st.subheader("Pairs as waves")
+        st.subheader("Rotation angles of channel pairs")
         pairs = _sample_channels(angles.shape[1])
         chosen = st.pills("Pairs", pairs, selection_mode="multi", default=pairs[1::2][:4], key="pairs")
         lines = [(f"pair {pair}", cosines[:, pair]) for pair in chosen]
-        st.plotly_chart(charts.line_chart(lines, "position", "cosine of the angle", height=310), key="turns_chart")
+        st.plotly_chart(charts.line_chart(lines, "position", "cosine of the angle", height=310), key="rotations_chart")
         st.caption(
-            f"Pair 0 turns by {angles[1, 0]:.3g} rad per token, the last pair by {angles[1, -1]:.2g}."
+            f"Pair 0 rotates by {angles[1, 0]:.3g} rad per token, the last pair by {angles[1, -1]:.2g}."
             if len(angles) > 1
             else ""
         )
 
 
 def _sample_channels(count: int) -> list[int]:
-    """A dozen of `count` channels, closer together where the waves change fastest: at the front."""
+    """A dozen of `count` channels, closer together at the front, where the frequencies are highest."""
     return sorted({min(round((count - 1) * (step / 11) ** 2), count - 1) for step in range(12)})
 
 
 def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
+    if not bias.any():
+        st.info("The trained model has no relative position biases; this table of them is newly initialised to zero.")
+        return
     heads, length = bias.shape[0], bias.shape[1]
     middle = length // 2
     left, right = st.columns(2, gap="large")
@@ -96,7 +105,7 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
         if slopes is not None:
             st.subheader("Slope of each head")
             names = [f"head {head}" for head in range(heads)]
-            st.plotly_chart(charts.bar_chart(names, slopes, "lost per token", height=380), key="slopes_chart")
+            st.plotly_chart(charts.bar_chart(names, slopes, "decrease per token", height=380), key="slopes_chart")
         else:
             st.subheader("Bias of one head")
             head = st.pills("Head", range(heads), default=0, key="bias_head")
@@ -107,17 +116,17 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
 def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader("How alike two positions are")
+        st.subheader("Similarity of positions")
         st.plotly_chart(charts.matrix_heatmap(similarity, "position", "position", "similarity"), key="similarity_chart")
     with right:
-        st.subheader("Seen from one position")
+        st.subheader("Similarity to one position")
         position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="similarity_position")
         figure = charts.line_chart(
             [(f"position {position}", similarity[position])], "position", "similarity", height=310
         )
-        st.plotly_chart(figure, key="seen_chart")
+        st.plotly_chart(figure, key="similarity_row_chart")
     st.caption(
-        "The mean cosine of the difference of all angles: what rotation leaves of the product of two equal vectors."
+        "Mean cosine of the differences of all angles: what the rotations leave of the product of two equal vectors."
         if rotated
-        else "Cosine of the two added vectors."
+        else "Cosine of the two position embeddings."
     )

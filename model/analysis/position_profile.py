@@ -1,4 +1,4 @@
-"""Positional waves: what a model's own position module does, as arrays to draw."""
+"""Positional encodings as arrays to draw: embeddings, rotation angles, biases, and the similarity of positions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import torch
 
 from model.array_types import Float
 from model.errors import EditError
-from model.nn.positional_encodings import Alibi, Rope
+from model.nn.positional_encodings import Alibi, PositionalEncoding, Rope
 from model.nn.transformer import Transformer
 from model.tracing.run import to_numpy
 
 
 @dataclass(frozen=True)
 class PositionProfile:
-    """One position scheme over positions 0 to `length` - 1; what its doors leave untouched is None.
+    """A positional encoding at the positions 0 to `length` - 1; what it does not have is None.
 
-    `added` is what joins the embeddings, `angles` by how much (radians) each pair of channels turns, `bias` what
-    joins the scores, `slopes` how fast a head's bias falls per token, `similarity` how alike two positions are.
+    `embeddings` are added to the token embeddings, `angles` are those by which pairs of channels are rotated (radians),
+    `bias` is added to the scores, and `slopes` is how much of it a head loses per token of distance. `similarity` is
+    the cosine of two positions' embeddings, or what their rotations leave of the product of two equal vectors.
     """
 
     encoding: str
@@ -32,7 +33,10 @@ class PositionProfile:
 
 @torch.inference_mode()
 def position_profile(model: Transformer, length: int, stack: str | None = None) -> PositionProfile:
-    """The position scheme of a stack, by default the one that gives the answer, read from the module itself."""
+    """The positional encoding of a stack, by default the last one, read from its own module.
+
+    Raises EditError for a stack that the model does not have.
+    """
     name = stack or model.config.stacks[-1]
     if name not in model.config.stacks:
         raise EditError(f"This model has no {name!r}; it has {', '.join(model.config.stacks)}.")
@@ -42,16 +46,21 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
     return PositionProfile(
         encoding=model.config.positional_encoding,
-        embeddings=to_numpy(embeddings) if embeddings.any() or model.new_parameters else None,
+        embeddings=to_numpy(embeddings) if _overrides(position, "embed") else None,
         angles=None if angles is None else to_numpy(angles),
-        bias=to_numpy(bias) if bias.any() else None,
+        bias=to_numpy(bias) if _overrides(position, "bias") else None,
         slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
         similarity=_similarity(embeddings, angles),
     )
 
 
+def _overrides(position: PositionalEncoding, method: str) -> bool:
+    """Whether this encoding acts where `method` says; its values may still be all zero, as those of a new table are."""
+    return getattr(type(position), method) is not getattr(PositionalEncoding, method)
+
+
 def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
-    """Added vectors: their cosine. Rotations: q . k of a vector of ones with itself, each turned to its place."""
+    """The cosine of the embeddings; with rotations q . k of equal vectors of ones, each rotated to its position."""
     if angles is not None:
         return to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
     if not embeddings.any():

@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.pages import alone, opened, scripted, told
+from tests.app.pages import opened, scripted, told
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -195,14 +195,6 @@ def test_an_unknown_model_is_said_to_be_missing() -> None:
 def test_a_text_too_long_for_an_address_says_so() -> None:
     at = opened(model="next", text="cat " * 400)
     assert "too long for an address" in at.info[0].value
-
-
-@pytest.mark.parametrize("scheme", ["none", "sinusoidal", "learned", "rope", "alibi", "relative"])
-@pytest.mark.parametrize("model", ["next", "masked", "both"])
-def test_every_position_scheme_has_a_picture_or_a_reason(model: str, scheme: str) -> None:
-    at = alone("positions", model=model, positional_encoding=scheme)
-    assert not at.exception
-    assert at.get("plotly_chart") or at.info or scheme in ("none", "relative")
 
 
 def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 from threading import Barrier
 from time import sleep
 
-from app.explore.source_code import code_sections
 from app.services.attention_payload import variant_differences
 from app.services.resolved_question import resolve
+from app.services.source_code import code_sections
 from app.services.trace_cache import TraceCache, trace_bytes
 from app.state.state import Question
 from model.config import Config

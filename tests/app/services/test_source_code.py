@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.explore.source_code import code_sections
+from app.services.source_code import code_sections
 from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS
 from tests.model import toys
 

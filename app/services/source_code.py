@@ -1,4 +1,4 @@
-"""Shows the very code of the part in use."""
+"""The source code and formulas of the parts that a model is made of, read from the running program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 @dataclass(frozen=True)
 class CodeSection:
-    """A piece of the running program: its title, the formula where it has one, and its source."""
+    """A part of the program: its title, its formula in LaTeX where it has one, and its source."""
 
     title: str
     formula: str
@@ -28,17 +28,17 @@ class CodeSection:
 
 @lru_cache(maxsize=32)
 def code_sections(config: Config) -> tuple[CodeSection, ...]:
-    """The parts that make attention in a model with this config."""
-    kernel, position = ATTENTION_FUNCTIONS[config.attention_function], POSITIONAL_ENCODINGS[config.positional_encoding]
-    kernel_class = kernel if inspect.isclass(kernel) else type(kernel)
+    """The parts that compute the attention of a model with this config."""
+    attention_function = ATTENTION_FUNCTIONS[config.attention_function]
+    function_class = attention_function if inspect.isclass(attention_function) else type(attention_function)
     sections = [
         CodeSection("Attention", hook_point_formula("weights", config), source_of(Attention.forward)),
         CodeSection(
             f"Attention function: {config.attention_function}",
             hook_point_formula("scores", config),
-            source_of(kernel_class),
+            source_of(function_class),
         ),
-        CodeSection(f"Positional encoding: {config.positional_encoding}", position.formula, source_of(position)),
+        positional_encoding_section(config.positional_encoding),
     ]
     if config.image.channels:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
@@ -48,6 +48,12 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
     return tuple(sections)
 
 
+def positional_encoding_section(name: str) -> CodeSection:
+    """A positional encoding by its name. Raises UnknownNameError for one that there is not."""
+    encoding = POSITIONAL_ENCODINGS[name]
+    return CodeSection(f"Positional encoding: {name}", encoding.formula, source_of(encoding))
+
+
 def source_of(function_or_class: Callable[..., Any] | type) -> str:
-    """The source of a class or function as it runs here."""
+    """The source of a class or function."""
     return dedent(inspect.getsource(function_or_class))
