@@ -19,7 +19,6 @@ from model.errors import ConfigError
 from model.validation import from_plain
 
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
-POOLINGS = ("first", "mean", "max", "last")
 BIASES = ("query", "key", "value", "output", "gate", "up", "down", "norm", "transform")
 EMBEDDING_PROJECTIONS = ("none", "tokens", "all")
 HEAD_TRANSFORMS = ("none", "dense", "dense-norm")
@@ -133,7 +132,6 @@ class Config:
 
     def _check(self) -> None:
         require_one_of("architecture", self.architecture, ARCHITECTURES)
-        require_one_of("pooling", self.pooling, POOLINGS)
         require_one_of("embedding.projection", self.embedding.projection, EMBEDDING_PROJECTIONS)
         require_one_of("output_head_config.transform", self.output_head_config.transform or "none", HEAD_TRANSFORMS)
         for module in self.biases:

@@ -1,4 +1,4 @@
-"""Attention: the dozen lines that everything else exists for."""
+"""Multi-head attention with a hook on each intermediate value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Without a cache the keys and values at hand are all there are."""
+    """Without a cache: the new keys and values alone."""
     return k, v
 
 
@@ -33,9 +33,9 @@ CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are compute
 
 @dataclass(frozen=True)
 class AttentionContext:
-    """Who looks at what: the position scheme, where queries and keys stand for it, and which cells are allowed.
+    """What attention needs besides q, k and v: positional encoding, positions for it, and allowed cells.
 
-    `causal` says that what is allowed is exactly what lies behind each query of a whole text.
+    `is_causal` says that `allowed` is exactly the causal mask of a whole text.
     """
 
     positional_encoding: PositionalEncoding
@@ -44,57 +44,46 @@ class AttentionContext:
     is_causal: bool = False
 
     def for_queries(self, queries: slice) -> AttentionContext:
-        """The same for some of the queries."""
+        """The context of some of the queries."""
         positions = replace(self.positions, queries=self.positions.queries[queries])
         return AttentionContext(self.positional_encoding, positions, self.allowed[:, :, queries])
 
 
-class NoQKNorm(nn.Module):
-    """Queries and keys as they are."""
+class PerHeadNorm(nn.Module):
+    """QK norm over the channels of each head (Henry et al. 2020)."""
 
     def __init__(self, config: Config, heads: int) -> None:
         super().__init__()
-
-    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
-        """x."""
-        return x
-
-
-class PerHeadNorm(NoQKNorm):
-    """Each head's queries or keys normed by themselves (Henry et al. 2020)."""
-
-    def __init__(self, config: Config, heads: int) -> None:
-        super().__init__(config, heads)
         self.norm = make_norm(config, config.head_dim)
 
-    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
-        """The norm over the channels of a head."""
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """Each head normalized by itself."""
         normed: Tensor = self.norm(x)
         return normed
 
 
-class AllHeadsNorm(NoQKNorm):
-    """The queries or keys of all heads normed together (OLMo Team 2025, section 3.2)."""
+class AllHeadsNorm(nn.Module):
+    """QK norm over the channels of all heads together (OLMo Team 2025, section 3.2)."""
 
     def __init__(self, config: Config, heads: int) -> None:
-        super().__init__(config, heads)
+        super().__init__()
         self.norm = make_norm(config, heads * config.head_dim)
 
-    def forward(self, x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch head pos channel"]:
-        """The norm over the channels of all heads."""
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """All heads normalized together."""
         return split_heads(self.norm(merge_heads(x)), x.shape[1])
 
 
 QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
-    "QK norm", {"none": NoQKNorm, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
+    "QK norm", {"none": nn.Identity, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
 )
 
 
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
-    Keys and values may be fewer than the heads and then serve several each (Ainslie et al. 2023), and a value's
-    width may differ from a key's.
+    Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and values may
+    have another size than keys.
     """
 
     def __init__(self, config: Config, layer: int = 0) -> None:
@@ -117,15 +106,15 @@ class Attention(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch query width"],
-        memory: Float[Tensor, "batch new width"] | None,
+        x: Float[Tensor, "batch query d_model"],
+        memory: Float[Tensor, "batch new d_model"] | None,
         context: AttentionContext,
         hook: Hook,
         update_cache: UpdateCache = no_cache,
-    ) -> Float[Tensor, "batch query width"]:
-        """What each query gathers from `memory` (from x itself where that is None).
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attention of `x` to `memory` (to itself where that is None), after the output projection.
 
-        `remember` adds keys and values of earlier steps in front of the new ones.
+        `update_cache` puts keys and values of earlier tokens in front of the new ones.
         """
         x = hook("input", x)
         q, k, v = self.project(x, memory, context, hook)
@@ -134,12 +123,12 @@ class Attention(nn.Module):
 
     def project(
         self,
-        x: Float[Tensor, "batch query width"],
-        memory: Float[Tensor, "batch new width"] | None,
+        x: Float[Tensor, "batch query d_model"],
+        memory: Float[Tensor, "batch new d_model"] | None,
         context: AttentionContext,
         hook: Hook,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values with their positions applied, cut into heads."""
+        """Queries, keys and values, split into heads, with the rotary embedding applied."""
         key_value_input = x if memory is None else memory
         q = hook("q", self.query_norm(split_heads(self.query(x), self.heads)))
         k = hook("k", self.key_norm(split_heads(self.key(key_value_input), self.heads // self.group_size)))
@@ -149,15 +138,15 @@ class Attention(nn.Module):
 
     def attend(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch key_value_head key channel"],
-        v: Float[Tensor, "batch key_value_head key value_channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch key_value_head key head_dim"],
+        v: Float[Tensor, "batch key_value_head key value_head_dim"],
         context: AttentionContext,
         hook: Hook,
-    ) -> Float[Tensor, "batch head query value_channel"]:
-        """`mix` as it stands for texts of usual length; a long one a few queries at a time, as far as `tap` allows.
+    ) -> Float[Tensor, "batch head query value_head_dim"]:
+        """The weighted sum of the values; long sequences are computed in chunks of queries.
 
-        Where nobody wants to see or change what comes between, the sum is left to torch's fused attention.
+        Where no hook wants a value in between, torch's fused attention computes it.
         """
         scale = hook("scale", self.score_scales(q))
         queries, keys = q.shape[2], k.shape[2]
@@ -185,24 +174,24 @@ class Attention(nn.Module):
         )
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """What each head's scores are multiplied with, in 32 bits whatever q has."""
+        """The factor of each head's scores, in float32 whatever the type of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
     def weighted_sum(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch key_value_head key channel"],
-        v: Float[Tensor, "batch key_value_head key value_channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch key_value_head key head_dim"],
+        v: Float[Tensor, "batch key_value_head key value_head_dim"],
         scale: Float[Tensor, "#batch head"],
         context: AttentionContext,
         hook: Hook,
         head_slice: slice = ALL_HEADS,
-    ) -> Float[Tensor, "batch chosen query value_channel"]:
-        """What each query of the chosen heads gathers: scores, mask, weights, and the weighted values."""
+    ) -> Float[Tensor, "batch chosen query value_head_dim"]:
+        """The values weighted by attention, for the chosen heads: bias, scores, mask, weights, weighted sum."""
         repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
         allowed = context.allowed.expand(-1, self.heads, -1, -1)[:, head_slice]
-        allowed = hook("mask", allowed)  # first: an edit of scores may ask for it
-        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # one for all heads is looked at once
+        allowed = hook("mask", allowed)  # first, because edits of scores may need it
+        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # equal for all heads: computed once
         bias = context.positional_encoding.bias(context.positions.queries, context.positions.keys)[None]
         if context.positional_encoding.has_content_bias:
             bias = (
@@ -229,18 +218,18 @@ def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
     return [slice(start, min(start + size, queries)) for start in range(0, queries, size)]
 
 
-def split_heads(x: Float[Tensor, "batch pos width"], heads: int) -> Float[Tensor, "batch head pos channel"]:
-    """The width cut into heads."""
+def split_heads(x: Float[Tensor, "batch pos d_model"], heads: int) -> Float[Tensor, "batch head pos head_dim"]:
+    """d_model channels as heads of head_dim each."""
     return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
-def merge_heads(x: Float[Tensor, "batch head pos channel"]) -> Float[Tensor, "batch pos width"]:
-    """The heads side by side again."""
+def merge_heads(x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch pos d_model"]:
+    """The heads concatenated."""
     return x.transpose(1, 2).flatten(2)
 
 
 def repeat_key_values(
-    x: Float[Tensor, "batch key_value_head key channel"], times: int
-) -> Float[Tensor, "batch head key channel"]:
-    """Each key/value head once for each of the query heads that share it."""
+    x: Float[Tensor, "batch key_value_head key head_dim"], times: int
+) -> Float[Tensor, "batch head key head_dim"]:
+    """Each key/value head once for every query head of its group."""
     return x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)

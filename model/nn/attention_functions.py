@@ -85,7 +85,7 @@ class SoftmaxAttention:
     is_fused = True
     formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
-    def feature_map(self, x: Float[Tensor, "*shape channel"]) -> Float[Tensor, "*shape channel"]:
+    def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
         """The identity: queries and keys are multiplied as they are."""
         return x
 
@@ -97,8 +97,8 @@ class SoftmaxAttention:
 
     def score(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch head key channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
@@ -163,7 +163,7 @@ class LinearAttention:
     is_fused = False
     formulas = Formulas("φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}")
 
-    def feature_map(self, x: Float[Tensor, "*shape channel"]) -> Float[Tensor, "*shape channel"]:
+    def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
         """phi(x) = elu(x) + 1, which is positive."""
         return functional.elu(x) + 1
 
@@ -175,8 +175,8 @@ class LinearAttention:
 
     def score(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch head key channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:

@@ -1,4 +1,4 @@
-"""The transformer block: residual connections, and attention and feed-forward between them."""
+"""The transformer block: attention and feed-forward, each with a residual connection and norms."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ Sublayer = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class NormPlacement:
-    """Where norms stand: `apply` gives the stream after a sublayer that read `x` has written onto it.
+    """Where the norms of a residual connection are.
 
-    `after` says whether what is written has a norm of its own, besides or in place of the one before;
-    `ends_normed` whether a stack then needs no norm at its end.
+    `apply` computes the residual stream after a sublayer, from the sublayer's input, the residual stream, the norm, the
+    sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms there are, `output_is_normed`
+    whether the stack needs no final norm.
     """
 
     apply: Callable[[Tensor, Tensor, Sublayer, Sublayer, Sublayer], Tensor]
@@ -43,17 +44,19 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
     "norm placement",
     {
         # Xiong et al. 2020, figure 1: post-norm is the original order, pre-norm trains without warm-up.
-        "pre": NormPlacement(lambda x, onto, before, sublayer, after: onto + sublayer(before(x))),
+        "pre": NormPlacement(lambda x, residual, norm, sublayer, output_norm: residual + sublayer(norm(x))),
         "post": NormPlacement(
-            lambda x, onto, before, sublayer, after: before(onto + sublayer(x)), output_is_normed=True
+            lambda x, residual, norm, sublayer, output_norm: norm(residual + sublayer(x)), output_is_normed=True
         ),
         # OLMo Team 2025, section 3.2
         "post-sublayer": NormPlacement(
-            lambda x, onto, before, sublayer, after: onto + after(sublayer(x)), norm_before=False, norm_after=True
+            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(x)),
+            norm_before=False,
+            norm_after=True,
         ),
         # Gemma Team 2024 (Gemma 2), section 2
         "sandwich": NormPlacement(
-            lambda x, onto, before, sublayer, after: onto + after(sublayer(before(x))), norm_after=True
+            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(norm(x))), norm_after=True
         ),
         # BigScience 2022, the option apply_residual_connection_post_layernorm
         "residual-from-norm": NormPlacement(_residual_from_norm),
@@ -62,7 +65,7 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
 
 
 class ResidualConnection(nn.Module):
-    """A stream plus what a sublayer makes of it, with norms where the placement has them."""
+    """Residual connection around a sublayer, with norms as the placement has them."""
 
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__()
@@ -74,17 +77,17 @@ class ResidualConnection(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch pos width"],
+        x: Float[Tensor, "batch pos d_model"],
         sublayer: Sublayer,
-        residual: Float[Tensor, "batch pos width"] | None = None,
-    ) -> Float[Tensor, "batch pos width"]:
-        """The stream `onto` (x itself where that is None) after the sublayer, which reads x, has written to it."""
+        residual: Float[Tensor, "batch pos d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream (x where `residual` is None) plus the output of the sublayer, which reads x."""
         residual = x if residual is None else residual
         return self.apply_placement(x, residual, self.norm, lambda h: self.dropout(sublayer(h)), self.output_norm)
 
 
 class Block(nn.Module):
-    """Self-attention, cross-attention where there is a source, feed-forward; each writes to the residual stream."""
+    """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream."""
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__()
@@ -92,20 +95,20 @@ class Block(nn.Module):
         self.self_attention_residual = ResidualConnection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
-        # A source has no distance to the text, so positions take no part.
+        # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config)
         self.feed_forward = FEED_FORWARDS[config.feed_forward](config)
 
     def forward(
         self,
-        x: Float[Tensor, "batch pos width"],
+        x: Float[Tensor, "batch pos d_model"],
         context: AttentionContext,
-        memory: Float[Tensor, "batch source width"] | None,
+        memory: Float[Tensor, "batch source d_model"] | None,
         cross_context: AttentionContext | None,
         hook: Hook,
         update_cache: UpdateCache = no_cache,
-    ) -> Float[Tensor, "batch pos width"]:
+    ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after this block."""
         block_input = x = hook("residual", x)
         x = self.self_attention_residual(

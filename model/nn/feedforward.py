@@ -31,7 +31,7 @@ ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
 
 
 class MLP(nn.Module):
-    """Two linear maps with a bend between them (Vaswani et al. 2017, section 3.3)."""
+    """Two linear maps with an activation between them (Vaswani et al. 2017, section 3.3)."""
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class MLP(nn.Module):
         self.up = nn.Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))
 
-    def forward(self, x: Float[Tensor, "batch pos width"], hook: Hook) -> Float[Tensor, "batch pos width"]:
-        """fall(activation(rise(x)))."""
+    def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
+        """down(activation(up(x)))."""
         neurons = hook("neurons", self.activation(self.up(hook("input", x))))
         return hook("output", self.down(neurons))
 
 
 class GatedMLP(nn.Module):
-    """One linear map opens and shuts the other's channels (Shazeer 2020, equation 6)."""
+    """Gated feed-forward network: activation(gate) times a linear map (GLU variants; Shazeer 2020, equation 6)."""
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -55,8 +55,8 @@ class GatedMLP(nn.Module):
         self.up = nn.Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))
 
-    def forward(self, x: Float[Tensor, "batch pos width"], hook: Hook) -> Float[Tensor, "batch pos width"]:
-        """fall(activation(gate(x)) * rise(x))."""
+    def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
+        """down(activation(gate(x)) * up(x))."""
         x = hook("input", x)
         neurons = hook("neurons", self.activation(self.gate(x)) * self.up(x))
         return hook("output", self.down(neurons))
@@ -68,5 +68,5 @@ _GATED_ACTIVATIONS = {"swiglu": "silu", "geglu": "gelu", "geglu-tanh": "gelu-tan
 FEED_FORWARDS: Registry[Callable[[Config], nn.Module]] = Registry(
     "feed-forward",
     {name: partial(MLP, activation=activation) for name, activation in ACTIVATIONS.items()}
-    | {name: partial(GatedMLP, activation=ACTIVATIONS[bend]) for name, bend in _GATED_ACTIVATIONS.items()},
+    | {name: partial(GatedMLP, activation=ACTIVATIONS[activation]) for name, activation in _GATED_ACTIVATIONS.items()},
 )

@@ -12,19 +12,19 @@ Hook = Callable[[str, Tensor], Tensor]
 
 
 def no_hook(name: str, value: Tensor) -> Tensor:
-    """The tap that neither looks nor touches."""
+    """The hook that does nothing."""
     return value
 
 
 class HookScope(IntEnum):
-    """What a tap wants of a value: nothing, a few rows (queries) of it at a time, or all of it at once."""
+    """How much of a value a hook needs at a time: nothing, some rows (queries), or all of it."""
 
     NONE, ROWS, ALL = range(3)
 
 
 @dataclass(frozen=True)
 class PrefixedHook:
-    """A tap for the values of a part: `weights` reaches `tap` as `prefix.weights`."""
+    """A hook for the values of one module: `weights` reaches `hook` as `prefix.weights`."""
 
     hook: Hook
     prefix: str
@@ -33,21 +33,21 @@ class PrefixedHook:
         return self.hook(f"{self.prefix}.{name}", value)
 
     def scope(self, name: str) -> HookScope:
-        """What the tap wants of a value."""
+        """How much of a value the hook needs."""
         return hook_scope(self.hook, f"{self.prefix}.{name}")
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The tap for values of which it sees the rows from `start` on, of `total`."""
+        """The hook for values that hold the rows from `start` on, of `total`."""
         return with_prefix(hook_for_rows(self.hook, start, total), self.prefix)
 
 
 def with_prefix(hook: Hook, prefix: str) -> Hook:
-    """The same tap, for the values of a part."""
+    """The same hook for the values of one module."""
     return hook if hook is no_hook else PrefixedHook(hook, prefix)
 
 
 def hook_scope(hook: Hook, name: str) -> HookScope:
-    """What a tap wants of a value: everything, unless it says otherwise."""
+    """How much of a value a hook needs: all of it, unless it has a method `scope` that says otherwise."""
     if hook is no_hook:
         return HookScope.NONE
     method: Callable[[str], HookScope] | None = getattr(hook, "scope", None)
@@ -55,6 +55,6 @@ def hook_scope(hook: Hook, name: str) -> HookScope:
 
 
 def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
-    """The tap for values of which it sees the rows from `start` on, of `total`; it must want no more than rows."""
+    """The hook for values that hold the rows from `start` on, of `total`; its scope must be at most ROWS."""
     method: Callable[[int, int], Hook] | None = getattr(hook, "for_rows", None)
     return method(start, total) if method else hook

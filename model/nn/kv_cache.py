@@ -1,4 +1,4 @@
-"""The key/value cache: keys and values of the tokens that a stack has already read."""
+"""The key/value cache: keys and values of the tokens that a stack has already processed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from model.nn.attention import UpdateCache
 
 @dataclass
 class KVCache:
-    """Keys and values of the tokens already read, by the path of their attention."""
+    """Keys and values of the first `length` tokens, by the path of their attention (`decoder.3`)."""
 
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     def updater(self, path: str) -> UpdateCache:
-        """The memory of one attention: gives back everything so far, the new ones last."""
+        """The function that appends one attention's new keys and values and gives back all of them."""
 
         def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
             if path in self.key_values:

@@ -1,4 +1,4 @@
-"""What sits on top of a stack: language heads, classifiers of sequences and of tokens."""
+"""Output heads: language models, and classifiers of sequences and of tokens."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ PaddingMask = Bool[Tensor, "batch pos"] | None
 
 
 class NoHead(nn.Module):
-    """A bare model: attention and hidden states, no answer."""
+    """No head: a model that ends with its hidden states."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
 
-    def forward(self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None) -> None:
-        """Nothing."""
+    def forward(self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None) -> None:
+        """None."""
 
 
 class LanguageModelHead(nn.Module):
-    """A logit for each token of the vocabulary: which comes next (Bengio et al. 2003)."""
+    """Logits of the next token (Bengio et al. 2003)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -41,14 +41,14 @@ class LanguageModelHead(nn.Module):
         )
 
     def forward(
-        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape token"]:
-        """hidden W_U."""
+        """hidden W_U, scaled and soft-capped as the config says."""
         return soft_cap(self.projection(hidden_states * self.logit_scale), self.logit_soft_cap)
 
 
 class HeadTransform(nn.Module):
-    """What some classifiers do with hidden states first: a linear map, a bend, and maybe a norm."""
+    """What some classifiers apply to hidden states first: a linear map, an activation, and maybe a norm."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -59,14 +59,14 @@ class HeadTransform(nn.Module):
         self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_transform else nn.Identity()
         self.norm = make_norm(config, config.d_model) if transform == "dense-norm" else nn.Identity()
 
-    def forward(self, hidden_states: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
+    def forward(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
         """norm(activation(hidden W))."""
         transformed: Tensor = self.norm(self.activation(self.dense(hidden_states)))
         return transformed
 
 
 class MaskedLanguageModelHead(nn.Module):
-    """A logit for each token of the vocabulary: which was masked (Devlin et al. 2019, appendix A.1)."""
+    """Logits of the masked token (Devlin et al. 2019, appendix A.1)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class MaskedLanguageModelHead(nn.Module):
         self.projection = nn.Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
 
     def forward(
-        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape token"]:
         """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
         logits: Tensor = self.projection(self.norm(self.activation(self.transform(hidden_states))))
@@ -102,7 +102,7 @@ def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     return hidden_states.masked_fill(~padding_mask[..., None], torch.finfo(hidden_states.dtype).min).amax(1)
 
 
-_POOLING: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
+POOLINGS: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
     "pooling", {"first": _first_token, "mean": _mean_pool, "max": _max_pool, "last": _last_token}
 )
 
@@ -114,18 +114,18 @@ def _label_projection(config: Config) -> nn.Linear:
 
 
 class SequenceClassifier(nn.Module):
-    """One answer for a whole text, from its first or last token, the mean, or the maximum over its tokens."""
+    """Logits of the labels of a whole text, from its pooled tokens."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.pool = _POOLING[config.pooling]
+        self.pool = POOLINGS[config.pooling]
         self.transform = HeadTransform(config)
         self.projection = _label_projection(config)
 
     def forward(
-        self, hidden_states: Float[Tensor, "batch pos width"], padding_mask: PaddingMask = None
+        self, hidden_states: Float[Tensor, "batch pos d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "batch label"]:
-        """transform(pool(hidden)) W + b; padding takes no part."""
+        """transform(pool(hidden)) W + b; padding is not pooled."""
         tokens = (
             padding_mask
             if padding_mask is not None
@@ -136,7 +136,7 @@ class SequenceClassifier(nn.Module):
 
 
 class TokenClassifier(nn.Module):
-    """One answer for each token."""
+    """Logits of the labels of each token."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class TokenClassifier(nn.Module):
         self.projection = _label_projection(config)
 
     def forward(
-        self, hidden_states: Float[Tensor, "*shape width"], padding_mask: PaddingMask = None
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape label"]:
         """transform(hidden) W + b."""
         logits: Tensor = self.projection(self.transform(hidden_states))

@@ -10,7 +10,7 @@ from model.errors import ImageError
 
 
 class PatchEmbedding(nn.Module):
-    """A picture cut into patches, each mapped to a vector (Dosovitskiy et al. 2021, section 3.1)."""
+    """An image cut into patches, each mapped to a vector (Dosovitskiy et al. 2021, section 3.1)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -21,11 +21,11 @@ class PatchEmbedding(nn.Module):
         self.projection = nn.Conv2d(image.channels, config.embedding_dim, size, stride=size)
 
     def forward(
-        self, pixels: Float[Tensor, "batch colour pixel_row pixel_column"]
-    ) -> Float[Tensor, "batch patch token_width"]:
-        """patch E, row after row; each pixel takes part in one patch."""
+        self, pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"]
+    ) -> Float[Tensor, "batch patch embedding_dim"]:
+        """The embedding of each patch, row by row. Raises ImageError for an image of another size."""
         if pixels.shape[1:] != self.image_shape:
             given, wanted = (" x ".join(map(str, shape)) for shape in (pixels.shape[1:], self.image_shape))
-            raise ImageError(f"The picture is {given} (colours, height, width); this model reads {wanted}.")
+            raise ImageError(f"The image is {given} (channels, height, width); this model reads {wanted}.")
         vectors: Tensor = self.projection(pixels.to(self.projection.weight.dtype))
         return vectors.flatten(2).transpose(1, 2)

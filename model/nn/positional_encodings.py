@@ -42,14 +42,14 @@ class PositionalEncoding(nn.Module):
         self.dim, self.heads, self.context_length = config.embedding_sum_dim, config.heads, config.context_length
         self.bidirectional = bidirectional
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
         """What is added to the embeddings of tokens at `position_ids`."""
         # One zero, expanded: it takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
-    ) -> Float[Tensor, "batch head pos channel"]:
+        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
+    ) -> Float[Tensor, "batch head pos head_dim"]:
         """Queries or keys at `position_ids`, rotated."""
         return x
 
@@ -59,8 +59,8 @@ class PositionalEncoding(nn.Module):
 
     def content_bias(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch head key channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
         projection: nn.Module,
         key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
@@ -107,7 +107,7 @@ class Sinusoidal(PositionalEncoding):
         r"P_{i,2j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,2j+1} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
         channel = torch.arange(0, self.dim, 2, device=position_ids.device)
         angles = position_ids[:, None] / 10_000.0 ** (channel / self.dim)
@@ -126,7 +126,7 @@ class SinusoidalHalves(Sinusoidal):
         r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
         """The channels of `Sinusoidal` in another order."""
         encoding = super().embed(position_ids)
         return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
@@ -144,7 +144,7 @@ class LearnedPositions(PositionalEncoding):
         super().__init__(config, bidirectional)
         self.table = nn.Embedding(config.context_length, config.embedding_sum_dim)
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
         """Rows of the table."""
         rows: Tensor = self.table(position_ids)
         return rows
@@ -190,8 +190,8 @@ class Rope(PositionalEncoding):
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
     def rotate(
-        self, x: Float[Tensor, "batch head pos channel"], position_ids: Shaped[Tensor, " pos"]
-    ) -> Float[Tensor, "batch head pos channel"]:
+        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
+    ) -> Float[Tensor, "batch head pos head_dim"]:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
         angles = self.angles(position_ids)
         cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
@@ -330,8 +330,8 @@ class DisentangledPositions(PositionalEncoding):
 
     def content_bias(
         self,
-        q: Float[Tensor, "batch head query channel"],
-        k: Float[Tensor, "batch head key channel"],
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
         projection: nn.Module,
         key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
@@ -349,7 +349,7 @@ class DisentangledPositions(PositionalEncoding):
         return total
 
 
-def _split_heads(x: Float[Tensor, "row width"], heads: int) -> Float[Tensor, "head row channel"]:
+def _split_heads(x: Float[Tensor, "row d_model"], heads: int) -> Float[Tensor, "head row head_dim"]:
     return x.view(len(x), heads, -1).transpose(0, 1)
 
 

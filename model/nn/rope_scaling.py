@@ -1,7 +1,8 @@
-"""Rope scalings: how the frequencies of rotary positions change so that a model reads further than it was trained to.
+"""Rope scalings: how rotary frequencies change so that a model reads longer texts than it was trained on.
 
-Each takes the group `Rotation`, the number of turning channels and a way to ask for the length of the text (most do
-not, and a compiled graph would break there), and gives one frequency (radians per token) for each pair of channels.
+Each takes the RopeConfig, the number of rotated channels, and `get_length`, which returns the sequence length, and
+gives one frequency (radians per token) for each pair of channels. Only dynamic and longrope call `get_length`: a
+compiled graph would break there.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ RopeScaling = Callable[[RopeConfig, int, GetLength], Tensor]
 
 
 def unscaled(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """base^(-2j/d) for pair j (Su et al. 2021, equation 15)."""
+    """theta^(-2j/d) for pair j (Su et al. 2021, equation 15)."""
     frequencies: Tensor = 1.0 / rope.theta ** (torch.arange(0, rotary_dim, 2) / max(rotary_dim, 1))
     return frequencies
 
 
 def linear(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Every pair turns `factor` times slower (Chen et al. 2023, equation 4)."""
+    """All frequencies divided by `factor` (position interpolation; Chen et al. 2023, equation 4)."""
     return unscaled(rope, rotary_dim, get_length) / rope.factor
 
 
 def dynamic(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """The base grows with texts longer than `original` (NTK-aware; Peng et al. 2024, section 3.1 and appendix B.1)."""
+    """`theta` grows past the original context (NTK-aware; Peng et al. 2024, section 3.1 and appendix B.1)."""
     ntk_scale = rope.factor * max(get_length(), rope.original_context_length) / rope.original_context_length - (
         rope.factor - 1
     )
@@ -42,20 +43,20 @@ def dynamic(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[T
 
 
 def llama3(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Wavelengths beyond original/low are stretched, those below original/high kept (Grattafiori et al. 2024)."""
+    """Low frequencies divided by `factor`, high ones kept, those between interpolated (Grattafiori et al. 2024)."""
     unscaled_frequencies = unscaled(rope, rotary_dim, get_length)
     rotations = (
         rope.original_context_length * unscaled_frequencies / (2 * math.pi)
-    )  # how often a pair turns within the original context
+    )  # full rotations within the original context
     unscaled_share = ((rotations - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor)).clamp(0, 1)
     return unscaled_frequencies * unscaled_share + unscaled_frequencies / rope.factor * (1 - unscaled_share)
 
 
 def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Pairs that turn fewer than `low` times are stretched, more than `high` kept (Peng et al. 2024, section 3.2)."""
+    """As llama3, interpolated along the pairs instead of the wavelengths (YaRN; Peng et al. 2024, section 3.2)."""
 
     def pair_at(rotations: float) -> float:
-        """Which pair turns so often within the original context."""
+        """The pair that makes so many rotations within the original context."""
         return (
             rotary_dim * math.log(rope.original_context_length / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
         )
@@ -70,7 +71,7 @@ def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tens
 
 
 def longrope(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Each pair has a divisor of its own, another set of them for long texts (Ding et al. 2024)."""
+    """Each pair divided by its own factor, by another past the original context (Ding et al. 2024)."""
     divisors = rope.long_factor if get_length() > rope.original_context_length else rope.short_factor
     return unscaled(rope, rotary_dim, get_length) / torch.tensor(divisors)
 

@@ -1,4 +1,4 @@
-"""Stacks: blocks of attention and feed-forward over one sequence, and the memory of what they have read."""
+"""Stacks: transformer blocks over one sequence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncodi
 
 
 class Stack(nn.Module):
-    """Blocks one after the other over one sequence, each under its position scheme and its masks."""
+    """An encoder or a decoder: embeddings with positions, blocks, and the final norm."""
 
     def __init__(self, config: Config, name: str) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class Stack(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
-        """The position scheme of each layer: the stack's own, except where layers differ."""
-        layers, by_layer = range(config.layers), config.per_layer
+        """The positional encoding of each layer: the stack's own, except where layers differ."""
+        layers, per_layer = range(config.layers), config.per_layer
         own = (config.positional_encoding, config.rope)
         choices = [
             (
-                by_layer.positional_encodings[i] if by_layer.positional_encodings else own[0],
-                by_layer.ropes[i] if by_layer.ropes else own[1],
+                per_layer.positional_encodings[i] if per_layer.positional_encodings else own[0],
+                per_layer.ropes[i] if per_layer.ropes else own[1],
             )
             for i in layers
         ]
@@ -59,14 +59,14 @@ class Stack(nn.Module):
             if (name, rope) not in encodings:
                 encoding = POSITIONAL_ENCODINGS[name](config.replace(positional_encoding=name, rope=rope))
                 if any(True for _ in encoding.parameters()):
-                    raise ConfigError(f"The position scheme {name!r} is trained; it cannot differ between layers.")
+                    raise ConfigError(f"The positional encoding {name!r} has weights; it cannot differ between layers.")
                 encodings[name, rope] = encoding
         return tuple(encodings[choice] for choice in choices)
 
     def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
-        """Where the tokens stand for the position schemes, in whole numbers if all are; masks go on counting them.
+        """The position ids given to the positional encodings, after edits; integers unless one is fractional.
 
-        Raises EditError where an edit puts a token where it cannot stand.
+        Masks keep the indices. Raises EditError where an edit gives a token a position that an encoding does not have.
         """
         if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices
@@ -78,11 +78,11 @@ class Stack(nn.Module):
             if bool(out_of_range.any()):
                 token, kind = (
                     int(out_of_range.nonzero()[0]),
-                    "whole positions" if encoding.integer_only else "positions",
+                    "integer positions" if encoding.integer_only else "positions",
                 )
                 raise EditError(
-                    f"Token {token} cannot stand at position {float(ids[token]):g}: "
-                    f"with positions {self.config.positional_encoding!r} there are {kind} from {first:,} to {last:,}."
+                    f"Token {token} cannot be at position {float(ids[token]):g}: positional encoding "
+                    f"{self.config.positional_encoding!r} has {kind} from {first:,} to {last:,}."
                 )
         return ids if bool(fractional.any()) else ids.long()
 
@@ -97,9 +97,9 @@ class Stack(nn.Module):
         extra_mask: Tensor | None,
         encoding_positions: QueryKeyPositions | None = None,
     ) -> list[AttentionContext]:
-        """Self-attention's view in each layer: its masks, padding, and whatever else forbids.
+        """The attention context of each layer: its masks, padding, and `extra_mask`.
 
-        `stand` says where tokens stand for the position schemes, if elsewhere than where masks count them.
+        `encoding_positions` are the positions given to the positional encodings, if other than those of the masks.
         """
         layer_masks = self.config.per_layer.masks or ("none",) * len(self.blocks)
         allowed = {
@@ -120,20 +120,20 @@ class Stack(nn.Module):
         ]
 
     def cross_attention_context(self, positions: QueryKeyPositions) -> AttentionContext:
-        """Cross-attention's view: every real token of the source, which has no distance to the text."""
+        """The context of cross-attention: every token of the source is allowed, without positional encoding."""
         return AttentionContext(self.no_position, positions, combine_masks(("padding",), positions))
 
     def forward(
         self,
-        embedded: Float[Tensor, "batch pos token_width"],
+        embedded: Float[Tensor, "batch pos embedding_dim"],
         padding_mask: Bool[Tensor, "batch key"] | None,
         mask: Bool[Tensor, "#batch #head pos key"] | None,
-        memory: Float[Tensor, "batch source width"] | None,
+        memory: Float[Tensor, "batch source d_model"] | None,
         memory_padding_mask: Bool[Tensor, "batch source"] | None,
         hook: Hook,
         cache: KVCache | None,
-    ) -> Float[Tensor, "batch pos answer_width"]:
-        """The residual stream after the last block and its norm."""
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """The residual stream after the last block and the final norm."""
         start, device = (cache.length if cache else 0), embedded.device
         keys = torch.arange(start + embedded.shape[1], device=device)
         queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
@@ -155,15 +155,15 @@ class Stack(nn.Module):
 
     def forward_from(
         self,
-        x: Float[Tensor, "batch pos width"],
+        x: Float[Tensor, "batch pos d_model"],
         first_layer: int,
         contexts: Sequence[AttentionContext],
-        memory: Float[Tensor, "batch source width"] | None,
+        memory: Float[Tensor, "batch source d_model"] | None,
         cross_context: AttentionContext | None,
         hook: Hook,
         cache: KVCache | None = None,
-    ) -> Float[Tensor, "batch pos answer_width"]:
-        """The same from the stream that enters the block `first`; `looks` and `across` are those of all blocks."""
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all."""
         for layer in range(first_layer, len(self.blocks)):
             update_cache = cache.updater(f"{self.name}.{layer}") if cache else no_cache
             x = self.blocks[layer](

@@ -1,4 +1,4 @@
-"""Transformer: stacks as encoder, decoder, or both; and variant(), the same weights wired another way."""
+"""The Transformer: embeddings, an encoder, a decoder or both, and an output head."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.nn.attention import Attention
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
 from model.nn.kv_cache import KVCache
 from model.nn.masks import check_mask, parse_masks
-from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead, MaskedLanguageModelHead, SequenceClassifier
+from model.nn.output_heads import OUTPUT_HEADS, POOLINGS, LanguageModelHead, MaskedLanguageModelHead, SequenceClassifier
 from model.nn.patch_embedding import PatchEmbedding
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.stack import Stack
@@ -25,12 +25,13 @@ RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn
 
 
 class Transformer(nn.Module):
-    """A whole model: embedding, one or two stacks, and a output_head."""
+    """A whole model. Raises ConfigError or UnknownNameError where its config names a part that does not exist."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         for mask in (*config.masks, *(mask for masks in config.per_layer.masks for mask in parse_masks(masks))):
             check_mask(mask)
+        POOLINGS[config.pooling]
         self.config = config
         self.new_parameters: tuple[str, ...] = ()
         self.embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim)
@@ -47,14 +48,14 @@ class Transformer(nn.Module):
         self._initialize_weights()
 
     def tie_embeddings(self) -> None:
-        """Make a tied head and the embedding one parameter: anew after load_state_dict(assign=True) parted them."""
+        """Share the embedding with the output projection (again after load_state_dict(assign=True))."""
         if self.config.tied_embeddings and isinstance(self.output_head, (LanguageModelHead, MaskedLanguageModelHead)):
             self.output_head.projection.weight = self.embedding.weight
 
     def _initialize_weights(self) -> None:
-        """Normal with 0.02; what writes to the stream is smaller the more layers write (Radford et al. 2019, 2.3)."""
+        """Normal with standard deviation 0.02, less in output projections of deep models (Radford et al. 2019, 2.3)."""
         if self.device.type == "meta":
-            return  # no memory lies behind the parameters, and drawing them all the same takes most of the time
+            return  # the parameters have no memory; drawing them would take most of the time all the same
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 writes_to_residual = name.endswith(("attention.output.weight", "down.weight"))
@@ -65,11 +66,11 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights lie."""
+        """The device of the weights."""
         return self.embedding.weight.device
 
     def stack(self, name: str) -> Stack:
-        """One of the stacks of `config.stacks`."""
+        """The stack of that name, one of `config.stacks`."""
         found = self.get_submodule(name)
         assert isinstance(found, Stack)
         return found
@@ -77,13 +78,13 @@ class Transformer(nn.Module):
     def embed(
         self,
         ids: Int[Tensor, "batch token_pos"],
-        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
         *,
         source: bool = False,
-    ) -> Float[Tensor, "batch pos token_width"]:
-        """A vector for each token (of the source, where that has a table of its own), and for each patch of a picture.
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """Token embeddings, followed by those of an image's patches; `source` takes the encoder's own table, if any.
 
-        The text is of the first segment where a model tells several apart.
+        Where there are segment embeddings, the text is of the first segment.
         """
         table = self.source_embedding if source and self.source_embedding is not None else self.embedding
         embedded: Tensor = table(ids) * self.config.embedding.scale
@@ -96,8 +97,8 @@ class Transformer(nn.Module):
         source: Int[Tensor, "batch source"],
         padding_mask: Bool[Tensor, "batch source"] | None = None,
         hook: Hook = no_hook,
-    ) -> Float[Tensor, "batch source width"]:
-        """What the encoder of an encoder-decoder makes of the source: the memory its decoder looks at."""
+    ) -> Float[Tensor, "batch source d_model"]:
+        """The encoder's output, which the decoder attends to (its memory)."""
         hook = with_prefix(hook, "encoder")
         self._check_length("source", source.shape[1])
         memory: Tensor = self.stack("encoder")(
@@ -109,24 +110,24 @@ class Transformer(nn.Module):
         self,
         ids: Int[Tensor, "batch token_pos"],
         *,
-        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
         source: Int[Tensor, "batch source"] | None = None,
-        memory: Float[Tensor, "batch source width"] | None = None,
+        memory: Float[Tensor, "batch source d_model"] | None = None,
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
         mask: Bool[Tensor, "#batch #head pos key"] | None = None,
         hook: Hook = no_hook,
         cache: KVCache | None = None,
-    ) -> Float[Tensor, "batch pos width"]:
+    ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
 
-        `pixels` are the picture that a model may need, whose patches stand behind the tokens. `real` marks tokens that
-        are no padding, `mask` allows fewer cells than the config does, `cache` holds the tokens before `ids`. Raises
-        TextError where the text is longer than the context, PictureError where a picture lacks or is not asked for.
+        `pixels` are the image of a model that reads images; its patches follow the tokens. `padding_mask` is True at
+        tokens, `mask` forbids cells besides those of the config, `cache` holds the tokens before `ids`. Raises
+        TextError where the text is longer than the context, ImageError where an image is missing or not read.
         """
         if (self.patch_embedding is None) != (pixels is None):
             raise ImageError(
-                "This model reads texts." if self.patch_embedding is None else "This model reads a picture."
+                "This model reads text, not images." if self.patch_embedding is None else "This model reads an image."
             )
         if pixels is not None:
             pixels = hook("pixels", pixels)
@@ -138,7 +139,7 @@ class Transformer(nn.Module):
         self._check_length("text", length)
         if self.config.has_cross_attention and memory is None:
             if source is None:
-                raise TextError("This model translates from a source; give it a source text.")
+                raise TextError("This model is an encoder-decoder; give it a source text.")
             memory = self.encode(source, source_padding_mask, hook)
         name = self.config.stacks[-1]
         final: Tensor = self.stack(name)(
@@ -151,7 +152,7 @@ class Transformer(nn.Module):
     def answerable(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None = None
     ) -> Bool[Tensor, "batch pos"] | None:
-        """Which tokens the top may answer from: those that are real, without those that it passes over."""
+        """The tokens that a pooling output head may use: no padding, and not the config's `pad_token_id`."""
         pad_token_id = self.config.output_head_config.pad_token_id
         if pad_token_id is None:
             return padding_mask
@@ -167,7 +168,7 @@ class Transformer(nn.Module):
         self,
         ids: Int[Tensor, "batch token_pos"],
         *,
-        pixels: Float[Tensor, "batch colour pixel_row pixel_column"] | None = None,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
         source: Int[Tensor, "batch source"] | None = None,
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
@@ -175,7 +176,7 @@ class Transformer(nn.Module):
         hook: Hook = no_hook,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "*shape token"] | None:
-        """The top's logits; None without a output_head."""
+        """The output head's logits; None without an output head."""
         final = self.encode_hidden(
             ids,
             pixels=pixels,
@@ -213,9 +214,9 @@ class Transformer(nn.Module):
 
 
 class _SkipRandomInit(TorchFunctionMode):
-    """Leaves out what draws numbers: without memory there is nothing to draw into.
+    """Skips random initialization, which has no effect on the meta device.
 
-    Torch would load its compiler for it, a second and more in every process that opens a model.
+    Torch would load its compiler for it, which takes a second and more in every process that opens a model.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -226,13 +227,13 @@ class _SkipRandomInit(TorchFunctionMode):
 
 
 def meta_model(config: Config) -> Transformer:
-    """A model of a shape, without memory behind its parameters. Raises RuntimeError for sizes that nobody can count."""
+    """A model on the meta device, without memory for its parameters. Raises RuntimeError for sizes that overflow."""
     with torch.device("meta"), _SkipRandomInit():
         return Transformer(config)
 
 
 def require_output_head(model: Transformer, *output_heads: str) -> None:
-    """Raise ConfigError unless the model has one of `tops`."""
+    """Raise ConfigError unless the model has one of these output heads."""
     if model.config.output_head not in output_heads:
         raise ConfigError(
             f"This model's output head is {model.config.output_head!r}; this needs {' or '.join(output_heads)}."
@@ -240,7 +241,7 @@ def require_output_head(model: Transformer, *output_heads: str) -> None:
 
 
 def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEncoding]:
-    """The attention at a path such as `decoder.3.self`, and its position scheme. Raises EditError where none is."""
+    """The attention at a path such as `decoder.3.self` and its positional encoding. Raises EditError for others."""
     name, layer, kind = path.split(".") if path.count(".") == 2 else ("", "", "")
     stack = model.stack(name) if name in model.config.stacks else None
     layer_exists = stack is not None and layer.isdecimal() and len(layer) < 6 and int(layer) < len(stack.blocks)

@@ -1,4 +1,4 @@
-"""The same weights, wired another way: another position scheme, attention function, masks or scale."""
+"""Variants: the same weights under another positional encoding, attention function, masks or scale."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def variant(
     masks: str | Sequence[str] | None = None,
     scale: bool | None = None,
 ) -> Transformer:
-    """The same weights, shared and not copied, under another position scheme, kernel, masks or scale.
+    """The same weights, shared and not copied, with other parts in place of those given here.
 
-    `masks` may be their text form, `causal+window:8`. What the new wiring needs and the model lacks (a learned table,
-    a T5 bias) is zero; `added` names it.
+    `masks` may be their text form, `causal+window:8`. New parameters (a learned table, a T5 bias) are zero and in
+    `new_parameters`. Raises ConfigError or UnknownNameError for a part that does not exist.
     """
     if masks is not None:
         masks = parse_masks(masks) if isinstance(masks, str) else tuple(masks)
@@ -42,11 +42,11 @@ def variant(
     if "positional_encoding" in changes:
         changes["per_layer"] = replace(changes.get("per_layer", current.per_layer), positional_encodings=(), ropes=())
     config = current.replace(**changes)
-    if config == model.config:
+    if config == current:
         return model
     rewired = meta_model(config)
     source_state, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
-    # Two schemes may call different tables alike: only one of the same shape is the same.
+    # Two encodings may give different tables the same name: only one of the same shape is the same.
     weights = {
         name: source_state[name]
         for name, shape in shapes.items()

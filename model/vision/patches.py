@@ -68,7 +68,7 @@ def input_ids(text: Encoded) -> tuple[int, ...]:
     )
 
 
-def pixel_values(text: Encoded) -> Float[np.ndarray, "colour height width"] | None:
+def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_model"] | None:
     """The pixels that a model is given beside them; None with a text."""
     return text.image.pixel_values if isinstance(text, EncodedImage) else None
 

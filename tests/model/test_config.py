@@ -28,7 +28,6 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
     ("values", "told"),
     [
         ({"architecture": "tower"}, "'tower'; possible are decoder, encoder, encoder-decoder"),
-        ({"pooling": "middle"}, "'middle'; possible are first, mean, max, last"),
         ({"heads": 0}, "at least one"),
         ({"heads": 3}, "d_model 16 does not divide into 3 heads"),
         ({"key_value_heads": 3}, "4 heads cannot share 3 key/value heads"),

@@ -49,7 +49,7 @@ def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> N
     ("edit", "told"),
     [
         ("decoder.position_ids[9]=set:1", "asks for pos 9"),
-        ("decoder.position_ids[3]=set:1e30", "cannot stand at position"),
+        ("decoder.position_ids[3]=set:1e30", "cannot be at position"),
         ("decoder.0.self.heat=set:1", "no hook point 'heat'. Known: .*scale"),
         ("decoder.7.self.scale=set:1", "Its scale are at"),
     ],

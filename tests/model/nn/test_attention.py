@@ -49,7 +49,7 @@ def fused(made: Attention, x: Tensor, memory: Tensor, look: AttentionContext) ->
 
 
 def scheme(name: str) -> PositionalEncoding:
-    """A position scheme whose tables are not zero."""
+    """A positional encoding whose tables are not zero."""
     torch.manual_seed(1)
     return POSITIONAL_ENCODINGS[name](config(), bidirectional=False)
 

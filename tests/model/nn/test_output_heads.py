@@ -1,4 +1,4 @@
-"""Tops: language heads, classifiers with every pooling; padding takes no part."""
+"""Output heads: language models, and classifiers with every pooling, which leave out padding."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ConfigError, Transformer
-from model.config import POOLINGS
+from model import ConfigError, Transformer, UnknownNameError
 from model.config_groups import OutputHeadConfig
-from model.nn.output_heads import OUTPUT_HEADS
+from model.nn.output_heads import OUTPUT_HEADS, POOLINGS
 from model.nn.transformer import require_output_head
 from tests.model import toys
 
@@ -23,15 +22,15 @@ def encoder(**choices: Any) -> Transformer:
     return toys.model(architecture="encoder", masks=(), labels=LABELS, tied_embeddings=False, **choices)
 
 
-def answer(model: Transformer, ids: Tensor, real: Tensor | None = None) -> Tensor:
+def answer(model: Transformer, ids: Tensor, padding_mask: Tensor | None = None) -> Tensor:
     """The logits."""
-    logits = model(ids, padding_mask=real)
+    logits = model(ids, padding_mask=padding_mask)
     assert isinstance(logits, Tensor)
     return logits
 
 
 @pytest.mark.parametrize(
-    ("top", "shape"),
+    ("head", "shape"),
     [
         ("language-model", (2, 6, 300)),
         ("masked-language-model", (2, 6, 300)),
@@ -39,59 +38,65 @@ def answer(model: Transformer, ids: Tensor, real: Tensor | None = None) -> Tenso
         ("sequence-classifier", (2, 3)),
     ],
 )
-def test_each_top_answers_in_its_own_shape(top: str, shape: tuple[int, ...]) -> None:
-    assert answer(encoder(output_head=top), toys.numbers(2, 6)).shape == shape
+def test_each_head_gives_logits_of_its_own_shape(head: str, shape: tuple[int, ...]) -> None:
+    assert answer(encoder(output_head=head), toys.numbers(2, 6)).shape == shape
 
 
-def test_a_model_without_a_top_answers_nothing() -> None:
+def test_a_model_without_a_head_gives_no_logits() -> None:
     assert encoder(output_head="none")(toys.numbers(2, 6)) is None
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("pooling", sorted(POOLINGS))
 def test_padding_changes_nothing_for_a_sequence_classifier(pooling: str) -> None:
     model = encoder(output_head="sequence-classifier", pooling=pooling)
     short = toys.numbers(1, 4)
     padded = torch.cat((short, toys.numbers(1, 5, seed=2)), dim=1)
-    real = (torch.arange(9) < 4)[None]
-    torch.testing.assert_close(answer(model, padded, real), answer(model, short))
+    padding_mask = (torch.arange(9) < 4)[None]
+    torch.testing.assert_close(answer(model, padded, padding_mask), answer(model, short))
 
 
 def test_poolings_take_the_first_the_mean_the_maximum_and_the_last() -> None:
     hidden = torch.tensor([[[1.0, -5.0], [3.0, -1.0], [100.0, 100.0]]])
-    real = torch.tensor([[True, True, False]])
-    pooled = {name: pool(name, hidden, real) for name in POOLINGS}
+    padding_mask = torch.tensor([[True, True, False]])
+    pooled = {name: pool(name, hidden, padding_mask) for name in POOLINGS}
     assert pooled == {"first": [1.0, -5.0], "mean": [2.0, -3.0], "max": [3.0, -1.0], "last": [3.0, -1.0]}
 
 
-def pool(name: str, hidden: Tensor, real: Tensor) -> list[float]:
+def pool(name: str, hidden: Tensor, padding_mask: Tensor) -> list[float]:
     """What a sequence classifier of two channels and two labels reads, with its projection the identity."""
-    top = OUTPUT_HEADS["sequence-classifier"](toys.config(d_model=2, heads=1, labels=("a", "b"), pooling=name))
-    top.projection.weight.data = torch.eye(2)  # type: ignore[union-attr]
-    top.projection.bias.data = torch.zeros(2)  # type: ignore[union-attr]
-    numbers: list[float] = top(hidden, real)[0].tolist()
+    head = OUTPUT_HEADS["sequence-classifier"](toys.config(d_model=2, heads=1, labels=("a", "b"), pooling=name))
+    head.projection.weight.data = torch.eye(2)  # type: ignore[union-attr]
+    head.projection.bias.data = torch.zeros(2)  # type: ignore[union-attr]
+    numbers: list[float] = head(hidden, padding_mask)[0].tolist()
     return numbers
 
 
-@pytest.mark.parametrize("top", ["sequence-classifier", "token-classifier"])
-def test_a_classifier_without_labels_is_refused(top: str) -> None:
+@pytest.mark.parametrize("head", ["sequence-classifier", "token-classifier"])
+def test_a_classifier_without_labels_is_refused(head: str) -> None:
     with pytest.raises(ConfigError, match="labels"):
-        Transformer(toys.config(architecture="encoder", output_head=top))
+        Transformer(toys.config(architecture="encoder", output_head=head))
 
 
-@pytest.mark.parametrize("top", ["language-model", "masked-language-model"])
-def test_a_tied_head_is_the_embedding_and_an_untied_one_is_not(top: str) -> None:
-    tied, untied = (Transformer(toys.config(output_head=top, tied_embeddings=tied)) for tied in (True, False))
+@pytest.mark.parametrize("head", ["language-model", "masked-language-model"])
+def test_a_tied_head_is_the_embedding_and_an_untied_one_is_not(head: str) -> None:
+    tied, untied = (Transformer(toys.config(output_head=head, tied_embeddings=tied)) for tied in (True, False))
     assert tied.output_head.projection.weight is tied.embedding.weight  # type: ignore[union-attr]
     assert untied.output_head.projection.weight is not untied.embedding.weight  # type: ignore[union-attr]
 
 
-def test_the_wrong_top_gets_a_sentence() -> None:
+@pytest.mark.parametrize("head", sorted(OUTPUT_HEADS))
+def test_an_unknown_pooling_is_refused_whatever_the_head(head: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"no pooling 'middle'\. Known: first, last, max, mean"):
+        encoder(output_head=head, pooling="middle")
+
+
+def test_the_wrong_head_gets_a_sentence() -> None:
     require_output_head(encoder(output_head="none"), "language-model", "none")
     with pytest.raises(ConfigError, match="'none'; this needs language-model or masked-language-model"):
         require_output_head(encoder(output_head="none"), "language-model", "masked-language-model")
 
 
-def test_a_token_that_is_passed_over_gives_no_answer_but_is_read() -> None:
+def test_a_padding_token_is_never_the_last_token_but_is_attended_to() -> None:
     model = toys.decoder(
         output_head="sequence-classifier",
         pooling="last",
@@ -102,5 +107,5 @@ def test_a_token_that_is_passed_over_gives_no_answer_but_is_read() -> None:
     plain, ended = torch.tensor([[1, 2, 7, 3]]), torch.tensor([[1, 2, 7, 3, 7, 7]])
     torch.testing.assert_close(answer(model, ended), answer(model, plain))
     assert not torch.allclose(answer(model, plain), answer(model, plain[:, [0, 1, 3]]))
-    real = torch.tensor([[True, True, True, False]])
-    torch.testing.assert_close(answer(model, plain, real), answer(model, plain[:, :2]))
+    padding_mask = torch.tensor([[True, True, True, False]])
+    torch.testing.assert_close(answer(model, plain, padding_mask), answer(model, plain[:, :2]))

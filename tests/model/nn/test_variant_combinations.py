@@ -1,4 +1,4 @@
-"""Every position scheme with every kernel under every mask: rows sum to one or are zero, nothing is ever NaN."""
+"""Every positional encoding, attention function and mask: rows sum to one or are zero, nothing is ever NaN."""
 
 from __future__ import annotations
 
