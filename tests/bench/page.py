@@ -180,11 +180,11 @@ class Explore:
         letters, texts = cycle(["s", "Backspace"]), (f"{SENTENCE} {number}" for number in count(11))
         return {
             "a token pointed at": partial(self.point, cycle([3, 5, 4])),
-            "another picture of the head": partial(self.draw, cycle(["lines", "text", "map"])),
+            "another picture of the head": partial(self.draw, cycle(["lines", "text", "heatmap"])),
             "another head of another layer": lambda: self.choose(*next(heads)),
             "a head switched off": lambda: self.switch(next(texts)),
             "another mask": lambda: self.select(next(texts), "masks", "none"),
-            "other positions": lambda: self.select(next(texts), "position", "alibi"),
+            "other positions": lambda: self.select(next(texts), "positional_encoding", "alibi"),
             "exact numbers of another head": lambda: self.exact(*next(others)),
             "the head's chart after a letter": lambda: self.chart(next(letters)),
         }
@@ -202,16 +202,16 @@ class Explore:
     def draw(self, pictures: Iterator[str]) -> float:
         """The chosen head as map, lines or text."""
         name = next(pictures)
-        button = self.page.get_by_test_id(f"picture-{name}")
+        button = self.page.get_by_test_id(f"plot-{name}")
         return self.quietly(self.page.get_by_test_id("stage"), PICTURE, "click", button.click)
 
     def exact(self, layer: int, head: int) -> float:
         """Another head as a table, until the server's numbers stand in it and can be copied."""
-        self.page.get_by_test_id("picture-table").click()
+        self.page.get_by_test_id("plot-table").click()
         self.rest()
         thumbnail = self.page.get_by_test_id(f"head-{layer}-{head}")
         taken = self.quietly(self.root, EXACT, "click", thumbnail.click)
-        self.page.get_by_test_id("picture-map").click()
+        self.page.get_by_test_id("plot-heatmap").click()
         return taken
 
     def choose(self, layer: int, head: int) -> float:
@@ -230,7 +230,7 @@ class Explore:
     def select(self, text: str, part: str, option: str) -> float:
         """Another choice in the sidebar, with a text that no memory holds; after it the model as trained."""
         self.say(text)
-        chosen = self.page.get_by_test_id(f"wiring-{part}")
+        chosen = self.page.get_by_test_id(f"variant-{part}")
         taken = self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, option))
         chosen.select_option("")
         return taken

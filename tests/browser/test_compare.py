@@ -50,10 +50,10 @@ def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Vis
 
 
 def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) -> None:
-    page = compare(visitor, beside=".")
+    page = compare(visitor, side_b=".")
     page.get_by_test_id("text-a").fill("The cat sat on the mat.")
     painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
-    expect(page.get_by_test_id("ranked")).to_contain_text("No head looks elsewhere")
+    expect(page.get_by_test_id("ranked")).to_contain_text("No head differs")
     page.get_by_test_id("text-b").fill("The big cat sat on the mat.")
     painted(page, "The cat sat on the mat.", "The big cat sat on the mat.")
     alone = page.get_by_test_id("tokens-b").locator(".chip.alone")
@@ -89,13 +89,13 @@ def test_another_model_beside_the_first(visitor: Visitor) -> None:
 
 def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
-    page = compare(anna, text="My sister has a red", beside=".")
+    page = compare(anna, text="My sister has a red", side_b=".")
     page.get_by_test_id("apart-3-2").click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
     page.get_by_test_id("switch-b").click()
     expect(page.get_by_test_id("switch-b")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("ranked").get_by_role("button").first).to_contain_text("layer 3, head 2")
-    page.wait_for_function("(new URL(location).searchParams.get('beside') || '').includes('weights')")
+    page.wait_for_function("(new URL(location).searchParams.get('side_b') || '').includes('weights')")
     anna.settle()
     theirs = ben.open(urlsplit(page.url).query)
     theirs.get_by_role("link", name="Compare").click()
@@ -106,7 +106,7 @@ def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
 
 
 def test_two_heads_beside_each_other(visitor: Visitor) -> None:
-    page = compare(visitor, beside=".")
+    page = compare(visitor, side_b=".")
     page.get_by_test_id("linked").uncheck()
     page.get_by_test_id("grid-b-4-1").click()
     expect(page.get_by_test_id("head-title")).to_have_text("Two heads")
@@ -115,16 +115,16 @@ def test_two_heads_beside_each_other(visitor: Visitor) -> None:
 
 
 def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> None:
-    page = compare(visitor, text="We eat", beside="t=We+drink&p=alibi")
+    page = compare(visitor, text="We eat", side_b="text=We+drink&positional_encoding=alibi")
     page.get_by_test_id("swap").click()
     painted(page, "We drink", "We eat")
     expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: alibi instead of rope")
-    expect(page.get_by_test_id("wiring-a")).to_contain_text("ALiBi")
-    page.wait_for_function("new URL(location).searchParams.get('position') === 'alibi'")
+    expect(page.get_by_test_id("variant-a")).to_contain_text("ALiBi")
+    page.wait_for_function("new URL(location).searchParams.get('positional_encoding') === 'alibi'")
 
 
 def test_by_keyboard_alone(visitor: Visitor) -> None:
-    page = compare(visitor, beside=".")
+    page = compare(visitor, side_b=".")
     page.get_by_test_id("apart-0-0").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")

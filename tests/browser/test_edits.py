@@ -39,7 +39,7 @@ def listed(page: Page) -> Locator:
 def test_a_cell_is_hidden_by_mouse_and_given_back_by_keyboard(visitor: Visitor) -> None:
     page = opened(visitor)
     changes(page, 0)
-    page.get_by_test_id("view").wait_for()
+    page.get_by_test_id("quantity").wait_for()
     chips(page).nth(6).click()  # mat
     page.get_by_test_id("head-canvas").click(button="right", position={"x": 150, "y": 200})
     expect(menu(page)).to_be_visible()
@@ -96,7 +96,7 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     page.get_by_test_id(f"edit-switch-{OFF}").click()
     changes(page, 1)
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
-    wait_for_address(page, "paused", OFF)
+    wait_for_address(page, "disabled_edits", OFF)
     theirs = ben.open(urlsplit(page.url).query)
     instrument(theirs, SENTENCE)
     changes(theirs, 1)

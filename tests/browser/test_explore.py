@@ -157,7 +157,7 @@ def test_a_click_masks_a_token_and_another_shows_it_again(visitor: Visitor) -> N
     masked = chips(page).filter(has_text="[MASK]")
     expect(masked).to_have_count(1)
     expect(page.get_by_test_id("predictions")).to_contain_text("Masked token")
-    wait_for_address(page, "masked", "5")
+    wait_for_address(page, "masked_positions", "5")
     masked.click()
     expect(chips(page).filter(has_text="milk")).to_have_count(1)
 
@@ -182,7 +182,7 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor:
 
 def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
-    page = anna.open("model=stories-causal&position=alibi")
+    page = anna.open("model=stories-causal&positional_encoding=alibi")
     say(page, "My sister has a red")
     page.get_by_test_id("head-1-4").click()
     wait_for_address(page, "head", "4")
@@ -278,7 +278,7 @@ def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
 
 def positions(visitor: Visitor, scheme: str) -> Page:
     """The Positions page, reached by its link, for a scheme put into the trained model."""
-    page = visitor.open(f"model=stories-causal&position={scheme}")
+    page = visitor.open(f"model=stories-causal&positional_encoding={scheme}")
     page.get_by_role("link", name="Positions").click()
     expect(page).to_have_url(re.compile("/positions"))
     return page

@@ -18,25 +18,25 @@ def generate(visitor: Visitor, query: str) -> Page:
     return ready(page)
 
 
-def ready(page: Page, written: int | None = None) -> Page:
+def ready(page: Page, generated: int | None = None) -> Page:
     found = page.get_by_test_id("generator")
     expect(found).to_have_attribute("data-known", "true")
-    if written is not None:
-        expect(found).to_have_attribute("data-written", str(written))
+    if generated is not None:
+        expect(found).to_have_attribute("data-generated", str(generated))
     return page
 
 
 def step(page: Page, times: int = 1) -> Page:
     for _ in range(times):
-        before = int(page.get_by_test_id("generator").get_attribute("data-written") or 0)
+        before = int(page.get_by_test_id("generator").get_attribute("data-generated") or 0)
         page.get_by_test_id("step").click()
         ready(page, before + 1)
     return page
 
 
 def words(page: Page) -> Locator:
-    """The words that were written."""
-    return page.get_by_test_id("page").locator("button.written")
+    """The generated words."""
+    return page.get_by_test_id("page").locator("button.generated")
 
 
 def strips(page: Page) -> str:
@@ -45,39 +45,39 @@ def strips(page: Page) -> str:
     return picture
 
 
-def test_each_step_takes_what_the_dice_chose_and_the_cache_grows(visitor: Visitor) -> None:
-    page = generate(visitor, f"model=stories-causal&draw=t0.7,s3&text={quote(PROMPT)}")
+def test_each_step_takes_the_sampled_token_and_the_cache_grows(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&sampling=t0.7,s3&text={quote(PROMPT)}")
     expect(page.get_by_test_id("status")).to_contain_text("9 of 256 tokens")
     ahead, before = page.get_by_test_id("ahead").inner_text(), strips(page)
     step(page)
     assert words(page).all_inner_texts() == [ahead]
     expect(page.get_by_test_id("status")).to_contain_text("10 of 256 tokens")
-    expect(page.get_by_test_id("cache-words")).to_contain_text("Kept of 10 tokens")
+    expect(page.get_by_test_id("cache-words")).to_contain_text("Cached for 10 tokens")
     expect(page.get_by_test_id("times-words")).to_contain_text("read 1 of 10 tokens")
     assert strips(page) != before
-    page.get_by_test_id("remember").click()
+    page.get_by_test_id("use-cache").click()
     step(page)
     expect(page.get_by_test_id("times-words")).to_contain_text("read 11 of 11 tokens")
 
 
-def test_another_candidate_another_way_and_back_again(visitor: Visitor) -> None:
-    page = step(generate(visitor, f"model=stories-causal&draw=t0&text={quote(PROMPT)}"), 4)
+def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(visitor: Visitor) -> None:
+    page = step(generate(visitor, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 4)
     first = words(page).all_inner_texts()
     words(page).nth(1).click()
-    expect(page.get_by_test_id("next-title")).to_have_text("What could have stood here")
+    expect(page.get_by_test_id("next-title")).to_have_text("Other candidates for this token")
     taken = page.get_by_test_id("candidates").get_by_role("button", name=re.compile("Take")).first
     expect(taken).to_contain_text(first[1].strip())
     page.get_by_test_id("candidates").get_by_role("button").nth(2).click()
     ready(page, 2)
     assert words(page).nth(0).inner_text() == first[0]
     assert words(page).nth(1).inner_text() != first[1]
-    page.get_by_test_id("lines").get_by_role("button").click()
+    page.get_by_test_id("branches").get_by_role("button").click()
     ready(page, 4)
     assert words(page).all_inner_texts() == first
 
 
 def test_playing_goes_on_until_it_is_stopped(visitor: Visitor) -> None:
-    page = generate(visitor, f"model=stories-causal&draw=s5&text={quote(PROMPT)}")
+    page = generate(visitor, f"model=stories-causal&sampling=s5&text={quote(PROMPT)}")
     page.get_by_test_id("speed").select_option("0")
     play = page.get_by_test_id("play")
     play.click()
@@ -94,8 +94,8 @@ def test_playing_goes_on_until_it_is_stopped(visitor: Visitor) -> None:
 
 def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
-    page = step(generate(anna, f"model=stories-causal&draw=t1.2,k50,s8&text={quote(PROMPT)}"), 3)
-    page.wait_for_function("new URL(location).searchParams.get('written')")
+    page = step(generate(anna, f"model=stories-causal&sampling=t1.2,k50,s8&text={quote(PROMPT)}"), 3)
+    page.wait_for_function("new URL(location).searchParams.get('generated')")
     anna.settle()
     told, candidates = words(page).all_inner_texts(), page.get_by_test_id("candidates").inner_text()
     theirs = generate(ben, urlsplit(page.url).query)
@@ -105,18 +105,18 @@ def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
     expect(theirs.get_by_test_id("top-k")).to_have_value("50")
 
 
-def test_the_rule_cuts_what_it_cuts(visitor: Visitor) -> None:
-    page = generate(visitor, f"model=stories-causal&draw=t1,k3&text={quote(PROMPT)}")
+def test_sampling_settings_filter_candidates(visitor: Visitor) -> None:
+    page = generate(visitor, f"model=stories-causal&sampling=t1,k3&text={quote(PROMPT)}")
     listed = page.get_by_test_id("candidates").get_by_role("button")
-    expect(listed.filter(has_text="cut")).to_have_count(9)
+    expect(listed.filter(has_text="filtered out")).to_have_count(9)
     page.get_by_test_id("temperature").fill("0")
-    expect(page.get_by_test_id("dice")).to_contain_text("no dice are thrown")
-    expect(listed.filter(has_text="cut")).to_have_count(11)
+    expect(page.get_by_test_id("sample")).to_contain_text("nothing is random")
+    expect(listed.filter(has_text="filtered out")).to_have_count(11)
 
 
 def test_masks_are_filled_and_another_word_can_be_masked(visitor: Visitor) -> None:
-    page = generate(visitor, f"model=stories-masked&draw=t0&text={quote('The cat sat on the [MASK].')}")
-    expect(page.get_by_test_id("cache-words")).to_contain_text("Nothing can be kept")
+    page = generate(visitor, f"model=stories-masked&sampling=t0&text={quote('The cat sat on the [MASK].')}")
+    expect(page.get_by_test_id("cache-words")).to_contain_text("Nothing can be cached")
     step(page)
     expect(page.get_by_test_id("next-where")).to_have_text("Every mask is filled.")
     expect(page.get_by_test_id("step")).to_be_disabled()
@@ -127,7 +127,7 @@ def test_masks_are_filled_and_another_word_can_be_masked(visitor: Visitor) -> No
 
 
 def test_by_keyboard_alone(visitor: Visitor) -> None:
-    page = step(generate(visitor, f"model=stories-causal&draw=t0&text={quote(PROMPT)}"), 2)
+    page = step(generate(visitor, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 2)
     words(page).nth(1).focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
@@ -137,7 +137,7 @@ def test_by_keyboard_alone(visitor: Visitor) -> None:
     page.get_by_test_id("grid-0-0").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_test_id("looks-title")).to_contain_text("Layer 1 · Head 1")
+    expect(page.get_by_test_id("attention-title")).to_contain_text("Layer 1 · Head 1")
     page.get_by_test_id("candidates").get_by_role("button").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

@@ -29,8 +29,8 @@ def reading(page: Page) -> Locator:
     return page.get_by_test_id("reading")
 
 
-def picture(page: Page, name: str) -> None:
-    page.get_by_test_id(f"picture-{name}").click()
+def plot(page: Page, name: str) -> None:
+    page.get_by_test_id(f"plot-{name}").click()
 
 
 def thumbs(page: Page) -> Locator:
@@ -82,7 +82,7 @@ def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None
     page.keyboard.press("ArrowRight")  # walks on; the collection stays
     page.keyboard.press("Shift+Enter")
     expect(page.get_by_test_id("collected")).to_contain_text("L3 H5")
-    picture(page, "lines")
+    plot(page, "lines")
     expect(said(page)).to_contain_text("a colour for each head")
     page.get_by_test_id("head-switch").click()
     wait_for_address(
@@ -123,16 +123,16 @@ def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> Non
     expect(page.get_by_test_id("predictions")).to_contain_text("after dog")
     chips(page).nth(2).focus()
     page.keyboard.press("Shift+Enter")
-    wait_for_address(page, "locked", f"2;{last - 1}")
+    wait_for_address(page, "pinned", f"2;{last - 1}")
     page.get_by_test_id("head-title").hover()
     expect(reading(page)).to_contain_text("2 tokens, summed")
-    picture(page, "text")
+    plot(page, "text")
     words = page.get_by_test_id("prose").locator(".word")
     expect(page.get_by_test_id("prose").locator(".word.locked")).to_have_count(2)
     expect(said(page)).to_contain_text("strongest at the largest")
     words.first.hover()
     expect(chips(page).first).to_have_class(re.compile("key"))
-    picture(page, "table")
+    plot(page, "table")
     expect(page.get_by_test_id("sheet").locator("tr.hot")).to_have_count(2)
     rows = numbers(page)
     page.get_by_test_id("sheet").locator("td[data-col='1']").nth(2).hover()
@@ -149,7 +149,7 @@ def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> Non
 
 
 def test_the_table_is_saved_and_copied_with_all_its_numbers(visitor: Visitor) -> None:
-    page = opened(visitor, "&layer=1&head=1&picture=table")
+    page = opened(visitor, "&layer=1&head=1&plot=table")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     rows = numbers(page)
     assert len(rows) == chips(page).count()
@@ -172,8 +172,8 @@ def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
     before = canvas(page)
     page.get_by_test_id("head-4-4").click()
     wait_until_repainted(page, before)
-    for name in ("lines", "text", "table", "map"):
-        picture(page, name)
+    for name in ("lines", "text", "table", "heatmap"):
+        plot(page, name)
     page.get_by_test_id("head-2-2").click(modifiers=["Shift"])
     expect(said(page)).to_contain_text("mean of 2 heads")
     expect(page.get_by_test_id("reading")).to_contain_text("looks at")
@@ -186,48 +186,48 @@ def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
     high, trouble = page.get_by_test_id("high"), page.get_by_test_id("trouble")
 
     def show(name: str, told: str) -> None:
-        page.get_by_test_id("view").select_option(name)
+        page.get_by_test_id("quantity").select_option(name)
         expect(said(page)).to_contain_text(told)
 
     show("scores", "before mask")
-    show("masked", "where the mask allows")
-    show("moved", "Kobayashi et al. 2020")
+    show("masked_scores", "where the mask allows")
+    show("value_norm", "Kobayashi et al. 2020")
     show("rollout", "Abnar & Zuidema 2020")
     show("gradient", "log p of")
     expect(high).to_contain_text("+")
     candidate = page.get_by_test_id("predictions").locator("[data-target]").nth(2)
     candidate.click()
     expect(said(page)).to_contain_text(f"“{candidate.inner_text().replace('·', '')}”")
-    show("head", "layer 2, head 4")
-    page.get_by_test_id("versus").select_option("2.3")
+    show("minus_head", "layer 2, head 4")
+    page.get_by_test_id("other-head").select_option("2.3")
     expect(said(page)).to_contain_text("layer 2, head 3")
     expect(reading(page)).to_contain_text("nothing")  # a head differs from itself by nothing
-    page.get_by_test_id("view").select_option("trained")
+    page.get_by_test_id("quantity").select_option("minus_trained")
     expect(trouble).to_contain_text("Nothing is changed yet")
     page.get_by_test_id("head-switch").click()
     expect(trouble).to_be_hidden()
     expect(said(page)).to_contain_text("as trained")
-    page.get_by_test_id("view").select_option("text")
-    page.get_by_test_id("other").fill("The cat")
+    page.get_by_test_id("quantity").select_option("minus_text")
+    page.get_by_test_id("other-text").fill("The cat")
     expect(trouble).to_contain_text("equally many")
-    page.get_by_test_id("other").fill(TEXT.replace("cat", "boy"))
+    page.get_by_test_id("other-text").fill(TEXT.replace("cat", "boy"))
     expect(said(page)).to_contain_text("other text")
-    wait_for_address(page, "view", "text")
+    wait_for_address(page, "quantity", "minus_text")
 
 
 def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
-    page = opened(visitor, "&layer=2&head=3&picture=table")
+    page = opened(visitor, "&layer=2&head=3&plot=table")
     page.get_by_test_id("options-button").click()
     for name, told in (
         ("hide-first", "first token hidden, rows not renormalised"),
-        ("renormalise", "rows renormalised"),
+        ("renormalize", "rows renormalised"),
     ):
         page.get_by_test_id(name).check()
         expect(said(page)).to_contain_text(told)
     page.keyboard.press("Escape")
     assert all(abs(sum(row[: place + 1]) - 1) < 1e-5 for place, row in enumerate(numbers(page)))
     page.get_by_test_id("options-button").click()
-    page.get_by_test_id("mass").focus()
+    page.get_by_test_id("top-mass").focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
     expect(said(page)).to_contain_text("the largest of each row that make 80 %")
@@ -235,7 +235,7 @@ def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
     expect(said(page)).to_contain_text("sum over keys, mean over queries")
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("options")).to_be_hidden()
-    wait_for_address(page, "mass", "80")
+    wait_for_address(page, "top_mass", "80")
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("reset-rules").click()
     expect(said(page)).to_have_text("attention weight")
@@ -243,10 +243,10 @@ def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
 
 def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
     text = "The dog ran. [SEP] The cat slept."
-    page = visitor.open("model=stories-masked&picture=table&text=" + text.replace(" ", "+"))
+    page = visitor.open("model=stories-masked&plot=table&text=" + text.replace(" ", "+"))
     instrument(page, text)
     page.get_by_test_id("options-button").click()
-    page.get_by_test_id("pair").select_option("b-a")
+    page.get_by_test_id("segments").select_option("b-a")
     expect(said(page)).to_contain_text("only B → A")
     page.keyboard.press("Escape")
     table = page.get_by_test_id("sheet").locator("table")
@@ -257,8 +257,8 @@ def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
 
 def test_queries_and_keys_lie_in_one_plane(visitor: Visitor) -> None:
     page = opened(visitor, "&layer=2&head=3")
-    with page.expect_response("**/api/points"):
-        picture(page, "points")
+    with page.expect_response("**/api/qk_projection"):
+        plot(page, "qk_projection")
     page.wait_for_timeout(100)
     before = canvas(page)
     page.get_by_test_id("stage").focus()
@@ -269,7 +269,7 @@ def test_queries_and_keys_lie_in_one_plane(visitor: Visitor) -> None:
 
 def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
     visitor = visit(dark=True, width=390, height=844)
-    page = opened(visitor, "&picture=table&sort=entropy&heads=1.1;2.2")
+    page = opened(visitor, "&plot=table&sort=entropy&heads=1.1;2.2")
     page.get_by_test_id("options-button").click()
     expect(page.get_by_test_id("reset-rules")).to_be_visible()
     wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
@@ -283,12 +283,12 @@ def test_a_long_text_stays_readable_and_turns_its_pages(visitor: Visitor) -> Non
     text = " ".join(["the dog saw a cat"] * 22)
     page = visitor.open("model=stories-causal")
     say(page, text)
-    picture(page, "table")
+    plot(page, "table")
     sheet = page.get_by_test_id("sheet")
     expect(sheet).to_contain_text("of 111")
     page.get_by_role("button", name="Earlier queries").click()
     expect(sheet).to_contain_text("queries 64–95 of 111")
-    picture(page, "text")
+    plot(page, "text")
     expect(page.get_by_test_id("prose").locator(".word")).to_have_count(111)
-    picture(page, "lines")
+    plot(page, "lines")
     expect(reading(page)).to_contain_text("looks at")

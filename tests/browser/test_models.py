@@ -79,7 +79,7 @@ def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
 
 
 def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> None:
-    page = models(visitor, "position=alibi")
+    page = models(visitor, "positional_encoding=alibi")
     send(page, zipped(files))
     said = page.get_by_test_id("stAlert")
     expect(said).to_contain_text("tiny is here")
@@ -89,7 +89,7 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     expect(mine).to_contain_text("yours")
     mine.get_by_role("button", name="Open").click()
     page.wait_for_url(re.compile("model=upload-tiny-"))
-    assert "position" not in page.url, "a checkpoint is opened as it was trained"
+    assert "positional_encoding" not in page.url, "a checkpoint is opened as it was trained"
     say(page, TEXT)
     for head in ("head-0-0", "head-1-2"):
         expect(page.get_by_test_id(head)).to_be_visible()

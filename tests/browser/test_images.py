@@ -89,7 +89,7 @@ def test_a_head_switched_off_changes_what_the_picture_is_taken_for(visitor: Visi
 
 
 def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
-    page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&picture=photo")
+    page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay")
     instrument(page, "faces")
     expect(page.get_by_test_id("picture-faces")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
@@ -109,8 +109,8 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     assert "image" not in address(page)
     other = ben.open("model=seer")
     instrument(other, "")
-    assert page.request.get(f"{anna.url}/api/picture/{name}").status == 200
-    assert other.request.get(f"{ben.url}/api/picture/{name}").status == 404
+    assert page.request.get(f"{anna.url}/api/image/{name}").status == 200
+    assert other.request.get(f"{ben.url}/api/image/{name}").status == 404
 
 
 def test_what_is_no_picture_is_refused_by_a_sentence(visitor: Visitor) -> None:
@@ -137,4 +137,4 @@ def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     expect(page.get_by_test_id("sentence")).to_be_visible()
     expect(page.get_by_test_id("gallery")).to_be_hidden()
-    expect(page.get_by_test_id("picture").get_by_role("button", name="Picture")).to_have_count(0)
+    expect(page.get_by_test_id("plot").get_by_role("button", name="Picture")).to_have_count(0)

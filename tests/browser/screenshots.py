@@ -1,4 +1,4 @@
-"""The README's pictures, taken of the page as it is: `python -m tests.browser.pictures`"""
+"""The README's pictures, taken of the page as it is: `python -m tests.browser.screenshots`"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(page: Page) -> None:
 
 PICTURES = (
     Taken("explore", "/", {"model": "stories-causal", "text": STORY}),
-    Taken("layers", "/", {"model": "stories-causal", "text": STORY, "room": "layers"}, dark=True),
+    Taken("layers", "/", {"model": "stories-causal", "text": STORY, "tab": "layers"}, dark=True),
     Taken("compare", "/compare", {"model": "stories-causal"}),
     Taken("generate", "/generate", {"model": "stories-causal", "layer": "2", "head": "5"}, dark=True, act=write),
 )

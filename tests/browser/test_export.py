@@ -18,7 +18,7 @@ from pypdf import PdfReader
 from model import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, pixels, say, wait_for_address
-from tests.browser.test_rooms import LATE
+from tests.browser.test_tabs import LATE
 from tests.browser.visitor import Visitor
 
 MODEL = "model=stories-causal"
@@ -59,33 +59,33 @@ def asked(sentence: str = SENTENCE, **choices: object) -> str:
 
 def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     anna, ben = visit(), visit()
-    page = menu(anna, asked(kernel="hardmax"), SENTENCE)
+    page = menu(anna, asked(attention_function="hardmax"), SENTENCE)
     page.keyboard.press("Escape")
     page.get_by_test_id("head-2-3").click()
     page.get_by_test_id("takeaway").click()
-    link = copied(page, "take-link")
+    link = copied(page, "export-link")
     theirs = ben.open(urlsplit(link).query)
     instrument(theirs, SENTENCE)
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
-    expect(theirs.get_by_test_id("notes")).to_contain_text("hard instead of softmax")
+    expect(theirs.get_by_test_id("notes")).to_contain_text("hardmax instead of softmax")
 
 
 def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, tmp_path: Path) -> None:
     long = " ".join(["another"] * 210)  # past what an address holds, within what the model reads
     anna, ben = visit(), visit()
-    page = anna.open(f"{MODEL}&heads={quote('1.1;2.4')}&view=scores&kernel=linear")
+    page = anna.open(f"{MODEL}&heads={quote('1.1;2.4')}&quantity=scores&attention_function=linear")
     say(page, long)
     page.get_by_test_id("takeaway").click()
-    page.get_by_test_id("take-link").click()
+    page.get_by_test_id("export-link").click()
     expect(page.get_by_test_id("takeaway-told")).to_contain_text("leaves out the text")
-    file = download(page, "take-state", tmp_path)
+    file = download(page, "export-state", tmp_path)
     theirs = menu(ben, asked(), SENTENCE)
     theirs.get_by_test_id("open-state").set_input_files(file)
     instrument(theirs, long)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
     expect(theirs.get_by_test_id("head-title")).to_have_text("2 heads")
-    expect(theirs.get_by_test_id("view")).to_have_value("scores")
-    wait_for_address(theirs, "kernel", "linear")
+    expect(theirs.get_by_test_id("quantity")).to_have_value("scores")
+    wait_for_address(theirs, "attention_function", "linear")
     expect(theirs.get_by_text("reloading loses it")).to_be_visible()
     (tmp_path / "other.json").write_text("[1]")
     theirs.get_by_test_id("takeaway").click()
@@ -104,7 +104,7 @@ def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_p
     page = menu(visitor, asked(heads="1.1;2.4"), SENTENCE)
     page.get_by_test_id("figure-title").fill('Two <heads> & "more"')
     tokens = len(page.get_by_test_id("tokens").locator("button").all())
-    root = ElementTree.parse(download(page, "take-svg", tmp_path)).getroot()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "85mm" and root.attrib["height"].endswith("mm")
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {'Two <heads> & "more"', "Layer 1 · Head 1", "Layer 2 · Head 4", "cat", "mat"} <= set(texts)
@@ -112,20 +112,20 @@ def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_p
     assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2] * 2, (
         "a rectangle for each allowed cell"
     )
-    picture = Image.open(download(page, "take-png", tmp_path)).convert("RGB")
+    picture = Image.open(download(page, "export-png", tmp_path)).convert("RGB")
     assert picture.width == round(85 / 25.4 * 300) and len(picture.getcolors(1 << 24) or ()) > 20
-    (paper,) = PdfReader(io.BytesIO(download(page, "take-pdf", tmp_path).read_bytes())).pages
+    (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
     assert float(paper.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=0.1)
     assert "Layer 2 · Head 4" in paper.extract_text() and "Two <heads>" in paper.extract_text()
 
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
-    page = menu(visitor, asked(HOSTILE, picture="lines", heads="1.1;2.4"), HOSTILE)
+    page = menu(visitor, asked(HOSTILE, plot="lines", heads="1.1;2.4"), HOSTILE)
     page.get_by_test_id("figure-width").select_option("180")
-    root = ElementTree.parse(download(page, "take-svg", tmp_path)).getroot()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "180mm" and len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 20
     assert not list(root.iter("{http://www.w3.org/2000/svg}b"))
-    (paper,) = PdfReader(io.BytesIO(download(page, "take-pdf", tmp_path).read_bytes())).pages
+    (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
     assert "</script>" in paper.extract_text().replace("\n", "")
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
@@ -133,22 +133,22 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
 def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
-    page = menu(visitor, asked(layer=2, head=3, view="scores"), SENTENCE)
-    told = json.loads(download(page, "take-json", tmp_path).read_text())
+    page = menu(visitor, asked(layer=2, head=3, quantity="scores"), SENTENCE)
+    told = json.loads(download(page, "export-json", tmp_path).read_text())
     np.testing.assert_allclose(np.array(told["values"]), trace["decoder.2.self.scores"][3], atol=1e-5)
     page.get_by_test_id("takeaway-path").fill("decoder.2.self.q[3]")
-    with np.load(download(page, "take-npz", tmp_path)) as file:
+    with np.load(download(page, "export-npz", tmp_path)) as file:
         np.testing.assert_allclose(file["values"], trace["decoder.2.self.q"][3], atol=1e-5)
-    assert download(page, "take-csv", tmp_path).read_text().startswith("query / channel,0,1")
+    assert download(page, "export-csv", tmp_path).read_text().startswith("query / channel,0,1")
     page.get_by_test_id("takeaway-path").fill("decoder.9.self.q")
-    page.get_by_test_id("take-csv").click()
+    page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("takeaway-told")).to_contain_text("no value decoder.9.self.q")
 
 
 def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
     page = menu(visitor, asked(layer=1), SENTENCE)
-    assert f"run(model, loaded.tokenizer, '{SENTENCE}')" in copied(page, "take-python")
-    assert copied(page, "take-shell").startswith("headlight trace --model stories-causal")
+    assert f"run(model, loaded.tokenizer, '{SENTENCE}')" in copied(page, "export-python")
+    assert copied(page, "export-shell").startswith("headlight trace --model stories-causal")
 
 
 @pytest.fixture
@@ -175,8 +175,8 @@ def painted(page: Page, number: int = 0) -> Locator:
 
 def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Page, tmp_path: Path) -> None:
     edit = "decoder.1.self.weights[3]=set:0"
-    page = menu(visitor, asked(HOSTILE, layer=2, head=3, view="moved", edits=edit), HOSTILE)
-    file = download(page, "take-page", tmp_path)
+    page = menu(visitor, asked(HOSTILE, layer=2, head=3, quantity="value_norm", edits=edit), HOSTILE)
+    file = download(page, "export-page", tmp_path)
     there = page.get_by_test_id("reading").inner_text()
     offline.goto(file.as_uri())
     found = painted(offline)
@@ -188,7 +188,7 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
     assert pixels(offline, 0, 0) == pixels(page, 0, 0)
     found.get_by_test_id("head-4-1").click()
     expect(found.get_by_test_id("trouble")).to_contain_text("Only what was on the screen")
-    found.get_by_test_id("view").select_option("weights")
+    found.get_by_test_id("quantity").select_option("weights")
     expect(found.get_by_test_id("trouble")).to_be_hidden()
     expect(found.get_by_test_id("reading")).to_contain_text("looks at")
 
@@ -204,12 +204,12 @@ def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) ->
     first.get_by_test_id("head-3-2").click()
     expect(first.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
     expect(second.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 0")
-    first.get_by_test_id("picture-table").click()
+    first.get_by_test_id("plot-table").click()
     weight = traces[0].attention()[3, 2, 3, 1]
     expect(first.locator("tr[data-row='3'] td[data-col='1']")).to_have_text(f"{weight:.3f}".removeprefix("0"))
-    first.get_by_test_id("picture-text").click()
+    first.get_by_test_id("plot-text").click()
     expect(first.get_by_test_id("prose")).to_contain_text(SENTENCE)
-    first.get_by_test_id("picture-lines").click()
+    first.get_by_test_id("plot-lines").click()
     first.get_by_test_id("head-1-1").click(modifiers=["Shift"])
     expect(first.get_by_test_id("head-title")).to_have_text("2 heads")
     shown = "".join(second.get_by_test_id("tokens").locator("button").all_inner_texts()).replace("\n", "")
@@ -220,7 +220,7 @@ def test_an_embedded_page_shows_the_instrument_and_nothing_else(
     visitor: Visitor, browser: Browser, tmp_path: Path
 ) -> None:
     page = menu(visitor, asked(layer=2, head=3), SENTENCE)
-    snippet = copied(page, "take-embed")
+    snippet = copied(page, "export-embed")
     (tmp_path / "lesson.html").write_text(f"<!doctype html><h1>My lesson</h1>{snippet}", encoding="utf-8")
     lesson = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
     lesson.goto((tmp_path / "lesson.html").as_uri())
@@ -274,7 +274,7 @@ def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int
     if width > 1000:
         box = page.get_by_test_id("reading").bounding_box()
         assert box is not None and box["y"] + box["height"] <= height, "all of the chosen head is on the screen"
-    page.get_by_test_id("picture-lines").click()
+    page.get_by_test_id("plot-lines").click()
     expect(page.get_by_test_id("head-canvas")).to_be_visible()
     assert set(parse_qs(urlsplit(page.url).query)) >= {"presenter"}
 

@@ -1,4 +1,4 @@
-"""The rooms "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
+"""The tabs "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
 
 import re
 from time import sleep
@@ -38,9 +38,9 @@ def chosen(select: Locator) -> str:
 
 def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visitor: Visitor) -> None:
     page = enter(visitor, "layer=5&head=2")
-    page.get_by_test_id("room-tab-steps").click()
+    page.get_by_test_id("room-tab-walkthrough").click()
     title, following = page.get_by_test_id("stair-title"), page.get_by_test_id("step-next")
-    expect(title).to_have_text("1. Read")
+    expect(title).to_have_text("1. Input")
     expect(page.get_by_test_id("step-back")).to_be_disabled()
     titles = []
     while following.is_enabled():
@@ -52,8 +52,8 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
     page.get_by_test_id("stair").press("ArrowLeft")
     page.get_by_test_id("stair").press("ArrowLeft")
     expect(title).to_contain_text("Weights")
-    expect(page.get_by_test_id("stair-code")).to_contain_text("def weigh")
-    wait_for_address(page, "step", "weigh")
+    expect(page.get_by_test_id("stair-code")).to_contain_text("def normalize")
+    wait_for_address(page, "step", "weights")
     visitor.settle()
     page.reload()
     instrument(page, SENTENCE)
@@ -61,7 +61,7 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
 
 
 def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor) -> None:
-    page = enter(visitor, "room=steps&step=scale&layer=5&head=2")
+    page = enter(visitor, "tab=walkthrough&step=scale&layer=5&head=2")
     key, score = page.get_by_test_id("steps-key"), page.get_by_test_id("stair-scale").locator("b")
     expect(score).to_have_text(re.compile(r"\d"))
     most, before = chosen(key), score.inner_text()
@@ -77,7 +77,7 @@ def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor
 
 
 def test_the_numbers_of_a_step_can_be_pointed_at(visitor: Visitor) -> None:
-    page = enter(visitor, "room=steps&step=multiply")
+    page = enter(visitor, "tab=walkthrough&step=multiply")
     reading = page.get_by_test_id("stair-reading")
     bars = page.get_by_test_id("stair-values").locator("canvas")
     expect(bars).to_have_count(3)
@@ -90,7 +90,7 @@ def test_the_numbers_of_a_step_can_be_pointed_at(visitor: Visitor) -> None:
 
 
 def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers")
+    page = enter(visitor, "tab=layers")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")
     last = int(chosen(page.get_by_test_id("layers-query")))
@@ -106,7 +106,7 @@ def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(visitor: Vis
 
 
 def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from_the_keyboard(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers")
+    page = enter(visitor, "tab=layers")
     cell, reading = page.get_by_test_id("lens-3-2"), page.get_by_test_id("lens-reading")
     expect(reading).to_contain_text("The answer")
     page.evaluate(LATE)
@@ -120,7 +120,7 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
 
 
 def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal&room=layers")
+    page = visitor.open("model=stories-causal&tab=layers")
     say(page, "One two three. " * 20)
     shown = page.get_by_test_id("lens-windows")
     expect(shown).to_contain_text(re.compile(r"tokens \d\d to \d\d of \d\d"))
@@ -131,7 +131,7 @@ def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
 
 
 def test_contributions_add_up_and_a_click_chooses_the_head(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers&panel=parts")
+    page = enter(visitor, "tab=layers&analysis=logit_attribution")
     total = page.get_by_test_id("shares-total")
     expect(total).to_contain_text("add up to")
     logit, together = re.findall(r"(?:is|to) (−?[\d.]+\d)", total.inner_text())
@@ -145,21 +145,21 @@ def test_contributions_add_up_and_a_click_chooses_the_head(visitor: Visitor) -> 
 
 
 def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers&panel=flow")
+    page = enter(visitor, "tab=layers&analysis=information_flow")
     graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("flow-reading")
     expect(reading).to_contain_text("shares")
     graph.press("ArrowRight")
     found = re.search(r"Layer (\d+):.*?takes.*?head (\d+)", reading.inner_text())
     assert found
     graph.press("Enter")
-    wait_for_address(page, "panel", "flow")
-    page.get_by_test_id("room-tab-steps").click()
+    wait_for_address(page, "analysis", "information_flow")
+    page.get_by_test_id("room-tab-walkthrough").click()
     expect(page.get_by_test_id("steps-layer")).to_have_value(found[1])
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
 
 def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers&panel=ablation")
+    page = enter(visitor, "tab=layers&analysis=head_ablation")
     page.get_by_test_id("ablate").click()
     expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
     expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
@@ -174,7 +174,7 @@ def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
 
 
 def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
-    page = enter(visitor, "room=layers&panel=ablation")
+    page = enter(visitor, "tab=layers&analysis=head_ablation")
     asked: list[str] = []
 
     def hold(route: Route) -> None:
@@ -182,7 +182,7 @@ def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> 
         sleep(0.4)  # so that there is time to stop
         route.continue_()
 
-    page.route("**/api/ablation", hold)
+    page.route("**/api/head_ablation", hold)
     button = page.get_by_test_id("ablate")
     button.click()
     expect(page.get_by_test_id("ablate-status")).to_contain_text(re.compile(r"^(8|16|24) of 48"))
@@ -195,24 +195,24 @@ def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> 
     assert len(asked) <= 7  # what was known was not asked again; only what was stopped
 
 
-def test_a_masked_model_has_the_rooms_too(visitor: Visitor) -> None:
-    page = visitor.open(f"model=stories-masked&room=layers&panel=parts&text={quote('The dog barks at the [MASK].')}")
+def test_a_masked_model_has_the_tabs_too(visitor: Visitor) -> None:
+    page = visitor.open(f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}")
     expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")
     expect(page.get_by_test_id("conventions")).to_contain_text("keeps the slope")
-    page.get_by_test_id("panel-lens").click()
+    page.get_by_test_id("analysis-logit_lens").click()
     expect(page.get_by_test_id("lens")).to_contain_text("what was there")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -> None:
     phone = visit(dark=dark, width=390, height=844)
-    page = enter(phone, "room=steps&step=multiply&layer=5&head=2")
-    expect(page.get_by_test_id("stair-title")).to_contain_text("Channel by channel")
-    for tab in ("steps", "layers"):
+    page = enter(phone, "tab=walkthrough&step=multiply&layer=5&head=2")
+    expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
+    for tab in ("walkthrough", "layers"):
         page.get_by_test_id(f"room-tab-{tab}").click()
-        for panel in ("lens", "parts", "flow", "ablation") if tab == "layers" else ("",):
-            if panel:
-                page.get_by_test_id(f"panel-{panel}").click()
+        for analysis in ("logit_lens", "logit_attribution", "information_flow", "head_ablation") if tab == "layers" else ("",):
+            if analysis:
+                page.get_by_test_id(f"analysis-{analysis}").click()
             wide = page.get_by_test_id("instrument").evaluate("root => root.scrollWidth - root.clientWidth")
-            assert wide <= 0, (tab, panel)
+            assert wide <= 0, (tab, analysis)
     assert urlsplit(page.url).path in ("/", "/explore")

@@ -1,4 +1,4 @@
-"""The sidebar's wiring as a person uses it: the heads follow at once, the address a moment later."""
+"""The sidebar's model variant as a person uses it: the heads follow at once, the address a moment later."""
 
 import re
 
@@ -10,8 +10,8 @@ from tests.browser.visitor import Visitor
 TEXT = "The dog saw the cat"
 
 
-def part(page: Page, name: str) -> Locator:
-    return page.get_by_test_id(f"wiring-{name}")
+def control(page: Page, name: str) -> Locator:
+    return page.get_by_test_id(f"variant-{name}")
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
@@ -24,20 +24,20 @@ def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
     page = opened(visitor)
     before = pixels(page, 0, 0)
     with page.expect_request("**/api/trace") as asked:
-        part(page, "masks").select_option("none")
+        control(page, "masks").select_option("none")
     sent = asked.value.post_data_json
     assert sent is not None and sent["masks"] == "none"
     expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
     assert pixels(page, 0, 0) != before
     wait_for_address(page, "masks", "none")
-    expect(part(page, "masks")).to_have_value("none")
-    part(page, "position").select_option("alibi")
-    wait_for_address(page, "position", "alibi")
+    expect(control(page, "masks")).to_have_value("none")
+    control(page, "positional_encoding").select_option("alibi")
+    wait_for_address(page, "positional_encoding", "alibi")
     page.get_by_test_id("as-trained").click()
     expect(page.get_by_test_id("notes")).to_be_empty()
     page.wait_for_function("() => !new URL(location).searchParams.has('masks')")
-    assert "position" not in address(page)
-    expect(part(page, "masks")).to_have_value("")
+    assert "positional_encoding" not in address(page)
+    expect(control(page, "masks")).to_have_value("")
     assert pixels(page, 0, 0) == before
 
 
@@ -56,25 +56,25 @@ def test_the_rest_of_the_page_follows_once_the_answer_is_there(visitor: Visitor)
     visitor.settle()
     page.evaluate(ORDER)
     page.get_by_test_id("instrument").evaluate(PAINTED)
-    part(page, "masks").select_option("none")
+    control(page, "masks").select_option("none")
     wait_for_address(page, "masks", "none")
     assert page.evaluate("window.order")[:2] == ["painted", "address"]
 
 
 def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     page = opened(visitor)
-    part(page, "masks").select_option("causal+window")
-    part(page, "width").focus()
+    control(page, "masks").select_option("causal+window")
+    control(page, "width").focus()
     page.keyboard.press("ArrowLeft")
     wait_for_address(page, "masks", "causal+window:3")
-    expect(part(page, "width")).to_be_focused()
-    part(page, "scale").focus()
+    expect(control(page, "width")).to_be_focused()
+    control(page, "scale").focus()
     page.keyboard.press("Space")
     wait_for_address(page, "scale", "off")
-    expect(part(page, "scale")).to_have_attribute("aria-checked", "false")
-    part(page, "masks").select_option("custom")
+    expect(control(page, "scale")).to_have_attribute("aria-checked", "false")
+    control(page, "masks").select_option("custom")
     expect(page.get_by_test_id("problem")).to_contain_text("custom mask is 3 x 3")
-    part(page, "matrix").fill("\n".join("1" * 6 for _ in range(6)))
+    control(page, "matrix").fill("\n".join("1" * 6 for _ in range(6)))
     expect(page.get_by_test_id("problem")).to_be_hidden()
     expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
 
@@ -83,13 +83,13 @@ def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:
     page = opened(visitor)
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_test_id("ranked")).to_be_visible()
-    part(page, "position").select_option("alibi")
+    control(page, "positional_encoding").select_option("alibi")
     expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positional encoding: alibi instead of rope"))
-    wait_for_address(page, "position", "alibi")
+    wait_for_address(page, "positional_encoding", "alibi")
 
 
-def test_a_link_wires_the_model(visitor: Visitor) -> None:
-    page = opened(visitor, "&masks=window:2&kernel=hard")
-    expect(part(page, "masks")).to_have_value("window")
-    expect(part(page, "width")).to_have_value("2")
-    expect(part(page, "kernel")).to_have_value("hardmax")
+def test_a_link_opens_a_variant(visitor: Visitor) -> None:
+    page = opened(visitor, "&masks=window:2&attention_function=hardmax")
+    expect(control(page, "masks")).to_have_value("window")
+    expect(control(page, "width")).to_have_value("2")
+    expect(control(page, "attention_function")).to_have_value("hardmax")
