@@ -161,3 +161,12 @@ def test_what_was_typed_elsewhere_chooses_no_head(visitor: Visitor) -> None:
     page.get_by_role("link", name="Compare").click()
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
+
+
+def test_heads_of_a_layer_that_is_off_are_off_here_too(visitor: Visitor) -> None:
+    page = compare(visitor, edits="decoder.3.self.weights=set:0", side_b=".")
+    page.get_by_test_id("apart-3-2").click()
+    expect(page.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "false")
+    expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(8)
+    page.get_by_test_id("switch-a").click()
+    expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(7)

@@ -196,7 +196,9 @@ def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> 
 
 
 def test_a_masked_model_has_the_tabs_too(visitor: Visitor) -> None:
-    page = visitor.open(f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}")
+    page = visitor.open(
+        f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}"
+    )
     expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")
     expect(page.get_by_test_id("conventions")).to_contain_text("keeps the slope")
     page.get_by_test_id("analysis-logit_lens").click()
@@ -210,7 +212,9 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     for tab in ("walkthrough", "layers"):
         page.get_by_test_id(f"room-tab-{tab}").click()
-        for analysis in ("logit_lens", "logit_attribution", "information_flow", "head_ablation") if tab == "layers" else ("",):
+        for analysis in (
+            ("logit_lens", "logit_attribution", "information_flow", "head_ablation") if tab == "layers" else ("",)
+        ):
             if analysis:
                 page.get_by_test_id(f"analysis-{analysis}").click()
             wide = page.get_by_test_id("instrument").evaluate("root => root.scrollWidth - root.clientWidth")

@@ -40,6 +40,11 @@ export class Comparison {
     return this.#answer.attentions;
   }
 
+  /** How tokens were matched. */
+  get alignment() {
+    return this.#answer.alignment;
+  }
+
   /** @param {number} side */
   notes(side) {
     return this.#answer.sides[side].notes;
@@ -186,15 +191,6 @@ export class Comparison {
  */
 export function weightsPath(group, { layer, head }) {
   return `${group.stack}.${layer}.${group.kind}.weights[${head}]`;
-}
-
-/**
- * The edit that switches a head off.
- * @param {AttentionGroup} group
- * @param {HeadIndex} head
- */
-export function ablationEdit(group, head) {
-  return `${weightsPath(group, head)}=set:0`;
 }
 
 /**

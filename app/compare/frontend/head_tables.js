@@ -1,10 +1,11 @@
 // All heads of both sides, how far each is from its partner, and those that differ most.
 
+import { isOff } from "../../../model/rendering/static/state/head_ablation.js";
 import { colour, paintCodes } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, drawChoices, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
-import { ablationEdit, rankedHeads } from "./comparison.js";
+import { rankedHeads } from "./comparison.js";
 
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @import { CompareElements } from "./elements.js" */
@@ -87,7 +88,7 @@ export class HeadTables {
           comparison.codes(group, { layer, head }),
           ...group.pooled_shape,
         );
-      const off = edits.includes(ablationEdit(group, { layer, head }));
+      const off = isOff(edits, group, layer, head);
       cell.classList.toggle("off", off);
       labelCell(
         cell,

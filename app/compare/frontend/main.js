@@ -1,10 +1,11 @@
 // The Compare page: A is what the sidebar says, B the same but for what one changes here.
 
+import { isOff, switchHeads } from "../../../model/rendering/static/state/head_ablation.js";
 import { paintScale, SIGNED_COLOURS } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, drawChoices } from "../../../model/rendering/static/ui/dom.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
-import { ablationEdit, mostDistantHead } from "./comparison.js";
+import { mostDistantHead } from "./comparison.js";
 import { describeA, drawControlsB, drawPresets, trainedParts } from "./controls.js";
 import { findElements } from "./elements.js";
 import { HeadTables } from "./head_tables.js";
@@ -21,11 +22,6 @@ import { TokenStrips } from "./token_strips.js";
 /** @import { AttentionGroup, Cell, Choice, CompareData, Difference, HeadIndex } from "./types.d.ts" */
 
 const EXACT_AFTER = 120; // milliseconds that a head is shown before its exact weights are fetched
-/** @type {[string, string][]} */
-const ALIGNMENTS = [
-  ["tokens", "Match tokens"],
-  ["position", "Match positions"],
-];
 
 class ComparePage {
   #elements;
@@ -238,8 +234,9 @@ class ComparePage {
     clearTimeout(this.#exactTimer);
     if (!this.#shown) return;
     this.#drawHeadTitles(this.#shown);
-    drawChoices(this.#elements.alignment, "align", ALIGNMENTS, this.#state.alignment, (alignment) => {
-      this.#differ({ alignment: alignment === "tokens" ? undefined : alignment });
+    const alignment = this.#state.alignment || comparison.alignment;
+    drawChoices(this.#elements.alignment, "align", this.#catalog.options.alignment, alignment, (chosen) => {
+      this.#differ({ alignment: chosen });
     });
     this.#drawMaps(this.#shown);
     this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
@@ -272,14 +269,13 @@ class ComparePage {
    */
   #drawSwitch(side, group, head) {
     const button = this.#elements.switches[side];
-    const edit = ablationEdit(group, head);
     const { edits } = this.#state.questions[side];
-    const off = edits.includes(edit);
+    const off = isOff(edits, group, head.layer, head.head);
     button.setAttribute("aria-checked", String(!off));
     button.setAttribute("aria-label", `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`);
     /** @type {Element} */ (button.lastElementChild).textContent = off ? "off" : "on";
     button.onclick = () => {
-      const changed = off ? edits.filter((other) => other !== edit) : [...edits, edit];
+      const changed = switchHeads(edits, group, [[head.layer, head.head]], !off);
       if (side) this.#change(this.#state.change({}, { ...this.#state.difference, edits: changed }));
       else this.#change(this.#state.change({ edits: changed }));
     };

@@ -37,8 +37,9 @@ export class CompareState {
     return !("layer" in this.#difference && "head" in this.#difference);
   }
 
+  /** How tokens are matched; "": as the server chooses. */
   get alignment() {
-    return this.#difference.alignment || "tokens";
+    return this.#difference.alignment || "";
   }
 
   /** Whether the head that differs most is the chosen one, because nobody has chosen another. */

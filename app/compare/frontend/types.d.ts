@@ -45,7 +45,7 @@ export interface Choice extends TextChoice {
 
 /** In what B differs from A. */
 export interface Difference extends Partial<Question> {
-  /** "position" where tokens are matched by position. */
+  /** How tokens are matched; without it the server chooses. */
   alignment?: string;
   /** A head of B's own. */
   layer?: number;
@@ -63,7 +63,7 @@ export type Options = [string, string][];
 /** What there is to choose from. */
 export interface Catalog {
   models: { name: string; title: string; trained: TrainedParts }[];
-  options: Record<VariantField, Options>;
+  options: Record<VariantField | "alignment", Options>;
 }
 
 /** Something worth comparing; without a text, A keeps its own. */
@@ -138,6 +138,8 @@ export interface Prediction {
 /** The answer of the route "compare". */
 export interface CompareAnswer {
   sides: [SideAnswer, SideAnswer];
+  /** How tokens were matched. */
+  alignment: string;
   alignments: Partial<Record<Axis, PositionPair[]>>;
   attentions: ComparedAttention[];
   predictions: Prediction[];
@@ -149,6 +151,7 @@ export interface CompareAnswer {
 export interface CompareRequest {
   side_a: Question;
   side_b: Question;
+  /** "": as the server chooses. */
   alignment: string;
   query: number;
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ablationEdit, Comparison, mostDistantHead, rankedHeads } from "../../../app/compare/frontend/comparison.js";
+import { Comparison, mostDistantHead, rankedHeads } from "../../../app/compare/frontend/comparison.js";
 import { weightDifference } from "../../../app/compare/frontend/difference.js";
 
 /** @import { AttentionGroup, CompareAnswer, Question } from "../../../app/compare/frontend/types.d.ts" */
@@ -61,6 +61,7 @@ function comparison() {
         notes: ["Other positions."],
       },
     ],
+    alignment: "tokens",
     alignments: {
       text: [
         [0, 1],
@@ -170,8 +171,4 @@ test("heads are ranked by their distance; what cannot be compared is left out", 
   const attention = { left_name: "", right_name: "", title: "", distance };
   assert.equal(mostDistantHead(attention).layer, 1);
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
-});
-
-test("a head is switched off by an edit of its weights", () => {
-  assert.equal(ablationEdit(group(2, 0), { layer: 3, head: 1 }), "decoder.3.self.weights[1]=set:0");
 });

@@ -1,0 +1,27 @@
+// Heads that are off, by an edit of their own or of their layer.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { headsOff, isOff, switchHeads } from "../../../model/rendering/static/state/head_ablation.js";
+
+const GROUP = { stack: "decoder", kind: "self", heads: 3 };
+const OTHER = "embedding=scale:0";
+const [HEAD, LAYER] = ["decoder.1.self.weights[2]=set:0", "decoder.1.self.weights=set:0"];
+
+test("a head is off by its own edit, or by its layer's", () => {
+  assert.deepEqual(headsOff([OTHER, HEAD], GROUP, 1), [2]);
+  assert.deepEqual(headsOff([LAYER], GROUP, 1), [0, 1, 2]);
+  assert.equal(isOff([HEAD], GROUP, 0, 2), false);
+});
+
+test("a head is switched off and on again; other edits keep their places", () => {
+  assert.deepEqual(switchHeads([OTHER], GROUP, [[1, 2]], true), [OTHER, HEAD]);
+  assert.deepEqual(switchHeads([HEAD, OTHER], GROUP, [[1, 2]], false), [OTHER]);
+});
+
+test("all heads of a layer are one edit; one of them on again leaves the others off", () => {
+  const heads = /** @type {[number, number][]} */ ([0, 1, 2].map((head) => [1, head]));
+  assert.deepEqual(switchHeads([OTHER, HEAD], GROUP, heads, true), [OTHER, LAYER]);
+  assert.deepEqual(switchHeads([LAYER], GROUP, [[1, 0]], false), ["decoder.1.self.weights[1]=set:0", HEAD]);
+  assert.deepEqual(switchHeads([LAYER], { ...GROUP, heads: 1 }, [[1, 0]], false), []);
+});
