@@ -102,7 +102,7 @@ _NEXT_TOKEN_EXAMPLES = (
     Example(
         "Anna and Ben had a red ball. One day Anna and",
         hint="Induction: at the second “and” the first of these heads look at Ben, who followed the first one.",
-        sort="repeated",
+        sort="induction",
     ),
     Example(
         '"I want to go home',

@@ -1,7 +1,7 @@
-"""One head, one query, one key: attention number by number, from the stream to what the head writes back to it.
+"""Attention of one head for one query and key, step by step with all intermediate values.
 
-Every value is a site of the trace or made from sites by the very functions that ran (`model.again` for pairs of
-tokens). Indices in formulas are written `_{ij}`: i is the query, j the key.
+Each value is a hook point of the trace, or computed from hook points by the network's own functions. In the formulas
+the indices `_{ij}` are i for the query and j for the key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from model.tracing.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StepValue:
-    """A row of numbers, or one number: its sign in the formulas, and what it counts along.
+    """A vector or a number: its symbol in the formulas, and what its axis counts.
 
     `axis` is "d_model", "head_dim", "value_head_dim" or "key", or empty for one number.
     """
@@ -43,9 +43,10 @@ class StepValue:
 
 @dataclass(frozen=True, eq=False)
 class WalkthroughStep:
-    """One step: what goes in, and last what comes out; `sites` are the values of the trace that it makes.
+    """One step of the computation: `values` are its inputs and last its result.
 
-    `edited` says whether an edit put other numbers in place of the ones that the formula gives.
+    `hook_points` are the values of the trace that the step computes; `edited` says whether an edit replaced the numbers
+    that the formula gives.
     """
 
     name: str
@@ -57,7 +58,7 @@ class WalkthroughStep:
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:
-    """What a trace must hold for the steps of one attention, such as `decoder.3.self`; pairs are made again."""
+    """What a trace must hold for the steps of the attention at `path` (`decoder.3.self`); scores are recomputed."""
     layer = path.rpartition(".")[0]
     residual_paths = (f"{layer}.{site}" for site in ("residual", "residual_after_self", "residual_after_cross"))
     return (
@@ -68,7 +69,7 @@ def paths_to_keep(path: str) -> tuple[str, ...]:
 
 
 def most_attended_key(model: Transformer, trace: Trace, path: str, head: int, query: int) -> int:
-    """The key that a query of a head looks at most."""
+    """The key with the largest weight for a query of a head."""
     return int(_Walkthrough(model, trace, path, head, query, 0).rows["weights"].argmax())
 
 
@@ -76,21 +77,21 @@ def most_attended_key(model: Transformer, trace: Trace, path: str, head: int, qu
 def attention_walkthrough(
     model: Transformer, trace: Trace, path: str, head: int, query: int, key: int
 ) -> tuple[WalkthroughStep, ...]:
-    """The steps of one head of `attention` (a path such as `decoder.3.self`) between two tokens, counted from 0.
+    """The steps of one head of the attention at `path` (`decoder.3.self`) between two tokens, counted from 0.
 
-    Raises EditError for an attention or head, TextError for a token that is not there.
+    Raises EditError for an attention or head, TextError for a token that does not exist.
     """
     return tuple(_Walkthrough(model, trace, path, head, query, key).steps())
 
 
 class _Walkthrough:
-    """The numbers of one head between two tokens."""
+    """The values of one head for one query and key."""
 
     def __init__(self, model: Transformer, trace: Trace, path: str, head: int, query: int, key: int) -> None:
         self.trace, self.path, self.head, self.query, self.key = trace, path, head, query, key
-        self.attention, self.scheme = attention_at(model, path)
+        self.attention, self.positional_encoding = attention_at(model, path)
         self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
-        self.kernel: AttentionFunction = self.attention.attention_function
+        self.attention_function: AttentionFunction = self.attention.attention_function
         self.key_value_head = head // self.attention.group_size
         self._check()
         values = recompute_attention(model, trace, path).compute(slice(query, query + 1), slice(head, head + 1))
@@ -107,10 +108,10 @@ class _Walkthrough:
         q, k = self._rotated()
         if self._overrides("rotate") or self._edited("rotated_q", "rotated_k"):
             yield self._rotation_step()
-        if self.kernel.formulas.feature_map:
-            q, k = self.kernel.feature_map(q), self.kernel.feature_map(k)
+        if self.attention_function.formulas.feature_map:
+            q, k = self.attention_function.feature_map(q), self.attention_function.feature_map(k)
             values = (StepValue("φ(q_{i})", to_numpy(q), "head_dim"), StepValue("φ(k_{j})", to_numpy(k), "head_dim"))
-            yield WalkthroughStep("feature-map", "Feature map", self.kernel.formulas.feature_map, values)
+            yield WalkthroughStep("feature-map", "Feature map", self.attention_function.formulas.feature_map, values)
         yield from self._score_steps(q, k)
         yield self._mask_step()
         yield self._weights_step()
@@ -128,7 +129,7 @@ class _Walkthrough:
         return any(edit.matches(f"{self.path}.{site}") for edit in edits for site in hook_points)
 
     def _overrides(self, method: str) -> bool:
-        return getattr(type(self.scheme), method) is not getattr(PositionalEncoding, method)
+        return getattr(type(self.positional_encoding), method) is not getattr(PositionalEncoding, method)
 
     def _input_step(self) -> WalkthroughStep:
         residual = self.trace[f"{self.layer}.{'residual' if self.kind == 'self' else 'residual_after_self'}"][
@@ -191,7 +192,7 @@ class _Walkthrough:
     def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:
         prime = "'" if self._overrides("rotate") else ""
         first, second = f"q{prime}_{{i}}", f"k{prime}_{{j}}"
-        if self.kernel.formulas.feature_map:
+        if self.attention_function.formulas.feature_map:
             first, second = f"φ({first})", f"φ({second})"
         product, attention = q * k, self.attention
         factors = (StepValue(first, to_numpy(q), "head_dim"), StepValue(second, to_numpy(k), "head_dim"))
@@ -219,10 +220,10 @@ class _Walkthrough:
         )
         if self._has_bias():
             bias = torch.tensor(self._at_key("bias"))
-            biased = self.kernel.add_bias(scaled.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
+            biased = self.attention_function.add_bias(scaled.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
             values = (score, StepValue("b_{ij}", to_numpy(bias)), StepValue("s_{ij}", to_numpy(biased)))
             sites = ("bias",) if attention.score_soft_cap else ("bias", "scores")
-            formula = f"s_{{ij}} ← {self.kernel.formulas.add_bias}"
+            formula = f"s_{{ij}} ← {self.attention_function.formulas.add_bias}"
             yield WalkthroughStep("bias", "Position bias", formula, values, sites, self._edited(*sites))
             score, scaled = values[-1], biased
         if attention.score_soft_cap:
@@ -242,14 +243,14 @@ class _Walkthrough:
             StepValue("m_{ij}", allowed.astype(np.float32), "key"),
             StepValue("s_{ij}", shown.astype(np.float32), "key"),
         )
-        formula = f"s_{{ij}} ← {self.kernel.formulas.mask}"
+        formula = f"s_{{ij}} ← {self.attention_function.formulas.mask}"
         return WalkthroughStep(
             "mask", "Masked", formula, values, ("mask", "masked_scores"), self._edited("mask", "masked_scores")
         )
 
     def _weights_step(self) -> WalkthroughStep:
         scores = self._mask_step().values[-1]
-        formula = f"a_{{ij}} = {self.kernel.formulas.normalize}"
+        formula = f"a_{{ij}} = {self.attention_function.formulas.normalize}"
         values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
         return WalkthroughStep("weights", "Weights", formula, values, ("weights",), self._edited("weights"))
 

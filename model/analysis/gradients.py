@@ -1,4 +1,4 @@
-"""Gradient of an answer with respect to attention weights."""
+"""Gradient of a prediction with respect to attention weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor
 from model.array_types import Float
 from model.errors import EditError, TextError
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.tracing.indices import require_position
 from model.tracing.recompute import intervention_hook
 from model.tracing.run import pixel_tensor, token_tensor
@@ -18,11 +19,12 @@ from model.tracing.trace import Trace
 def attention_gradient(
     model: Transformer, trace: Trace, path: str, position: int, token: int
 ) -> Float[np.ndarray, "head query key"]:
-    """How the log-probability of a token (or label) at a position grows with each weight of the attention at `path`.
+    """The derivative of the log-probability of a token (or label) at a position by each weight of an attention.
 
-    The derivative of log p, all later layers included, with each weight taken as free. Weight x gradient tells, to
-    first order, what would be lost without the weight (Simonyan et al. 2013; Hao et al. 2021, equation 2, in one step).
-    The run of `trace` is made again, with its edits. Raises TextError for a token or position that is not there.
+    `path` names the attention (`decoder.3.self`); weights are taken as independent, through all later layers. Weight x
+    gradient is, to first order, what the prediction loses without the weight (Simonyan et al. 2013; Hao et al. 2021,
+    equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position that
+    does not exist, EditError for an attention that does not.
     """
     edits, leaves = intervention_hook(trace), []
 
@@ -49,10 +51,10 @@ def attention_gradient(
 
 
 def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
-    """The logits of the prediction at a position; of the whole text where a model labels that."""
+    """The logits at a position, or those of the whole text where the model labels that."""
     if logits is None:
         raise TextError("This model ends without a head: there is no prediction whose gradient could be taken.")
-    if trace.config.output_head == "sequence-classifier":
+    if task_of(trace.config).whole_text:
         text_logits: Tensor = logits[0]
         return text_logits
     require_position(position, len(trace.text.ids))

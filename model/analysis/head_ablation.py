@@ -1,4 +1,4 @@
-"""What an answer loses when a head is taken away: each head off in turn, several in one batch."""
+"""Head ablation: the log-probability of a token with each head's weights set to zero, several heads in one batch."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from model.array_types import Float
 from model.errors import ConfigError, EditError, TextError
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from model.nn.transformer import Transformer, attention_at
+from model.tasks import task_of
 from model.text.tokenizer import Encoded
 from model.tracing.indices import position_index
 from model.tracing.recompute import attention_contexts, intervention_hook, traced_tensor
 from model.tracing.run import token_tensor
 from model.tracing.trace import Trace
 
-TOKENS_PER_BATCH = 1024  # in one batch; a larger one is no faster and cannot be stopped as soon
+TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
 KEEP = ("*.residual", "encoder.final_residual")
-PREDICTING_HEADS = ("language-model", "masked-language-model", "sequence-classifier", "token-classifier")
 
 
 class _AblateEachHead:
-    """The tap after the edits of a run: in the first of the batch one head writes nothing, in the second the next.
+    """A hook, after that of the edits, that sets another head's weights to zero in each row of the batch.
 
-    What a block reads is taken from a trace: there the edits of `begun` are made already.
+    The value at `entry_path` is taken from a trace, so the edits are in it already.
     """
 
     def __init__(self, hook: Hook, weights_path: str, first_head: int, entry_path: str) -> None:
         self.hook, self.weights_path, self.first_head, self.entry_path = hook, weights_path, first_head, entry_path
 
     def scope(self, path: str) -> HookScope:
-        """Rows of the weights suffice, and of everything else what the edits want."""
+        """Rows of the weights suffice; of any other value what the edits want."""
         return max(HookScope.ROWS if path == self.weights_path else HookScope.NONE, hook_scope(self.hook, path))
 
     def for_rows(self, start: int, total: int) -> Hook:
@@ -51,25 +51,27 @@ class _AblateEachHead:
 
 
 def heads_per_batch(trace: Trace) -> int:
-    """How many heads one batch takes away: as many as keep it small."""
+    """How many heads to ablate in one batch of at most TOKENS_PER_BATCH tokens."""
     return max(1, TOKENS_PER_BATCH // (len(trace.text.ids) + (len(trace.source.ids) if trace.source else 0)))
 
 
 def require_prediction(model: Transformer) -> None:
-    """Raise ConfigError for a bare model, which answers nothing."""
-    if model.config.output_head not in PREDICTING_HEADS:
-        raise ConfigError("This model ends without a head, so there is no answer that its heads could change.")
+    """Raise ConfigError for a model without an output head."""
+    if not task_of(model.config).predicts:
+        raise ConfigError(
+            "This model ends without an output head, so there is no prediction that its heads could change."
+        )
 
 
 @torch.inference_mode()
 def ablate_heads(
     model: Transformer, trace: Trace, path: str, position: int, token: int, first_head: int, count: int
 ) -> Float[np.ndarray, " head"]:
-    """The log-probability (nats) of a token or label at a position, without head `first`, without the next ...
+    """The log-probability (nats) of a token or label at a position without each of `count` heads from `first_head` on.
 
-    `attention` is a path such as `decoder.3.self`; text and edits are those of the trace, which holds KEEP. The same
-    as running once for each head with the edit `decoder.3.self.weights[HEAD]=set:0` after the others. Raises
-    ConfigError for a bare model, EditError for heads, TextError for a position or token that is not there.
+    `path` names an attention (`decoder.3.self`); text and edits are those of the trace, which holds KEEP. Equal to
+    running once for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
+    without an output head, EditError for heads, TextError for a position or token that does not exist.
     """
     require_prediction(model)
     heads = attention_at(model, path)[0].heads
@@ -89,7 +91,7 @@ def ablate_heads(
     assert logits is not None  # `require_prediction` refuses models without an output head
     log_probabilities = logits.flatten(0, -2).log_softmax(-1)
     if not 0 <= token < log_probabilities.shape[-1]:
-        raise TextError(f"There is no answer {token}: this model chooses among {log_probabilities.shape[-1]}.")
+        raise TextError(f"There is no token or label {token}: this model has {log_probabilities.shape[-1]}.")
     found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
     return found
 

@@ -1,7 +1,7 @@
-"""What a head does, as numbers: where it looks and how wide, from its weights and the text alone.
+"""Head metrics: scores per head computed from attention weights and tokens.
 
-An empty row (a token that may attend to nothing) has weights of zero; here it counts as no row: it takes part in no
-average, and what is asked of it alone is 0.
+An empty row (a query without an allowed key) has weights of zero; averages leave it out, and its own entropy and
+distance are 0.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from model.vision.patches import EncodedImage
 
 
 def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
-    """How spread each row is, in nats: 0 on one key, log n evenly on n (Shannon 1948, section 6)."""
+    """The entropy of each row in nats: 0 on one key, log n evenly on n (Shannon 1948, section 6)."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     rows: np.ndarray = np.maximum(-(weights * logs).sum(-1), 0.0)
     return rows
 
 
 def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
-    """How many tokens away each row looks on average (Vig and Belinkov 2019, section 4.3)."""
+    """The mean distance in tokens of each row's attention (Vig and Belinkov 2019, section 4.3)."""
     query, key = weights.shape[-2:]
     distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
     rows: np.ndarray = (weights * distances).sum(-1)
@@ -45,7 +45,7 @@ def mean_over_rows(
     return _ratio_or_nan((rows * non_empty).sum(-1), non_empty.sum(-1))
 
 
-# Which keys a query is asked about, as a matrix of pairs.
+# Which keys of each query a metric counts, [query key].
 
 
 def _previous_token(text: Encoded) -> QueryKeyMask:
@@ -67,30 +67,27 @@ def _first_token(text: Encoded) -> QueryKeyMask:
 
 
 def _same_word(text: Encoded) -> QueryKeyMask:
-    """Other places of the same word; capital or not, and with or without a space before it, it is the same.
-
-    Marks are no words: a comma that looks at a comma does not count, nor does what follows one.
-    """
+    """Other occurrences of the same word, whatever its case and the space before it; punctuation is no word."""
     words = np.array([piece.strip().casefold() for piece in text.token_texts])
     same: QueryKeyMask = (words[:, None] == words[None, :]) & (words != "") & ~_is_punctuation(text) & ~_diagonal(text)
     return same
 
 
 def _after_earlier_occurrence(text: Encoded) -> QueryKeyMask:
-    """The token after an earlier place of this token: what an induction head copies."""
+    """The token after an earlier occurrence of this token: what an induction head copies."""
     ids = np.array(text.ids)
     earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special_mask) & ~_is_punctuation(text)
     return np.pad(earlier, ((0, 0), (1, 0)))[:, :-1]
 
 
 def _punctuation_keys(text: Encoded) -> QueryKeyMask:
-    """Marks such as . , ! at another place than the query's own."""
+    """Punctuation tokens other than the query itself."""
     cells: QueryKeyMask = ~_diagonal(text) & _is_punctuation(text)
     return cells
 
 
 def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
-    """Which tokens are punctuation and nothing else."""
+    """Which tokens consist of punctuation alone."""
     categories = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.token_texts]
     special = zip(categories, text.special_mask, strict=True)
     return np.array([kind == {"P"} and not is_special for kind, is_special in special], dtype=bool)
@@ -104,18 +101,18 @@ def _special_keys(text: Encoded) -> QueryKeyMask:
 def attention_share(
     weights: Float[np.ndarray, "*shape query key"],
     allowed: Bool[np.ndarray, "*shape query key"],
-    cells: Bool[np.ndarray, "habit query key"],
-) -> Float[np.ndarray, "*shape habit"]:
-    """The share of its attention that a head gives to certain cells, for several kinds of them at once.
+    cells: Bool[np.ndarray, "metric query key"],
+) -> Float[np.ndarray, "*shape metric"]:
+    """The share of its attention that a head gives to the cells of each metric.
 
-    The mean over the queries that may look at such a cell and whose row is not empty; NaN where there is none.
+    The mean over queries with an allowed cell of the metric and a row that is not empty; NaN where there is none.
     """
     *shape, query, key = weights.shape
-    targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key habit
+    targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key metric
 
     def sum_over_keys(values: np.ndarray) -> np.ndarray:
         by_query = values.reshape(-1, query, key).transpose(1, 0, 2)
-        return np.asarray(by_query @ targets)  # query head habit
+        return np.asarray(by_query @ targets)  # query head metric
 
     may_attend = allowed.astype(np.float32)
     counted_rows = (sum_over_keys(may_attend) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
@@ -132,10 +129,10 @@ def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeadMetric:
-    """One number for each head: its short name, what it tells of the head, how it is made, and its unit.
+    """One number for each head: its title, a description, how it is computed, and its unit.
 
-    Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` makes of weights
-    and text, which has a unit. Cells compare a text with itself, so they are for self-attention alone.
+    Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` computes from weights
+    and text, which has a unit. Cells are keys of the query's own text, so they are for self-attention alone.
     """
 
     title: str
@@ -161,7 +158,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
         "current": HeadMetric("Current token", "the token itself", _diagonal),
         "first": HeadMetric("First token", "the first token", _first_token),
         "same-word": HeadMetric("Same word", "other occurrences of the same word", _same_word),
-        # Olsson et al. 2022, "prefix matching": on the second A of "A B ... A" the head looks at B.
+        # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
         "induction": HeadMetric("Induction", "the token after an earlier occurrence", _after_earlier_occurrence),
         "punctuation": HeadMetric("Punctuation", "punctuation marks", _punctuation_keys),
         "special": HeadMetric("Special tokens", "special tokens", _special_keys),
@@ -170,7 +167,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
     },
 )
 IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
-    "head metric of a picture",
+    "head metric of an image",
     {
         "current": HeadMetric("Current patch", "the patch itself", _diagonal),
         "neighbours": HeadMetric("Neighbours", "the patches around it", patch_metrics.neighbours),
@@ -184,7 +181,7 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
 
 
 def head_metrics_for(image: bool) -> Registry[HeadMetric]:
-    """What can be asked of the heads that read a text, or a picture."""
+    """The metrics of heads that read a text, or an image."""
     return IMAGE_HEAD_METRICS if image else HEAD_METRICS
 
 
@@ -193,10 +190,10 @@ def compute_head_metrics(
     allowed: Bool[np.ndarray, "layer head query key"],
     text: Encoded | None,
 ) -> dict[str, Float[np.ndarray, "layer head"]]:
-    """Every metric (`metrics_of`) for all heads of one attention over `text`.
+    """Every metric (`head_metrics_for`) of all heads of one attention over `text`.
 
-    NaN where the text gives a head no occasion: nothing in it is repeated, or no row may look there. Attention to
-    another text (None) has the entropy alone.
+    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
+    (`text` None) has the entropy alone.
     """
     if text is None:
         return {"entropy": mean_over_rows(entropy(weights), weights)}
@@ -209,9 +206,9 @@ def compute_head_metrics(
 
 
 def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
-    """The head whose pattern is the plainest to see: of all, the one that looks most at the token before, or after.
+    """Layer and head that attend most to the previous or the next token: a pattern that is easy to see.
 
-    The first head, where nobody measured that or the text gives no occasion.
+    The first head where these metrics are missing or NaN.
     """
     local_shares = [metrics[name] for name in ("previous", "next") if name in metrics]
     largest_share = np.fmax.reduce(local_shares) if local_shares else np.zeros((0, 0))
@@ -224,7 +221,7 @@ def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]])
 def allowed_mask(
     weights: Float[np.ndarray, "layer head query key"], masks: Sequence[np.ndarray]
 ) -> Bool[np.ndarray, "layer head query key"]:
-    """Where each head may look: by the masks of all layers, or, without them, wherever any head does look."""
+    """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
     if len(masks) == len(weights):
         return np.stack([np.broadcast_to(mask > 0, weights.shape[1:]) for mask in masks])
     return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
@@ -233,10 +230,10 @@ def allowed_mask(
 def head_metrics(
     trace: Trace, stack: str | None = None, kind: str = "self"
 ) -> dict[str, Float[np.ndarray, "layer head"]]:
-    """Every metric of METRICS for one attention of a stack, by default the one that gives the answer.
+    """Every metric for one attention of a stack, by default the one that makes the prediction.
 
-    NaN where a text gives a head no occasion: nothing in it is repeated, or no row may look there. Attention to another
-    text ("cross") has the entropy alone.
+    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
+    ("cross") has the entropy alone. Raises EditError for a trace without weights.
     """
     name = stack or trace.config.stacks[-1]
     weights = trace.attention(kind, name)

@@ -1,4 +1,4 @@
-"""What each head writes to the residual stream."""
+"""What each head adds to the residual stream."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from model.nn.block import ResidualConnection
 
 
 def per_head_output(
-    attention: Attention, weighted_values: Float[Tensor, "head *row channel"]
-) -> Float[Tensor, "head *row width"]:
-    """What each head writes to the stream: its weighted values times its own columns of the output projection."""
+    attention: Attention, weighted_values: Float[Tensor, "head *row value_head_dim"]
+) -> Float[Tensor, "head *row d_model"]:
+    """Each head's part of the attention output: its weighted values times its own columns of the output projection."""
     weight = attention.output.weight.to(weighted_values)
     head_weights = weight.view(len(weight), attention.heads, -1)
-    return torch.einsum("h...c,whc->h...w", weighted_values, head_weights)
+    return torch.einsum("h...c,dhc->h...d", weighted_values, head_weights)
 
 
 def through_residual(
@@ -27,7 +27,11 @@ def through_residual(
     bias_row: int,
     onto: Decomposition | None = None,
 ) -> Decomposition:
-    """The parts of the stream after a sublayer wrote to it, wherever the norms stand; `onto` may be another stream."""
+    """The components of the residual stream after a sublayer, wherever the norms stand.
+
+    The sublayer read `table` and gave `sublayer_output`, which is added to `onto` (to `table` itself if None); what
+    norms add goes to `bias_row`.
+    """
     return residual.apply_placement(
         table,
         table if onto is None else onto,

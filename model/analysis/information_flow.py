@@ -1,8 +1,8 @@
-"""From which tokens, through which layers and heads, an answer came: the graph of information flow.
+"""Information flow routes: from which tokens, layers and heads the output at one token comes.
 
-Ferrando and Voita 2024, "Information Flow Routes", section 2: a vector is a sum of terms, and a term's share in it is
+Ferrando and Voita 2024, "Information Flow Routes", section 2: a vector is a sum of terms, and a term's importance is
 its proximity, |sum| - |sum - term| in the 1-norm and never below zero, divided by that of all terms. The graph begins
-at one token after the last layer and goes down along the edges whose share reaches a threshold. Biases have no share.
+at one token after the last layer and goes down along the edges whose importance reaches a threshold. Biases have none.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ KEEP = (
     "encoder.final_residual",
 )
 DEFAULT_THRESHOLD = 0.04
-NEGLIGIBLE_SHARE = 0.001
+NEGLIGIBLE_SHARE = 0.001  # of the residual's norm: terms that are shorter together are skipped
 
 
 @dataclass(frozen=True)
 class Edge:
-    """What one token's stream after a block holds of something else, as a share of the sum it is part of.
+    """One term of the residual stream of the token `target` after a block, and its share of the sum.
 
-    `kind` is "residual" (the token's own before), "self", "cross" (from a token of the source) or "feed_forward" (of
-    this token; `source` is its own place). `heads` lists the shares of single heads, largest first.
+    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from that token of
+    the source text) or "feed_forward" (from itself). `heads` lists the shares of single heads, largest first.
     """
 
     layer: int
@@ -55,9 +55,9 @@ class Edge:
 def information_flow(
     model: Transformer, trace: Trace, position: int = -1, threshold: float = DEFAULT_THRESHOLD
 ) -> tuple[Edge, ...]:
-    """The edges that lead to one token of the answering stack, from the last layer down.
+    """The edges that lead to one token of the predicting stack, from the last layer down.
 
-    `trace` holds KEEP. Raises TextError for a token that is not there or a threshold outside 0 to 1.
+    `trace` holds KEEP. Raises TextError for a position that does not exist or a threshold outside 0 to 1.
     """
     name = trace.config.stacks[-1]
     if not 0 < threshold <= 1:
@@ -73,21 +73,21 @@ def information_flow(
     return tuple(edges)
 
 
-def proximity(terms: Float[Tensor, "*term width"], total: Float[Tensor, " width"]) -> Float[Tensor, "*term"]:
-    """How near each term comes to the whole: |whole| - |whole - term| in the 1-norm, at least 0."""
+def proximity(terms: Float[Tensor, "*term d_model"], total: Float[Tensor, " d_model"]) -> Float[Tensor, "*term"]:
+    """How near each term comes to the total: |total| - |total - term| in the 1-norm, at least 0."""
     return (total.abs().sum() - (terms - total).abs().sum(-1)).clamp(min=0)
 
 
 class _LayerFlow:
-    """One block: the terms of each token's stream after each of its sublayers."""
+    """One block: the terms of each token's residual stream after each sublayer."""
 
     def __init__(self, model: Transformer, trace: Trace, path: str, layer: int, block: Block) -> None:
         self.model, self.trace, self.path, self.layer, self.block = model, trace, path, layer, block
         self.value_terms: dict[str, tuple[RecomputedAttention, Tensor, Tensor]] = {}
 
     def edges(self, target: int, threshold: float) -> list[Edge]:
-        """The edges into one token, top down, as long as the stream below is reached."""
-        found = self._feedforward(target, threshold)
+        """The edges into one token, from the feed-forward layer down, as long as the residual edge reaches further."""
+        found = self._feed_forward(target, threshold)
         kinds = ("cross", "self") if self.block.cross_attention is not None else ("self",)
         for kind in kinds:
             if not any(edge.kind == "residual" for edge in found):
@@ -101,7 +101,7 @@ class _LayerFlow:
     def _residual(self, after: str, target: int) -> Tensor:
         return self._value({"": "residual"}.get(after, f"residual_after_{after}"), target)
 
-    def _feedforward(self, target: int, threshold: float) -> list[Edge]:
+    def _feed_forward(self, target: int, threshold: float) -> list[Edge]:
         residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
         zeros = torch.zeros_like(residual)
         table = torch.stack((residual, zeros, zeros))
@@ -138,10 +138,11 @@ class _LayerFlow:
         ]
         return ([residual_edge] if residual_edge.importance >= threshold else []) + attention_edges
 
-    def _weighted_value_terms(self, kind: str, target: int) -> tuple[Float[Tensor, "term width"], Tensor, torch.Size]:
-        """What heads write from the keys that this token looks at, which of all heads' keys these are, and how many.
+    def _weighted_value_terms(self, kind: str, target: int) -> tuple[Float[Tensor, "term d_model"], Tensor, torch.Size]:
+        """The terms of a target's attention: weight x value x output projection, for each head and key.
 
-        The shortest are left out: together they are shorter than NEGLIGIBLE times what the stream was.
+        Also which of the flattened [head key] cells they are, and that shape. The shortest terms are skipped: together
+        they are below NEGLIGIBLE_SHARE of the residual's norm.
         """
         if kind not in self.value_terms:
             attention = recompute_attention(self.model, self.trace, f"{self.path}.{kind}")

@@ -1,9 +1,9 @@
-"""Layers with all that is not linear in them held where a text put it, so that the parts of a sum stay parts of a sum.
+"""Layers linearized at the traced input, so that a sum of components maps to a sum of components.
 
-A table has one row for each part; its rows add up to what a layer really reads. `held` gives a table whose rows add
-up to what the layer really gives. A norm divides every part by the length that the whole has; a bend multiplies it by
-the slope from the origin to where the whole stands. This is a convention, not a law: a part taken away would change
-that length and that slope (Elhage et al. 2021, "Handling layer normalization").
+A decomposition has one row for each component; the rows add up to what a layer reads. `linearize` gives a decomposition
+whose rows add up to what the layer gives: norms use the scale of the whole, activations the slope from the origin to
+the whole. This is a convention: without a component that scale and that slope would be others (Elhage et al. 2021,
+"Handling layer normalization").
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from model.array_types import Float
 from model.errors import ConfigError
 from model.nn.norms import GemmaRMSNorm, RMSNorm
 
-Decomposition = Float[Tensor, "part width"]
+Decomposition = Float[Tensor, "component dim"]
 
 
 @singledispatch
 def linearize(layer: nn.Module, table: Decomposition, bias_row: int) -> Decomposition:
-    """The table after a layer; what belongs to no part, such as a bias, goes to the row `rest`.
+    """The decomposition after a layer; what belongs to no component, such as a bias, goes to the row `bias_row`.
 
-    Raises ConfigError for a layer whose parts cannot be told apart.
+    Raises ConfigError for a layer without a linearization.
     """
-    raise ConfigError(f"What goes through a {type(layer).__name__} cannot be told apart into parts.")
+    raise ConfigError(f"{type(layer).__name__} cannot be linearized, so its input cannot be split into components.")
 
 
 @linearize.register
-def _(layer: nn.Identity, table: Tensor, rest: int) -> Tensor:
+def _(layer: nn.Identity, table: Tensor, bias_row: int) -> Tensor:
     return table
 
 
 @linearize.register
-def _(layer: nn.Linear, table: Tensor, rest: int) -> Tensor:
-    return add_to_row(table @ layer.weight.to(table).T, layer.bias, rest)
+def _(layer: nn.Linear, table: Tensor, bias_row: int) -> Tensor:
+    return add_to_row(table @ layer.weight.to(table).T, layer.bias, bias_row)
 
 
 @linearize.register
-def _(layer: nn.LayerNorm, table: Tensor, rest: int) -> Tensor:
+def _(layer: nn.LayerNorm, table: Tensor, bias_row: int) -> Tensor:
     normed = _divide_by_rms(table - table.mean(-1, keepdim=True), layer.eps)
-    return add_to_row(normed * layer.weight.to(table), layer.bias, rest) if layer.elementwise_affine else normed
+    return add_to_row(normed * layer.weight.to(table), layer.bias, bias_row) if layer.elementwise_affine else normed
 
 
 @linearize.register
-def _(layer: RMSNorm, table: Tensor, rest: int) -> Tensor:
+def _(layer: RMSNorm, table: Tensor, bias_row: int) -> Tensor:
     return _divide_by_rms(table, layer.eps) * layer.weight.to(table)
 
 
 @linearize.register
-def _(layer: GemmaRMSNorm, table: Tensor, rest: int) -> Tensor:
+def _(layer: GemmaRMSNorm, table: Tensor, bias_row: int) -> Tensor:
     return _divide_by_rms(table, layer.eps) * (1 + layer.weight.to(table))
 
 
 def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
-    """The table after an activation: each channel times (bend(x) - bend(0)) / x, and bend(0) to the row `rest`."""
+    """The decomposition after an activation f: channels times (f(x) - f(0)) / x, and f(0) to the row `bias_row`."""
     total = table.sum(0)
     at_zero = activation(torch.zeros_like(total))
     slope = torch.where(total == 0, 0.0, (activation(total) - at_zero) / torch.where(total == 0, 1.0, total))
@@ -65,7 +65,7 @@ def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decompos
 
 
 def add_to_row(table: Decomposition, value: Tensor | None, row: int) -> Decomposition:
-    """The table with something added to one of its rows."""
+    """The decomposition with something added to one of its rows."""
     if value is None:
         return table
     table = table.clone()

@@ -1,8 +1,8 @@
-"""What each part of a model adds to one logit: every head, feed-forward, embedding and bias, and they add up to it.
+"""Direct logit attribution: how much each head, feed-forward layer, embedding and bias adds to a logit.
 
-The residual stream at one token is a sum, and it is kept here as a table with a row for each part. The table goes
-through the same steps as the stream; norms and bends are held where the text put them (`model.held`). What the
-encoder of an encoder-decoder did is inside the cross-attention heads that fetched it.
+The residual stream at one token is a sum, decomposed into one row for each component. The decomposition goes through
+the same steps as the stream, with norms and activations linearized (model/analysis/linearize.py), so the rows add up to
+the logit. What the encoder of an encoder-decoder contributes is inside the cross-attention heads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from model.tracing.recompute import logits_at
 from model.tracing.run import to_numpy
 from model.tracing.trace import Trace
 
-# What a trace must hold, besides the values that its edits changed; for those of the logits, "*.final".
+# What a trace must hold, besides the values that edits changed; where they changed logits, "*.final_residual".
 KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forward.output")
 
 
@@ -38,8 +38,8 @@ KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forw
 class Component:
     """One summand: `kind` is embedding, positions, self, cross, feed_forward, bias or edit.
 
-    `layer` is -1 outside the layers, `head` -1 for all but the heads of "self" and "cross". The bias of a layer is
-    all that its linear maps and norms add to any text; the one outside is that of the embedding and of the answer.
+    `layer` is -1 outside the layers, `head` -1 except for the heads of "self" and "cross". The bias of a layer is what
+    its linear maps and norms add whatever the text; the one outside is that of the embedding and the output head.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Component:
 
 
 def components_of(config: Config) -> tuple[Component, ...]:
-    """Every part of the stack that gives the answer, in the order in which they write."""
+    """The components of the predicting stack, in the order in which they write to the residual stream."""
     components = [Component("embedding"), Component("positions")]
     heads = range(config.for_stack(config.stacks[-1]).heads)
     for layer in range(config.num_layers(config.stacks[-1])):
@@ -60,21 +60,21 @@ def components_of(config: Config) -> tuple[Component, ...]:
 
 @dataclass(frozen=True)
 class LogitAttribution:
-    """The parts of what a model's last linear map reads at one token: a row each, and the rows add up to it.
+    """The input of the unembedding at one token as a sum: one row for each component.
 
-    `cap` is what keeps the logits small (0: nothing), `edited` the logits where an edit changed these themselves.
+    `logit_cap` is the soft cap of the logits (0: none), `edited_logits` the logits where an edit changed them.
     """
 
     components: tuple[Component, ...]
-    contributions: Float[Tensor, "part width"]
+    contributions: Float[Tensor, "component embedding_dim"]
     unembedding: nn.Linear
     logit_cap: float
     edited_logits: Float[Tensor, " token"] | None
 
-    def logits(self, tokens: Int[np.ndarray, " token"]) -> Float[np.ndarray, "part token"]:
-        """What each part adds to the logits of some tokens (or labels); every column adds up to the logit itself.
+    def logits(self, tokens: Int[np.ndarray, " token"]) -> Float[np.ndarray, "component token"]:
+        """What each component adds to the logits of some tokens (or labels); every column adds up to the logit.
 
-        Where logits are capped, each part shrinks as the whole does. Raises TextError for a token that is not there.
+        A soft cap scales each component as it scales the sum. Raises TextError for a token that does not exist.
         """
         if tokens.min() < 0 or tokens.max() >= self.unembedding.out_features:
             raise TextError(f"There is no token {tokens.max()}: this model knows {self.unembedding.out_features}.")
@@ -89,9 +89,9 @@ class LogitAttribution:
             )
         return to_numpy(added_logits)
 
-    def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "part token"]:
-        """What the parts of one kind add to the logit of every token: rows as in `parts`, in 32 bits."""
-        is_kind = torch.tensor([part.kind == kind for part in self.components])
+    def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "component token"]:
+        """What the components of one kind add to the logit of every token, in the order of `components`, as float32."""
+        is_kind = torch.tensor([component.kind == kind for component in self.components])
         weight, total = self.unembedding.weight, self.contributions.sum(0, keepdim=True)
         rows = torch.cat((self.contributions[is_kind], total)).to(weight) @ weight.T
         bias = 0.0 if self.unembedding.bias is None else self.unembedding.bias
@@ -103,16 +103,16 @@ class LogitAttribution:
 
 @torch.inference_mode()
 def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> LogitAttribution:
-    """The parts at one token of a text that the model itself read, and whose trace holds KEEP.
+    """The components at one token of a text that this model read; its trace holds KEEP.
 
-    What an edit writes to the stream, or takes from it, is a part of its own; all else an edit does shows in the parts
-    that it changed. Raises ConfigError where a model's answer is no sum of parts, TextError for a token that is not
-    there, EditError for a trace that does not hold what is needed.
+    What an edit adds to the residual stream, or takes from it, is a component of its own; any other edit shows in the
+    components that it changed. Raises ConfigError for an output head whose logits are no sum, TextError for a position
+    that does not exist, EditError for a trace that lacks what is needed.
     """
     name = trace.config.stacks[-1]
     position = position_index(position, len(trace.text.ids))
     components = components_of(trace.config)
-    decomposer = _ResidualDecomposer(trace, position, {part: row for row, part in enumerate(components)})
+    decomposer = _ResidualDecomposer(trace, position, {component: row for row, component in enumerate(components)})
     stack, bias_row = model.stack(name), decomposer.row_of[Component("bias")]
     table = torch.zeros(len(components), stack.config.embedding_sum_dim, dtype=torch.float64)
     table = add_to_row(table, decomposer.value(f"{name}.embedding"), 0)
@@ -133,13 +133,13 @@ def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> Lo
 
 @dataclass(frozen=True)
 class _ResidualDecomposer:
-    """One token's way through the blocks, with the values that the trace holds."""
+    """Decomposes one token's residual stream block by block, from traced values."""
 
     trace: Trace
     position: int
     row_of: dict[Component, int]
 
-    def value(self, path: str) -> Float[Tensor, " width"]:
+    def value(self, path: str) -> Float[Tensor, " dim"]:
         return torch.tensor(self.trace[path][self.position], dtype=torch.float64)
 
     def is_edited(self, path: str) -> bool:
@@ -171,7 +171,7 @@ class _ResidualDecomposer:
         return self.with_edits(sublayer_output, f"{path}.output")
 
     def with_edits(self, table: Tensor, path: str) -> Tensor:
-        """The table with what edits did to this very value as a part of its own."""
+        """The decomposition with what edits did to the value at this path as a component of its own."""
         if not self.is_edited(path):
             return table
         return add_to_row(table, self.value(path) - table.sum(0), self.row_of[Component("edit")])
@@ -179,28 +179,25 @@ class _ResidualDecomposer:
 
 @singledispatch
 def linearize_output_head(head: nn.Module, table: Tensor, bias_row: int) -> tuple[Tensor, float]:
-    """The parts of what a top's last linear map reads, and the cap of its logits (0: none)."""
+    """The decomposition of the unembedding's input, and the soft cap of the logits (0: none)."""
     raise ConfigError(
-        "What the parts add to an answer can be told for models that answer at each token; "
-        f"this model's top is a {type(head).__name__}."
+        f"Logit attribution needs an output head that predicts at each token; this model's is a {type(head).__name__}."
     )
 
 
 @linearize_output_head.register
-def _(top: LanguageModelHead, table: Tensor, rest: int) -> tuple[Tensor, float]:
-    return table * top.logit_scale, top.logit_soft_cap
+def _(head: LanguageModelHead, table: Tensor, bias_row: int) -> tuple[Tensor, float]:
+    return table * head.logit_scale, head.logit_soft_cap
 
 
 @linearize_output_head.register
-def _(top: MaskedLanguageModelHead, table: Tensor, rest: int) -> tuple[Tensor, float]:
-    return linearize(
-        top.norm, linearize_activation(top.activation, linearize(top.transform, table, rest), rest), rest
-    ), 0.0
+def _(head: MaskedLanguageModelHead, table: Tensor, bias_row: int) -> tuple[Tensor, float]:
+    hidden = linearize_activation(head.activation, linearize(head.transform, table, bias_row), bias_row)
+    return linearize(head.norm, hidden, bias_row), 0.0
 
 
 @linearize_output_head.register
-def _(top: TokenClassifier, table: Tensor, rest: int) -> tuple[Tensor, float]:
-    transform = top.transform
-    return linearize(
-        transform.norm, linearize_activation(transform.activation, linearize(transform.dense, table, rest), rest), rest
-    ), 0.0
+def _(head: TokenClassifier, table: Tensor, bias_row: int) -> tuple[Tensor, float]:
+    transform = head.transform
+    hidden = linearize_activation(transform.activation, linearize(transform.dense, table, bias_row), bias_row)
+    return linearize(transform.norm, hidden, bias_row), 0.0

@@ -1,6 +1,6 @@
-"""What a model would say if it stopped early: the logit lens, at every token and every depth.
+"""Logit lens: the output head applied to the residual stream after every layer.
 
-Depth 0 is the embedded text, depth i the stream after i blocks, and the last depth what the model really says.
+Depth 0 is the embedded text, depth i the residual stream after i blocks, and the last depth the model's own output.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from model.array_types import Float, Int
 from model.errors import ConfigError, EditError
 from model.nn.attention import query_chunks
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.tracing.recompute import trace_logits
 from model.tracing.trace import Trace
 
 KEEP = ("*.residual", "*.final_residual")
 ALL_TOKENS = slice(None)
-LANGUAGE_HEADS = ("language-model", "masked-language-model")
 
 
 @dataclass(frozen=True)
 class LensOutput:
-    """What one depth says at each token: the likeliest tokens with their shares, and how the true one fares.
+    """The prediction of one depth at each token: the most probable tokens, and how the target token fares.
 
-    `rank` counts from 1 and is 0 where no true token is known, whose `surprise` (minus the log of its probability, in
-    nats) is then NaN.
+    `rank` is that of the target, from 1; where the target is not known it is 0, and `negative_log_likelihood` (nats)
+    is NaN.
     """
 
-    token_ids: Int[np.ndarray, "pos top"]
-    probabilities: Float[np.ndarray, "pos top"]
+    token_ids: Int[np.ndarray, "pos top_k"]
+    probabilities: Float[np.ndarray, "pos top_k"]
     rank: Int[np.ndarray, " pos"]
     negative_log_likelihood: Float[np.ndarray, " pos"]
 
 
 def require_language_head(model: Transformer) -> None:
-    """Raise ConfigError for a model without a language head, which no depth can be read with."""
-    if model.config.output_head not in LANGUAGE_HEADS:
+    """Raise ConfigError for a model without a language head."""
+    if not task_of(model.config).predicts_tokens:
         raise ConfigError(
-            "The logit lens reads each layer with the model's own language head; "
-            f"this model has none (its top is {model.config.output_head!r})."
+            "The logit lens applies the model's own language head to each layer; "
+            f"this model has none (its output head is {model.config.output_head!r})."
         )
 
 
 @torch.inference_mode()
 def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np.ndarray, "depth token"]:
-    """The probabilities of all tokens at one position, for every depth (nostalgebraist 2020).
+    """The probabilities of all tokens at one position for every depth (nostalgebraist 2020).
 
-    The final norm and the top, applied to the residual stream. Raises ConfigError without a language head, EditError
-    where the trace holds no residual.
+    Softmax of the output head of the final norm of the residual stream. Raises ConfigError without a language head,
+    EditError where the trace lacks the residual stream.
     """
     require_language_head(model)
     rows = np.stack([trace[path][position] for path in _residual_paths(trace)])
@@ -64,10 +64,10 @@ def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np
 def lens_at(
     model: Transformer, trace: Trace, depth: int, targets: Sequence[int], count: int = 5, positions: slice = ALL_TOKENS
 ) -> LensOutput:
-    """What one depth says at every token, or some; `truth` is the right token at each, or -1 where there is none.
+    """The prediction of one depth at every token, or some; `targets` are the tokens to predict, -1 where not known.
 
-    The last depth is the model's own answer, edits of the logits included. Raises ConfigError without a language head,
-    EditError for a depth that is not there or not in the trace.
+    The last depth is the model's own output, edits of the logits included. Raises ConfigError without a language head,
+    EditError for a depth that does not exist or that the trace lacks.
     """
     require_language_head(model)
     paths = _residual_paths(trace)
@@ -82,16 +82,16 @@ def lens_at(
 
 
 def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The right answer at each token: the token after it, or for a model that fills gaps the token itself.
+    """The token to predict at each position: the next one, or for a masked language model the token itself; else -1.
 
-    `ids` are the tokens before any of them was masked (None: those of the trace). What is not known is -1.
+    `original_ids` are the tokens before any of them was masked (None: those of the trace).
     """
     known = tuple(trace.text.ids if original_ids is None else original_ids)
-    return known if trace.config.output_head == "masked-language-model" else (*known[1:], -1)
+    return known if task_of(trace.config).fills_masks else (*known[1:], -1)
 
 
 def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
-    """How long the residual stream of each token is at every depth: its 2-norm."""
+    """The 2-norm of each token's residual stream at every depth."""
     return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _residual_paths(trace)])
 
 

@@ -1,4 +1,4 @@
-"""Where patches lie on their picture: which are beside each other, and how far apart two of them are."""
+"""Head metrics of image patches: which patches are neighbours, and how far apart two of them are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QueryKeyMask = NDArray[np.bool_]  # query key
 
 
 def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows and how many columns each key lies from each query, [query key]; NaN where one is no patch."""
+    """How many rows and how many columns each key is from each query, [query key]; NaN where one is no patch."""
     first_patch = len(text.ids) - text.patch_rows * text.patch_columns
     coordinates = np.full((2, len(text.ids)), np.nan)
     coordinates[:, first_patch:] = np.indices((text.patch_rows, text.patch_columns)).reshape(2, -1)
@@ -21,7 +21,7 @@ def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
 
 
 def neighbours(text: EncodedImage) -> QueryKeyMask:
-    """The up to eight patches that touch the query's own."""
+    """The up to eight patches around the query's."""
     rows, columns = patch_offsets(text)
     adjacent: QueryKeyMask = np.maximum(rows, columns) == 1
     return adjacent
@@ -42,9 +42,9 @@ def same_column(text: EncodedImage) -> QueryKeyMask:
 
 
 def patch_distance(weights: Float[np.ndarray, "*shape query key"], text: EncodedImage) -> Float[np.ndarray, "*shape"]:
-    """How far patches look on average, in patches (Dosovitskiy et al. 2021, section 4.5); tokens take no part.
+    """The mean attention distance between patches, in patches (Dosovitskiy et al. 2021, section 4.5).
 
-    NaN where no patch looks at any.
+    Tokens that are no patches do not count; NaN where no patch attends to any.
     """
     distances = np.hypot(*patch_offsets(text))
     between_patches = np.isfinite(distances)

@@ -1,4 +1,4 @@
-"""Queries and keys of one head in one plane."""
+"""Queries and keys of one head, projected to a plane by principal component analysis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.tracing.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class QKProjection:
-    """Queries and keys of one head in one plane; `shares` are the parts of the variance that its two axes hold."""
+    """Queries and keys of one head in a plane; `explained_variance` is each axis's share of the variance, 0 to 1."""
 
     queries: Float[np.ndarray, "query axis"]
     keys: Float[np.ndarray, "key axis"]
@@ -21,10 +21,10 @@ class QKProjection:
 
 
 def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
-    """The two principal components of a head's queries and keys taken together (as in Yeh et al. 2023, section 4).
+    """The first two principal components of a head's queries and keys together (as in Yeh et al. 2023, section 4).
 
-    Positions are applied to both where the scheme rotates; the trace must hold `rotated_q` and `rotated_k`. An axis
-    points to where the farthest vector lies.
+    With rotary embeddings applied; the trace must hold `rotated_q` and `rotated_k` of the attention at `path`. An
+    axis's sign is such that the farthest vector is positive. Raises EditError for a head that does not exist.
     """
     q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
     require_head(head, len(q))

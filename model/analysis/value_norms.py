@@ -1,7 +1,4 @@
-"""What one can see of an attention besides its weights, and how to leave out what one does not want to see.
-
-Forbidden cells and empty rows have weights of zero; nothing here ever divides by them.
-"""
+"""Norms of the value vectors that each head moves: how much weighted attention contributes to the output."""
 
 from __future__ import annotations
 
@@ -17,16 +14,15 @@ from model.tracing.trace import Trace
 
 @torch.inference_mode()
 def weighted_value_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
-    """How much each query really fetches from each key: the length of weight x value x output projection.
+    """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
 
-    Kobayashi et al. 2020, equation 5: the norm of a_ij v_j W_O, for the attention at `path` (`decoder.3.self`), whose
-    `weights` and `v` the trace must hold. Rows do not sum to one.
+    For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
     """
     attention, _ = attention_at(model, path)
     values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
     value_outputs = per_head_output(
         attention, repeat_key_values(values.float(), attention.group_size)[0]
-    )  # head key width
+    )  # head key d_model
     norms: np.ndarray = value_outputs.norm(dim=-1).cpu().numpy()
     weighted_norms: np.ndarray = trace[f"{path}.weights"] * norms[:, None, :]
     return weighted_norms.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Filling masks: one mask token after the other is replaced by a sampled token."""
+"""Mask filling: one mask token after the other is replaced by a sampled token."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from model.errors import TextError
-from model.generation.generate import GenerationStep, RowRecordingHook, _display_text
+from model.generation.generate import GenerationStep, RowRecordingHook, text_of_tokens
 from model.generation.sampling import SamplingConfig
 from model.nn.sites import hook_point_of
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.tracing.interventions import InterventionHook
 from model.tracing.run import (
@@ -30,19 +31,19 @@ def remaining_masks(
     masked_positions: Sequence[int] = (),
     filled: Mapping[int, int] | None = None,
 ) -> tuple[Encoded, tuple[int, ...]]:
-    """A text with tokens put in the place of some of its masks, and where there still are masks."""
-    if model.config.output_head != "masked-language-model":
-        raise TextError("This model fills no masks: it has no head for them.")
+    """A text with some of its masks `filled` (tokens by position), and the positions of the masks that remain."""
+    if not task_of(model.config).fills_masks:
+        raise TextError("This model has no masked-language head, so it cannot fill masks.")
     encoded, filled = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer), filled or {}
     mask_positions = [position for position, token in enumerate(encoded.ids) if token == tokenizer.mask_id]
     if set(filled) - set(mask_positions):
         raise TextError(
             f"Token {min(set(filled) - set(mask_positions))} is not masked, so nothing can be filled in there."
         )
-    _display_text(model, tokenizer, tuple(filled.values()))
-    ids = [filled.get(place, token) for place, token in enumerate(encoded.ids)]
+    text_of_tokens(model, tokenizer, tuple(filled.values()))
+    ids = [filled.get(position, token) for position, token in enumerate(encoded.ids)]
     return tokenizer.from_ids(ids, encoded.text, encoded.offsets), tuple(
-        place for place in mask_positions if place not in filled
+        position for position in mask_positions if position not in filled
     )
 
 
@@ -58,14 +59,14 @@ def fill_mask(
     keep: Sequence[str] | None = None,
     prediction_row_only: bool = False,
 ) -> GenerationStep:
-    """One step of filling masks, for the one whose likeliest token is most certain (Chang et al. 2022, section 3.2).
+    """Fill one mask: the one whose most probable token is the most certain (Chang et al. 2022, section 3.2).
 
-    `filled` are the tokens put in earlier steps, by position. With `asking` the step keeps of pairs of tokens only the
-    row of that mask. Raises TextError where nothing is left to fill.
+    `filled` are the tokens of earlier steps, by position. With `prediction_row_only` the step records only that mask's
+    row of query x key values. Raises TextError where no mask is left, or the model fills none.
     """
     encoded, remaining = remaining_masks(model, tokenizer, text, masked_positions, filled)
     if not remaining:
-        raise TextError("No token is masked any more, so there is nothing to fill in.")
+        raise TextError("No masked token is left to fill.")
     edits = InterventionHook(parse_interventions(interventions))
     record = (
         RowRecordingHook(edits, keep, model.config.stacks[-1], remaining)

@@ -1,7 +1,6 @@
-"""Writing: generate() goes on with a text token by token, fill() puts words in the place of masks.
+"""Text generation: generate() continues a text token by token; each step is a Trace.
 
-Each step is a Trace. A Writer's step depends on nothing but what it is given, so that one may go back to any step and
-on from there.
+A TextGenerator's step depends on nothing but its arguments, so one may go back to any step and continue from there.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from model.nn.masks import extend_mask
 from model.nn.sites import hook_point_of
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
+from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.tracing.interventions import Intervention, InterventionHook
 from model.tracing.run import (
@@ -36,14 +36,14 @@ from model.tracing.trace import Trace
 
 
 class RowRecordingHook(RecordingHook):
-    """The tap that keeps of queries, weights and scores of the answering stack only the rows of some places."""
+    """A recording hook that keeps only some positions of the values with a query axis in the predicting stack."""
 
     def __init__(self, hook: Hook, keep: Sequence[str] | None, stack: str, positions: Sequence[int]) -> None:
         super().__init__(hook, keep)
         self.stack, self.positions = stack, list(positions)
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value after `inner` had its turn, unchanged."""
+        """The value as the inner hook leaves it, recorded where it is to be kept."""
         value = super().__call__(path, value)
         if path in self.values and path.startswith(f"{self.stack}.") and "query" in hook_point_of(path).axes:
             self.values[path] = value[:, :, self.positions]
@@ -52,7 +52,7 @@ class RowRecordingHook(RecordingHook):
 
 @dataclass(frozen=True)
 class CacheSize:
-    """What one attention keeps of the tokens read: keys and values of its key/value heads, `width` bytes a number."""
+    """The key/value cache of one attention: its key/value heads and tokens, and `element_size` bytes a number."""
 
     path: str
     key_value_heads: int
@@ -63,7 +63,7 @@ class CacheSize:
 
     @property
     def bytes(self) -> int:
-        """All of it, in bytes."""
+        """The size of keys and values together, in bytes."""
         return prod((self.key_value_heads, self.tokens, self.key_dim + self.value_dim, self.element_size))
 
 
@@ -86,7 +86,7 @@ class Prefix:
         return replace(self, ids=self.ids[:length], key_values=key_values)
 
     def cache_sizes(self) -> tuple[CacheSize, ...]:
-        """How much each attention keeps."""
+        """The size of each attention's cache."""
         return tuple(
             CacheSize(path, k.shape[1], k.shape[2], k.shape[3], v.shape[3], k.element_size())
             for path, (k, v) in self.key_values.items()
@@ -94,15 +94,15 @@ class Prefix:
 
     @property
     def bytes(self) -> int:
-        """The memory that holds it, in bytes."""
+        """The size of all keys and values, in bytes."""
         return sum(size.bytes for size in self.cache_sizes())
 
 
 @dataclass(frozen=True, eq=False)
 class GenerationStep(Trace):
-    """One step of writing: the rows of the tokens read in it (`start` is the first), and the token then chosen.
+    """One step of generation: the values of the tokens read in it, from `start` on, and the token sampled from them.
 
-    `place` is the position that `chosen` is for: the next one, or that of a mask.
+    `position` is where the chosen token goes: the next position, or that of a mask.
     """
 
     start: int = 0
@@ -112,9 +112,9 @@ class GenerationStep(Trace):
 
 @dataclass(frozen=True)
 class TextGenerator:
-    """A model at writing: what it begins with, its edits, how it draws, and which paths each step keeps.
+    """A model, a prompt and settings for generation: edits, sampling, and patterns of the paths that each step records.
 
-    With `asking` a step keeps of pairs of tokens only the row of the token that asks for the next, the last one.
+    With `prediction_row_only` a step records of query x key values only the last token's row, that of the prediction.
     """
 
     model: Transformer
@@ -139,43 +139,34 @@ class TextGenerator:
         keep: Sequence[str] | None = None,
         prediction_row_only: bool = False,
     ) -> TextGenerator:
-        """Raises TextError for a text that cannot be read, or a model that does not write."""
-        if model.config.output_head != "language-model":
+        """A generator that begins with `text`. Raises TextError for a text or a model that cannot be continued."""
+        if not task_of(model.config).continues_text:
             raise TextError("This model does not continue a text: it has no next-token head.")
         encoded, source_encoded = encode_input(model, tokenizer, text), encode_source(model, tokenizer, source)
-        kept = None if keep is None else tuple(keep)
-        return cls(
-            model,
-            tokenizer,
-            encoded,
-            source_encoded,
-            parse_interventions(interventions),
-            sampling,
-            kept,
-            prediction_row_only,
-        )
+        edits, patterns = parse_interventions(interventions), None if keep is None else tuple(keep)
+        return cls(model, tokenizer, encoded, source_encoded, edits, sampling, patterns, prediction_row_only)
 
     @property
     def can_cache(self) -> bool:
-        """Whether keys and values of earlier tokens stay as they are: no token sees a later one, no edit mixes them."""
+        """Whether keys and values of earlier tokens stay valid: none attends to a later one, no edit mixes tokens."""
         return "causal" in self.model.config.masks and all(edit.row_local for edit in self.edits)
 
     def encoded_with(self, generated: Sequence[int] = ()) -> Encoded:
-        """The text with the tokens written so far."""
+        """The prompt with the tokens generated so far."""
         if not generated:
             return self.text
-        pieces = _display_text(self.model, self.tokenizer, generated)
-        described = self.tokenizer.from_ids((*self.text.ids, *generated), self.text.text + pieces)
+        added_text = text_of_tokens(self.model, self.tokenizer, generated)
+        described = self.tokenizer.from_ids((*self.text.ids, *generated), self.text.text + added_text)
         return replace(
             described, token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :]
         )
 
     @torch.inference_mode()
     def step(self, generated: Sequence[int] = (), prefix: Prefix | None = None) -> tuple[GenerationStep, Prefix]:
-        """The step after `written`, and what is then remembered.
+        """The step after the tokens `generated`, and the key/value cache that it leaves.
 
-        With a past (of a beginning of the text) only the tokens after it are read; all of them where a token may see
-        later ones, or an edit mixes tokens. A custom mask grows with the text: see `masks.extended`.
+        With a prefix of the text only the tokens after it are read; all of them where keys and values do not stay valid
+        (`can_cache`, `_can_continue`). A custom mask grows with the text (`extend_mask`).
         """
         text = self.encoded_with(generated)
         reusable = prefix if prefix is not None and self._can_continue(prefix, len(text.ids)) else None
@@ -210,7 +201,7 @@ class TextGenerator:
         return self.can_cache and decoder.same_for_lengths(prefix.encoded_length, length)
 
     def is_finished(self, step: GenerationStep) -> bool:
-        """Whether nothing follows a step: it ends the text, or the model reads no longer one."""
+        """Whether nothing follows a step: it chose the end token, or the context is full."""
         return step.chosen_token == self.tokenizer.end_id or step.position >= self.model.config.context_length
 
 
@@ -228,10 +219,11 @@ def generate(
     seed: int | None = None,
     keep: Sequence[str] | None = None,
 ) -> Iterator[GenerationStep]:
-    """Token after token, each drawn by a Rule; ends at the end token or the context's end.
+    """Continue a text by up to `steps` tokens, each sampled; stops at the end token or where the context is full.
 
-    Keys and values of earlier tokens are kept where they stay what they are (`Writer.remembers`), so that a step
-    reads one token.
+    `source` is what an encoder-decoder's encoder reads; `temperature`, `top_k`, `top_p` and `seed` are those of
+    SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records. With a key/value
+    cache a step reads one token, where earlier keys and values stay valid. Raises TextError or EditError.
     """
     sampling = SamplingConfig(temperature, top_k, top_p, randbelow(2**63) if seed is None else seed)
     generator = TextGenerator.from_text(
@@ -247,8 +239,8 @@ def generate(
         generated = (*generated, step.chosen_token)
 
 
-def _display_text(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[int]) -> str:
-    """What tokens stand for; a model may know more numbers than have a token. Raises TextError for any others."""
+def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[int]) -> str:
+    """The text of some tokens. Raises TextError for an id outside the model's vocabulary."""
     for token_id in token_ids:
         if not 0 <= token_id < model.config.vocabulary_size:
             last = model.config.vocabulary_size - 1
@@ -257,6 +249,6 @@ def _display_text(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[
 
 
 def _with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:
-    """The model with its custom masks as large as the text has become since it had `begun` tokens."""
+    """The model with its custom masks extended from the prompt's length to the text's."""
     masks = tuple(extend_mask(mask, prompt_length, length) for mask in model.config.masks)
     return model if masks == model.config.masks else variant(model, masks=masks)

@@ -1,4 +1,4 @@
-"""Chance: a rule that gives each token a share, and dice that give the same numbers for the same seed."""
+"""Sampling: temperature, top-k, top-p, and a random number per step that depends on nothing but the seed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.errors import TextError
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One throw of the dice: every token's chance, the tokens by falling chance, the number thrown, and who it hit.
+    """One sample: the probabilities drawn from, the tokens by falling probability, a uniform random number, the choice.
 
-    Lay the chances side by side from 0 to 1, the largest first: `chosen` is the token on whose stretch `number` falls.
+    `chosen` is the token whose interval of the cumulative distribution, in `order`, contains `random_number`.
     """
 
     probabilities: Float[np.ndarray, " token"]
@@ -25,10 +25,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How a token is drawn from logits. With temperature 0 the likeliest has all the chance.
+    """How a token is sampled from logits. With temperature 0 it is the most probable one (greedy decoding).
 
-    `top_k` keeps the k likeliest tokens, `top_p` the fewest that hold that share of the tempered chances (Holtzman et
-    al. 2020, section 3.1). The same seed throws the same number at the same step.
+    `top_k` keeps the k most probable tokens, `top_p` the fewest whose probabilities at this temperature reach that sum
+    (nucleus sampling; Holtzman et al. 2020, section 3.1). The same seed gives the same random number at the same step.
+    Raises TextError for values out of range.
     """
 
     temperature: float = 1.0
@@ -42,7 +43,7 @@ class SamplingConfig:
             raise TextError("temperature must be 0 or more, top_k at least 1, and top_p above 0 and at most 1.")
 
     def sample(self, logits: Float[np.ndarray, " token"], step: int) -> Sample:
-        """The token of step `step`, counted from 0."""
+        """Sample the token of step `step`, counted from 0, from the logits of the vocabulary."""
         ranked, order = self._ranked_probabilities(logits.astype(np.float64))
         probabilities = np.zeros_like(ranked)
         probabilities[order] = ranked
@@ -55,17 +56,17 @@ class SamplingConfig:
         return Sample(probabilities, order, random_number, int(order[rank]))
 
     def random_number(self, step: int) -> float:
-        """What the seed throws at a step: from 0 to 1, 1 excluded."""
+        """The uniform random number of a step, from 0 to 1 without 1."""
         bit_generator = np.random.PCG64(self.seed % 2**63)
         bit_generator.advance(step)
         return float(np.random.Generator(bit_generator).random())
 
     def _ranked_probabilities(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The chances that the rule leaves, largest first, and whose they are."""
+        """The probabilities that remain, largest first, and the tokens in that order."""
         if self.temperature == 0:
             order = np.argsort(-logits, kind="stable")
             return np.eye(1, len(logits))[0], order
-        # The best logit becomes 0, so that even the smallest temperature makes nothing infinite but what has no chance.
+        # Relative to the largest logit, so that a tiny temperature overflows only where the probability is zero.
         with np.errstate(over="ignore"):
             exponentials = np.exp((logits - logits.max()) / self.temperature)
         order = np.argsort(-exponentials, kind="stable")

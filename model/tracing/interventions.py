@@ -32,13 +32,13 @@ _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+)
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
 _LAYER_PATTERN = re.compile(r"\.(\d+)\.")
 _SYNTAX_HINT = "An edit reads PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
-MAX_MAGNITUDE = 1e38  # what 32 bits hold
+MAX_MAGNITUDE = 1e38  # of the number in an edit: a float32 holds it
 Range = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected values, the same of all tokens, which the mask allows (pairs of tokens only), and their site."""
+    """The selected values, those of all tokens, which of them the mask allows (query x key), and the hook point."""
 
     values: Tensor
     all_tokens: Tensor | None
@@ -59,7 +59,7 @@ def _add(selection: Selection, number: float) -> Tensor:
 
 
 def _mean(selection: Selection, number: float) -> Tensor:
-    """Pairs: each row's average over its allowed keys. All else: that over all tokens (or pixels), selected or not."""
+    """Query x key values: the mean of each row's allowed keys. Others: the mean over all tokens (or pixels)."""
     values = selection.values
     if not values.is_floating_point():
         raise EditError("mean averages numbers, and a mask has none; set its cells to 0 or 1.")
@@ -75,7 +75,7 @@ def _mean(selection: Selection, number: float) -> Tensor:
 
 
 def _uniform(selection: Selection, number: float) -> Tensor:
-    """What the selected cells of a row hold together goes evenly to the allowed ones: the row's sum stays."""
+    """The selected cells of a row share their sum evenly among those the mask allows, so the row's sum stays."""
     if selection.allowed is None or selection.hook_point is not HOOK_POINTS["weights"]:
         raise EditError("uniform spreads attention evenly over the allowed keys; it is for weights only.")
     total, count = selection.values.sum(-1, keepdim=True), selection.allowed.sum(-1, keepdim=True)
@@ -84,11 +84,11 @@ def _uniform(selection: Selection, number: float) -> Tensor:
 
 @dataclass(frozen=True)
 class EditOperation:
-    """What an edit does with the selected values, and whether it needs a number."""
+    """What an edit does with the selected values, and whether it takes a number."""
 
     apply: Callable[[Selection, float], Tensor]
     takes_number: bool
-    row_local: bool = True  # whether a token's values change without a look at other tokens' values
+    row_local: bool = True  # whether a token's new values depend on that token's alone
 
 
 EDIT_OPERATIONS: Registry[EditOperation] = Registry(
@@ -105,7 +105,10 @@ EDIT_OPERATIONS: Registry[EditOperation] = Registry(
 
 @dataclass(frozen=True)
 class Intervention:
-    """One edit: the values at `path` (`*`: every layer) within `index` become what `operation` makes of them."""
+    """One edit: `operation`, with `number` if it takes one, applied to the values at `path` within `index`.
+
+    `*` in a path stands for every layer.
+    """
 
     path: str
     index: tuple[Range, ...]
@@ -114,7 +117,7 @@ class Intervention:
 
     @classmethod
     def parse(cls, text: str) -> Intervention:
-        """From its text form. Raises EditError or UnknownName with a sentence that says what is wrong."""
+        """From its text form. Raises EditError or UnknownNameError with a sentence that says what is wrong."""
         match = _EDIT_PATTERN.fullmatch(text.strip())
         if not match:
             raise EditError(f"{text!r} is no edit. {_SYNTAX_HINT}")
@@ -144,14 +147,14 @@ class Intervention:
 
     @property
     def row_local(self) -> bool:
-        """Whether a token's values change without a look at other tokens, so that what was read stays what it is.
+        """Whether a token's new values depend on that token's alone, so that cached keys and values stay valid.
 
-        Where a token stands is asked again for each later token.
+        Not so for position ids: a later step would ask for those of earlier tokens again.
         """
         return EDIT_OPERATIONS[self.operation].row_local and hook_point_of(self.path) is not HOOK_POINTS["position_ids"]
 
     def matches(self, path: str) -> bool:
-        """Whether this edit is meant for the value at `path`."""
+        """Whether this edit applies to the value at `path`."""
         own_parts, other_parts = self.path.split("."), path.split(".")
         return len(own_parts) == len(other_parts) and all(
             part in ("*", other) for part, other in zip(own_parts, other_parts, strict=True)
@@ -160,10 +163,10 @@ class Intervention:
     def apply(
         self, path: str, value: Tensor, allowed: Tensor | None, start: int | None = None, total: int | None = None
     ) -> Tensor:
-        """The value with the edit made.
+        """The edited value.
 
-        Where a text grows, or comes a few rows at a time (of `total`), `start` is the position of the value's first
-        token, and tokens that are not there yet, or no longer, are passed over.
+        Where a text grows token by token, or comes some rows at a time (of `total`), `start` is the position of the
+        value's first token, and indices of other tokens are skipped. Raises EditError for an index out of range.
         """
         hook_point = hook_point_of(path)
         index = (slice(None), *self._slices(path, hook_point, value, start, total))
@@ -196,9 +199,10 @@ class Intervention:
 
 
 class InterventionHook:
-    """The tap that makes interventions. It lives for one run: it notes the mask of an attention for its weights.
+    """A hook that applies interventions.
 
-    `start` is None where the text is whole, else the position of the first token of this step (`Intervention.apply`).
+    Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None where the
+    whole text is read, else the position of the first token of this step (`Intervention.apply`).
     """
 
     def __init__(self, interventions: Sequence[Intervention], start: int | None = None) -> None:
@@ -209,35 +213,35 @@ class InterventionHook:
         self._allowed: dict[str, Tensor] = {}
 
     def scope(self, path: str) -> HookScope:
-        """Some rows at a time suffice, but for a mean over all tokens; that of a query's keys stays in its row."""
+        """Some rows at a time suffice, except for a mean over all tokens; a mean over keys stays within its row."""
         edits = [edit for edit in self.interventions if edit.matches(path)]
         if any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
             return HookScope.ALL
         return HookScope.ROWS if edits else HookScope.NONE
 
     def for_rows(self, start: int, total: int) -> InterventionHook:
-        """The same edits, for values that hold the rows from `start` on, of `total`."""
+        """The same edits for values that hold the rows from `start` on, of `total`."""
         hook = InterventionHook(self.interventions, start + (self.start or 0))
         hook.total = total if self.start is None else None
         hook.applied, hook.seen_paths = self.applied, self.seen_paths
         return hook
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value, edited where an intervention is meant for it."""
-        part, _, site = path.rpartition(".")
+        """The value with the edits that match its path."""
+        part, _, hook_point = path.rpartition(".")
         self.seen_paths.add(path)
         for intervention in self.interventions:
             if intervention.matches(path):
                 value = intervention.apply(path, value, self._allowed.get(part), self.start, self.total)
                 self.applied.add(intervention)
-        if site == "mask":
+        if hook_point == "mask":
             self._allowed[part] = value
-        if site in ("final_residual", "logits") and self.interventions and not value.isfinite().all():
+        if hook_point in ("final_residual", "logits") and self.interventions and not value.isfinite().all():
             raise EditError("With these edits the numbers grow past what a model can compute with; use smaller ones.")
         return value
 
     def require_all_applied(self) -> None:
-        """Raise EditError if an intervention met no value: this model has none by that name."""
+        """Raise EditError if an edit matched no value: this model has none by that name."""
         for intervention in self.interventions:
             if intervention not in self.applied:
                 raise EditError(
@@ -245,35 +249,35 @@ class InterventionHook:
                     + self._describe_paths(intervention.path.rpartition(".")[2])
                 )
 
-    def _describe_paths(self, site: str) -> str:
-        """Where there are values of a site."""
+    def _describe_paths(self, hook_point: str) -> str:
+        """At which paths this model has values of a hook point, as a sentence."""
         last: dict[str, int] = {}
-        for path in (path for path in self.seen_paths if path.rpartition(".")[2] == site):
+        for path in (path for path in self.seen_paths if path.rpartition(".")[2] == hook_point):
             pattern, layer = _LAYER_PATTERN.sub(".*.", path), _LAYER_PATTERN.search(path)
             last[pattern] = max(last.get(pattern, -1), int(layer[1]) if layer else -1)
         if not last:
-            return "A path reads STACK.LAYER.PART.SITE, as in decoder.0.self.weights."
+            return "A path reads STACK.LAYER.PART.HOOK_POINT, as in decoder.0.self.weights."
         descriptions = (
             form + (f" (layers 0 to {layer})" if layer >= 0 else "") for form, layer in sorted(last.items())
         )
-        return f"Its {site} are at {', '.join(descriptions)}."
+        return f"Its {hook_point} are at {', '.join(descriptions)}."
 
 
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:
-    """Which axes of a value with its batch count the tokens that are computed (queries, not keys), or the pixels."""
+    """The axes of a value with its batch that count tokens (queries, not keys) or pixels."""
     token_axis_names = ("pos", "query", "pixel_row", "pixel_column")
     return tuple(axis for axis, name in enumerate(hook_point.axes, 1) if name in token_axis_names)
 
 
 def _is_source_axis(path: str, hook_point: HookPoint, name: str) -> bool:
-    """Whether an axis of tokens counts the source's: what cross-attention looks at is all there from the start."""
+    """Whether an axis counts the source's tokens, which cross-attention has all from the start."""
     return ".cross." in path and (name == "key" or hook_point.axes[0] == "key_value_head")
 
 
 def _clamp_to_dtype(result: Tensor, original: Tensor) -> Tensor:
-    """In the value's own type and short of infinity, and of the lowest number unless that was there before.
+    """Cast to the value's dtype and clamped to half its finite range; cells already at the minimum stay.
 
-    The lowest number marks forbidden cells; a score that an edit makes huge must not look like one.
+    The minimum marks masked cells; a score that an edit makes huge must not look like one.
     """
     if original.is_floating_point():
         limit = torch.finfo(original.dtype).max / 2

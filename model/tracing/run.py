@@ -1,4 +1,4 @@
-"""The door to the model: run() -> Trace, one forward pass and all it did."""
+"""run(): one forward pass over a text or an image, recorded as a Trace."""
 
 from __future__ import annotations
 
@@ -17,60 +17,62 @@ from model.errors import EditError, ImageError, TextError
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
 from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.tracing.interventions import Intervention, InterventionHook
 from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage
 from model.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
 
-MAX_CHARACTERS = 200_000  # characters; past it nobody waits for the tokenizer
-ATTENTION_BYTES_BUDGET = (
-    512 << 20
-)  # bytes that the paired values of a trace may take, unless they are asked for by name
-# What is kept of a long text: enough to make everything else again (model/again.py).
+MAX_CHARACTERS = 200_000  # longer texts take the tokenizer too long
+ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
+# What is kept of a long text: enough to recompute everything else (model/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
 InterventionLike = Intervention | str
 
 
 class RecordingHook:
-    """The tap that keeps what it sees, for paths that match one of `keep` (all, where that is None)."""
+    """A hook that records the values whose path matches one of the patterns `keep` (all values if None).
+
+    `hook` comes first: what it replaces is recorded as replaced.
+    """
 
     def __init__(self, hook: Hook, keep: Sequence[str] | None) -> None:
         self.hook, self.keep = hook, None if keep is None else _compile_patterns(tuple(keep))
         self.values: dict[str, Tensor] = {}
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value after `inner` had its turn, unchanged."""
+        """The value as the inner hook leaves it, recorded where it is to be kept."""
         value = self.hook(path, value)
         if self._keeps(path):
             self.values[path] = value
         return value
 
     def scope(self, path: str) -> HookScope:
-        """All of what is kept; of everything else what `inner` wants."""
+        """All of a value that is recorded; of any other what the inner hook wants."""
         return HookScope.ALL if self._keeps(path) else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """Nothing is kept of values that come a few rows at a time."""
+        """The inner hook alone: a value that comes some rows at a time is not recorded."""
         return hook_for_rows(self.hook, start, total)
 
     def _keeps(self, path: str) -> bool:
         return self.keep is None or self.keep.match(path) is not None
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything kept, without the batch axis."""
+        """The recorded values without their batch axis, by path."""
         return {path: to_numpy(value.detach()[0]) for path, value in self.values.items()}
 
 
 @lru_cache(maxsize=256)
 def _compile_patterns(keep: tuple[str, ...]) -> re.Pattern[str]:
-    """One expression for all patterns: every value of every forward is asked about, letter after letter typed."""
+    """One expression for all patterns: it is asked for every value of every forward pass."""
     return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One possible token: as a reader would see it, its number, and its share of the whole vocabulary."""
+    """One possible token: its display text, its id, and its probability over the whole vocabulary."""
 
     token: str
     id: int
@@ -88,15 +90,15 @@ def run(
     masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
 ) -> Trace:
-    """One forward pass over a text, or over a picture as the model sees it, with edits, and all it did on the way.
+    """One forward pass over a text or a processed image, with edits, as a trace of its intermediate values.
 
     An encoder-decoder reads `source` with its encoder and `text` (which may be empty) with its decoder; one that
-    classifies reads the source with both where there is no text. `masked`
-    lists positions whose token is replaced by the mask token; `keep` patterns of paths to record. Without any, all is
-    kept, or for a text whose pairs of tokens would take more than BUDGET what they can be made from again (SEEDS).
-    Raises TextError for a text, PictureError for a picture, EditError for an edit that cannot be.
+    labels whole texts reads the source with both where there is no text. `masked_positions` get the mask token. `keep`
+    lists patterns of paths to record; without any, everything is recorded, or for a text whose query x key values would
+    exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError for a text,
+    ImageError for an image, EditError for an edit that cannot be.
     """
-    if model.config.output_head == "sequence-classifier":
+    if task_of(model.config).whole_text:
         text = text or source or ""
     encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
     source_encoded = encode_source(model, tokenizer, source)
@@ -105,7 +107,7 @@ def run(
         keep = RECOMPUTE_FROM
     record = RecordingHook(edits, keep)
     pixel_values, token_ids = pixel_tensor(encoded, model), token_tensor(encoded, model)
-    # Logits of a long text take more than all else: they are made only where somebody wants them.
+    # The logits of a long text are larger than all else: they are computed only where somebody wants them.
     logits_wanted = hook_scope(record, "logits") is not HookScope.NONE
     compute = model if logits_wanted else model.encode_hidden
     compute(
@@ -121,47 +123,35 @@ def run(
 def attention_bytes(
     config: Config, target: Encoded, source: Encoded | None, arrays: int = len(QUERY_KEY_HOOK_POINTS)
 ) -> int:
-    """How many bytes all values of pairs of tokens would take, in every layer and head."""
+    """How many bytes `arrays` query x key values would take in every layer and head, in 32 bits."""
     source_length, length = len(source.ids) if source else 0, len(target.ids)
     cells = config.heads * config.layers * length * (length + source_length)
-    return (
-        4
-        * arrays
-        * (
-            cells
-            + (
-                config.for_stack("encoder").heads * config.num_layers("encoder") * source_length**2
-                if source_length
-                else 0
-            )
-        )
-    )
+    encoder_cells = config.for_stack("encoder").heads * config.num_layers("encoder") * source_length**2 if source else 0
+    return 4 * arrays * (cells + encoder_cells)
 
 
 def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | ProcessedImage) -> Encoded:
-    """The text, or the patches of a picture, as the model's answering stack reads it.
+    """The text, or the patches of an image, as the stack reads it that makes the prediction.
 
-    Raises TextError where a text is empty or too long, or the model reads pictures, PictureError the other way round.
+    Raises TextError where a text is empty or too long or the model reads images, ImageError where it reads texts.
     """
     if isinstance(text, ProcessedImage):
         if not model.config.image.channels:
-            raise ImageError("This model reads texts; it has no use for a picture.")
+            raise ImageError("This model reads texts, not images.")
         return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id,), ""))
     if model.config.image.channels:
-        raise TextError("This model reads pictures, not texts; give it one (on the command line: --image FILE).")
+        raise TextError("This model reads images, not texts; give it one (on the command line: --image FILE).")
     _check_text(text, may_be_empty=model.config.has_cross_attention)
     if not model.config.has_cross_attention:
         return tokenizer.encode(text)
     start = tokenizer.from_ids((model.config.start_token_id,), "")
-    if (
-        model.config.output_head == "sequence-classifier"
-    ):  # its decoder reads a text as the encoder does, one place later
+    if task_of(model.config).whole_text:  # its decoder reads a text as the encoder does, shifted by one position
         return _concatenate(start, _without_last_token(tokenizer.encode(text)))
     return _concatenate(start, tokenizer.target_tokenizer.encode(text, add_special_tokens=False))
 
 
 def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
-    """The likeliest tokens at a position, best first; probabilities are over the whole vocabulary."""
+    """The most probable tokens at a position, best first."""
     probabilities = trace.probabilities(position)
     best = np.argsort(-probabilities, kind="stable")[:count]
     return tuple(
@@ -170,14 +160,12 @@ def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: in
 
 
 def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
-    """The positions whose prediction a person wants: each mask token, or the last token of a next-token model."""
-    if model.config.output_head != "masked-language-model":
-        return (len(encoded.ids) - 1,)
-    return tuple(position for position, token in enumerate(encoded.ids) if token == tokenizer.mask_id)
+    """The positions whose prediction a person wants (`Task.prediction_positions`)."""
+    return task_of(model.config).prediction_positions(encoded.ids, tokenizer.mask_id)
 
 
 def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
-    """Edits that may still be in their text form."""
+    """Edits given as text or already parsed. Raises EditError or UnknownNameError for a text that is no edit."""
     return tuple(edit if isinstance(edit, Intervention) else Intervention.parse(edit) for edit in edits)
 
 
@@ -189,7 +177,7 @@ def _check_text(text: str, may_be_empty: bool = False) -> None:
 
 
 def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
-    """The source as the encoder reads it; None for a model of one stack. Raises TextError where the two do not fit."""
+    """The source as the encoder reads it; None for a model of one stack, for which `source` must be None."""
     if not model.config.has_cross_attention:
         if source is not None:
             raise TextError("This model has one stack and reads one text; it takes no source.")
@@ -205,11 +193,11 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) 
 
 
 def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tokenizer) -> Encoded:
-    """The same text with mask tokens at some positions. Raises TextError or EditError where there can be none."""
+    """The text with mask tokens at some positions. Raises TextError, ImageError or EditError where none can be."""
     if not positions:
         return encoded
     if isinstance(encoded, EncodedImage):
-        raise ImageError("Patches of a picture cannot be masked: no token stands for a hidden one.")
+        raise ImageError("Patches of an image cannot be masked: there is no mask token for them.")
     if tokenizer.mask_id is None:
         raise TextError("This model has no mask token, so no word of the text can be masked.")
     ids = list(encoded.ids)
@@ -221,7 +209,7 @@ def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tok
 
 
 def _without_last_token(encoded: Encoded) -> Encoded:
-    """Without the last token; the text is the same."""
+    """An encoded text without its last token; the text it came from stays."""
     ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.token_texts[:-1]
     return Encoded(encoded.text, ids, tokens, pieces, encoded.offsets[:-1], encoded.special_mask[:-1])
 
@@ -239,7 +227,7 @@ def _concatenate(first: Encoded, second: Encoded) -> Encoded:
 
 
 def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
-    """The token numbers as a batch of one, where the model is. Raises TextError for numbers that it does not know."""
+    """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
     ids, size = input_ids(encoded), model.config.vocabulary_size
     if not ids:
         raise TextError("No token is left of this text; type a sentence.")
@@ -249,7 +237,7 @@ def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
 
 
 def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
-    """The pixels of a picture as a batch of one, where the model is; None with a text."""
+    """The pixels of an image as a batch of one on the model's device; None for a text."""
     array = pixel_values(encoded)
     return None if array is None else torch.tensor(array, device=model.device)[None]
 

@@ -1,7 +1,7 @@
-"""What can be seen: taps, the catalogue of sites, and the frozen Trace of one run.
+"""Trace: the recorded values of one forward pass, frozen.
 
-A value's name is its path: `decoder.3.self.weights` is what the self-attention of the decoder's fourth layer gives as
-weights. The last part of a path is its site, and SITES says what axes a site has and what it means.
+A value's name is its path: `decoder.3.self.weights` are the self-attention weights of the decoder's fourth layer. The
+last part of a path is its hook point; HOOK_POINTS says which axes it has and what it means.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)  # itself and no other: comparing all its numbers means nothing
 class Trace:
-    """All that one run did, as read-only NumPy arrays without a batch axis; safe to keep and to share.
+    """The recorded values of one forward pass as read-only NumPy arrays without a batch axis; safe to keep and share.
 
-    `text` is what the traced stack read (for an encoder-decoder the decoder's text, and `source` the encoder's); of a
-    picture it is Patched, and tells where its patches lie.
-    `values` maps a path to its array; which paths are there is what `run` was asked to keep.
+    `text` is what the predicting stack read (the decoder's text of an encoder-decoder, whose encoder read `source`);
+    of an image it is an EncodedImage, which knows where the patches lie. `values` maps a path to its array, for the
+    paths that `run` was asked to keep; `interventions` are the edits in force, in their text form.
     """
 
     config: Config
@@ -46,13 +46,13 @@ class Trace:
     def __getitem__(self, path: str) -> np.ndarray:
         if path not in self.values:
             known = ", ".join(sorted({name.rpartition(".")[2] for name in self.values}))
-            raise EditError(f"This trace holds no {path!r}. It holds these sites: {known}.")
+            raise EditError(f"This trace holds no {path!r}. It holds these hook points: {known}.")
         return self.values[path]
 
     def stack_layers(
         self, hook_point: str, kind: str = "self", stack: str | None = None
     ) -> Shaped[np.ndarray, "layer head query key"]:
-        """One attention site of every layer of a stack, by default the stack that gives the answer."""
+        """One hook point of attention in every layer of a stack, by default the one that makes the prediction."""
         name = stack or self.config.stacks[-1]
         paths = [f"{name}.{layer}.{kind}.{hook_point}" for layer in range(self.config.num_layers(name))]
         if not paths:
@@ -60,31 +60,31 @@ class Trace:
         return np.stack([self[path] for path in paths])
 
     def attention(self, kind: str = "self", stack: str | None = None) -> Float[np.ndarray, "layer head query key"]:
-        """The weights of every layer and head; rows sum to one, or to zero where nothing may be attended to."""
+        """The attention weights of every layer and head; a row sums to one, or to zero where no key is allowed."""
         return self.stack_layers("weights", kind, stack).astype(np.float32, copy=False)
 
     def text_of_stack(self, stack: str) -> Encoded:
-        """The text that a stack reads."""
+        """The text that a stack reads: the source for the encoder of an encoder-decoder."""
         return self.source if stack == "encoder" and self.source is not None else self.text
 
     def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
-        """All heads in a notebook: thumbnails, the chosen head as map, lines, text and table; `save` makes a file.
+        """All heads as interactive HTML in a notebook: thumbnails, and one head as heatmap, lines, text and table.
 
-        It begins with the head that is named, or else with one that is plain to see (`model.habits.plainest`).
-        Raises EditError where the trace holds no weights: of a long text `run` keeps them only if told to, by
-        `keep=("*.weights", "*.mask")`. Without masks a head may look wherever any head does.
+        It begins with the head that is named, or else with `strongest_local_head`; `save` writes a file. Raises
+        EditError where the trace holds no weights: of a long text `run` keeps them only with
+        `keep=("*.weights", "*.mask")`. Without masks the cells that any head attends to count as allowed.
         """
-        from model.rendering.html import show_trace  # rendering stands above tracing: only who asks pays for it
+        from model.rendering.html import show_trace  # rendering stands above tracing; imported only here
 
         return show_trace(self, layer, head)
 
     @property
     def logits(self) -> np.ndarray | None:
-        """Scores of the model's top, [pos token] for a language head; None without a output_head."""
+        """What the output head gives: [pos token], [pos label], or [label] of the whole text; None if not recorded."""
         return self.values.get("logits")
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
-        """The whole vocabulary's probabilities at one position: softmax of the logits."""
+        """The probability of every token (or label) at one position: softmax of the logits."""
         rows = self["logits"]
         return softmax(rows[position_index(position, len(rows))])
 

@@ -75,7 +75,7 @@ def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> Label
     try:
         full_value = resolved.value(name)
     except EditError as error:
-        raise EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.SITE.") from error
+        raise EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.HOOK_POINT.") from error
     axes = axes[len(axes) - full_value.ndim :]  # a classifier's answer is for the text, not for each token
     if axes[-1] == "key":  # a mask may be one for all heads
         full_value = np.broadcast_to(full_value, (_axis_length("head", name, traced), *full_value.shape[1:]))

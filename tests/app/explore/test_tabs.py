@@ -211,7 +211,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     ("route", "model", "body", "said"),
     [
         ("logit_lens", "mood", {}, "language head"),
-        ("logit_attribution", "mood", {}, "answer at each token"),
+        ("logit_attribution", "mood", {}, "predicts at each token"),
         ("walkthrough", "next", {"attention": "decoder.9.self"}, "no attention"),
         ("walkthrough", "next", {"attention": "decoder.0.cross"}, "no attention"),
         ("walkthrough", "next", {"attention": "decoder.0.self", "head": 9}, "no head 9"),

@@ -98,5 +98,5 @@ def test_what_is_not_there_gets_a_sentence() -> None:
         with pytest.raises(TextError, match=r"no (token|answer)"):
             ablate_heads(model, trace, "decoder.0.self", position, token, 0, 1)
     bare = toys.decoder(output_head="none")
-    with pytest.raises(ConfigError, match="without a head"):
+    with pytest.raises(ConfigError, match="without an output head"):
         ablate_heads(bare, traced(bare), "decoder.0.self", 0, 1, 0, 1)

@@ -106,7 +106,7 @@ def test_a_token_classifier_has_contributions_to_its_labels() -> None:
 @pytest.mark.parametrize("top", ["none", "sequence-classifier"])
 def test_a_model_without_an_answer_at_each_token_gets_a_sentence(top: str) -> None:
     model = toys.decoder(output_head=top, labels=("good", "bad"))
-    with pytest.raises(ConfigError, match="answer at each token"):
+    with pytest.raises(ConfigError, match="predicts at each token"):
         attribute_logits(model, traced(model))
 
 

@@ -199,7 +199,7 @@ def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
         (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
         (["--model", "decoder"], "Give a TEXT, or an image with --image FILE"),
         (["cat", "--model", "seer", "--image", "photo.png"], "one of the two"),
-        (["cat", "--model", "seer"], "This model reads pictures, not texts"),
+        (["cat", "--model", "seer"], "This model reads images, not texts"),
         (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),
         (["--model", "seer", "--image", "none.png"], "none.png cannot be read"),
         (["--model", "seer", "--image", "seer/config.json"], "config.json is no PNG, JPEG or WebP picture"),

@@ -144,12 +144,12 @@ def test_masks_are_filled_from_the_most_certain() -> None:
         assert sum(token == tokenizer.mask_id for token in step.text.ids) == 3 - count
         assert [step.text.ids[place] for place in filled] == list(filled.values())
         filled[step.position] = step.chosen_token
-    with pytest.raises(TextError, match="nothing to fill"):
+    with pytest.raises(TextError, match="No masked token is left"):
         fill_mask(model, tokenizer, TEXT, masked_positions=(1, 2, 3), filled=filled)
 
 
 def test_what_is_not_masked_cannot_be_filled() -> None:
     with pytest.raises(TextError, match="Token 2 is not masked"):
         fill_mask(toys.encoder(), toys.masked(), TEXT, masked_positions=(1,), filled={2: 5})
-    with pytest.raises(TextError, match="fills no masks"):
+    with pytest.raises(TextError, match="cannot fill masks"):
         fill_mask(toys.decoder(), toys.causal(), TEXT)

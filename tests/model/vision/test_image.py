@@ -208,7 +208,7 @@ def test_a_model_of_pictures_is_saved_and_opened_with_how_it_wants_them(tmp_path
 
 def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
     looked = process_image(toys.photo(), READS)
-    with pytest.raises(TextError, match="reads pictures, not texts"):
+    with pytest.raises(TextError, match="reads images, not texts"):
         run(toys.seer(), class_token_tokenizer(), "the cat")
     with pytest.raises(ImageError, match="reads texts"):
         run(toys.decoder(), toys.causal(), looked)
