@@ -19,10 +19,10 @@ export function drawExamples(page) {
         text: example.text,
         source: example.source,
         sort: example.sort,
-        masked: [],
-        locked: [],
+        masked_positions: [],
+        pinned: [],
         query: -1,
-        target: -1,
+        target_token: -1,
       });
     };
     return button;
@@ -37,7 +37,7 @@ export function drawExamples(page) {
 export function drawHint(page, tab) {
   const { text, source } = page.state.answer.question;
   const example = page.state.catalogue.examples.find((one) => one.text === text && one.source === source);
-  const hint = (tab === "heads" && example?.look) || "";
+  const hint = (tab === "heads" && example?.hint) || "";
   page.view.elements.look.textContent = hint;
   page.view.elements.look.hidden = !hint;
 }

@@ -21,16 +21,16 @@ const memory = remembered(() => ({ uploads: /** @type {string[]} */ ([]) }));
  */
 export function drawGallery(page) {
   const { gallery, text } = page.view.elements;
-  const { pictures } = page.state.catalogue;
+  const { images } = page.state.catalogue;
   const box = /** @type {HTMLElement} */ (text.closest(".box"));
-  gallery.hidden = !pictures;
-  (pictures ? gallery : box).append(page.view.elements.status);
-  box.hidden = page.view.elements.examples.hidden = Boolean(pictures);
-  if (!pictures) return;
+  gallery.hidden = !images;
+  (images ? gallery : box).append(page.view.elements.status);
+  box.hidden = page.view.elements.examples.hidden = Boolean(images);
+  if (!images) return;
   const { uploads } = memory(page);
   const chosen = page.server.imageName();
   if (chosen.startsWith(UPLOAD_PREFIX) && !uploads.includes(chosen)) uploads.push(chosen);
-  const names = [...pictures, ...uploads];
+  const names = [...images, ...uploads];
   if (gallery.dataset.names !== names.join()) {
     gallery.dataset.names = names.join();
     find(gallery, ".frames").replaceChildren(...names.map((name) => createImageButton(page, name)));
@@ -62,7 +62,7 @@ function createImageButton(page, name) {
 
 /** @param {ExplorePage} page @param {string} name */
 function chooseImage(page, name) {
-  page.change({ image: name, locked: [] });
+  page.change({ image: name, pinned: [] });
   drawGallery(page);
 }
 
@@ -76,7 +76,7 @@ async function uploadImage(page, file) {
   try {
     if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is no PNG, JPEG or WebP picture.");
     if (file.size > MAX_FILE_SIZE) throw new Error("A picture may have 8 MB; make this one smaller.");
-    const answer = await fetch(`${page.server.api}/picture`, {
+    const answer = await fetch(`${page.server.api}/image`, {
       method: "POST",
       headers: { "Content-Type": file.type },
       body: file,

@@ -30,7 +30,7 @@ class Explore {
 
   /** @param {HTMLElement} place @param {ExploreData} data */
   constructor(place, data) {
-    this.state = new ExploreState(data.choice, data, data.settings);
+    this.state = new ExploreState(data.state, data, data.settings);
     this.view = createView(this, place);
     this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
     const { elements } = this.view;
@@ -58,8 +58,8 @@ class Explore {
     const { state, view } = this;
     this.reporter.connect(tell);
     state.catalogue = data;
-    view.elements.sourceBox.hidden = !data.sourced;
-    view.elements.caption.textContent = data.sourced ? "Target: what the decoder has written so far" : "Sentence";
+    view.elements.sourceBox.hidden = !data.has_source;
+    view.elements.caption.textContent = data.has_source ? "Target: what the decoder has written so far" : "Sentence";
     clearMeasurements(this);
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
@@ -83,7 +83,7 @@ class Explore {
    * @param {Partial<Choice>} patch
    */
   change(patch) {
-    if ("edits" in patch || "paused" in patch) this.state.history.record(this.state.choice);
+    if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
     this.state.update(patch);
     drawPresenter(this);
     if (MODEL_FIELDS.some((name) => name in patch)) this.#ask();
@@ -96,13 +96,13 @@ class Explore {
    * @param {ExploreData} data
    */
   #adopt(data) {
-    if (!this.reporter.accepts(data.choice, data.serial)) return false;
-    this.state.replace(data.choice);
+    if (!this.reporter.accepts(data.state, data.serial)) return false;
+    this.state.replace(data.state);
     this.state.history.clear();
     drawPresenter(this);
     const { text, source } = this.view.elements;
-    setText(text, data.choice.text);
-    setText(source, data.choice.source);
+    setText(text, data.state.text);
+    setText(source, data.state.source);
     fitHeights([text, source]);
     return true;
   }
@@ -151,14 +151,20 @@ function listenToTexts(page) {
   const { text, source } = page.view.elements;
   text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
   text.oninput = () => {
-    const { masked, locked } = page.state.choice;
+    const { masked_positions, pinned } = page.state.choice;
     /** @param {number[]} positions */
     const kept = (positions) => keptPositions(page, text.value, positions);
-    page.change({ text: text.value, masked: kept(masked), locked: kept(locked), query: -1, target: -1 });
+    page.change({
+      text: text.value,
+      masked_positions: kept(masked_positions),
+      pinned: kept(pinned),
+      query: -1,
+      target_token: -1,
+    });
     fitHeights([text, source]); // last: while the server works there is time for it
   };
   source.oninput = () => {
-    page.change({ source: source.value, target: -1 });
+    page.change({ source: source.value, target_token: -1 });
     fitHeights([text, source]);
   };
 }
@@ -188,6 +194,6 @@ function listenToModelVariant(page) {
     page.change(event.detail.patch);
     event.detail.serial = page.reporter.serial;
   };
-  document.addEventListener("headlight-wiring", exchange);
-  return () => document.removeEventListener("headlight-wiring", exchange);
+  document.addEventListener("headlight-model-variant", exchange);
+  return () => document.removeEventListener("headlight-model-variant", exchange);
 }

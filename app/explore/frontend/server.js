@@ -16,7 +16,7 @@ const CACHE_SIZE = 48; // answers to questions about one text
 export class HttpServer {
   #state;
   #onArrival;
-  #visitor = visitorName();
+  #clientId = visitorName();
   #number = 0;
   /** @type {AbortController | null} */
   #asking = null;
@@ -43,7 +43,7 @@ export class HttpServer {
     this.cancel();
     this.#asking = new AbortController();
     const number = ++this.#number;
-    const body = { ...question, visitor: this.#visitor, number };
+    const body = { ...question, client_id: this.#clientId, request_number: number };
     /** @type {Packed<ExploreAnswer>} */
     const { meta, start, buffer } = await post(this.api, "trace", body, this.#asking.signal);
     const answer = meta.superseded ? null : { ...meta, bytes: new Uint8Array(buffer, start) };
@@ -75,12 +75,12 @@ export class HttpServer {
 
   /** The image at hand; an empty name in the address is the first drawn one. */
   imageName() {
-    return this.#state.choice.image || this.#state.catalogue.pictures?.[0] || "";
+    return this.#state.choice.image || this.#state.catalogue.images?.[0] || "";
   }
 
   /** @param {string} name */
   imageUrl(name) {
-    return `${this.api}/picture/${encodeURIComponent(name)}`;
+    return `${this.api}/image/${encodeURIComponent(name)}`;
   }
 
   /** @param {Grid} grid @param {number} layer */
@@ -88,7 +88,7 @@ export class HttpServer {
     const { answer } = this.#state;
     const asked = { ...answer.question, attention: grid.name, layer };
     /** @type {Packed<{ error?: string }>} */
-    const { meta, start, buffer } = await this.post("thumbs", asked);
+    const { meta, start, buffer } = await this.post("thumbnails", asked);
     return meta.error ? null : new Uint8Array(buffer, start);
   }
 

@@ -11,11 +11,11 @@ export const MODEL_FIELDS = [
   "source",
   "image",
   "masks",
-  "position",
-  "kernel",
+  "positional_encoding",
+  "attention_function",
   "scale",
   "edits",
-  "masked",
+  "masked_positions",
   "query",
 ];
 
@@ -55,8 +55,31 @@ export class ExploreState extends State {
 
   /** @returns {ModelQuestion} */
   get question() {
-    const { text, source, image, masks, position, kernel, scale, edits, masked, query } = this.choice;
-    return { ...this.#settings, text, source, image, masks, position, kernel, scale, edits, masked, query };
+    const {
+      text,
+      source,
+      image,
+      masks,
+      positional_encoding,
+      attention_function,
+      scale,
+      edits,
+      masked_positions,
+      query,
+    } = this.choice;
+    return {
+      ...this.#settings,
+      text,
+      source,
+      image,
+      masks,
+      positional_encoding,
+      attention_function,
+      scale,
+      edits,
+      masked_positions,
+      query,
+    };
   }
 
   /**

@@ -13,15 +13,15 @@ import { WALKTHROUGH_TAB } from "./walkthrough/walkthrough_tab.js";
 /** @import { ExploreAnswer, ExplorePage, Tab } from "./types.js" */
 
 /** @type {Readonly<Record<string, Tab>>} */
-export const TABS = { heads: HEADS_TAB, steps: WALKTHROUGH_TAB, layers: LAYERS_TAB };
+export const TABS = { heads: HEADS_TAB, walkthrough: WALKTHROUGH_TAB, layers: LAYERS_TAB };
 
 /** The answer that each tab has drawn. */
 const drawn = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, ExploreAnswer>} */ (new Map()));
 
 /** @param {ExplorePage} page */
 function activeTab(page) {
-  const { room } = page.state.choice;
-  return room in TABS ? room : "heads";
+  const { tab } = page.state.choice;
+  return tab in TABS ? tab : "heads";
 }
 
 /**
@@ -69,14 +69,14 @@ function createTab(page, name, title) {
   button.id = `tab-${name}`;
   button.setAttribute("role", "tab");
   button.dataset.testid = `room-tab-${name}`;
-  button.onclick = () => page.change({ room: name });
+  button.onclick = () => page.change({ tab: name });
   button.onkeydown = (event) => {
     const step = HORIZONTAL_STEPS[event.key];
     const names = Object.keys(TABS);
     if (!step) return;
     event.preventDefault();
     const next = (names.indexOf(name) + step + names.length) % names.length;
-    page.change({ room: names[next] });
+    page.change({ tab: names[next] });
     /** @type {HTMLElement} */ (page.view.elements.tabs.children[next]).focus();
   };
   return button;

@@ -25,16 +25,16 @@ export interface Choice extends HeadChoice {
   source: string;
   image: string;
   masks: string;
-  position: string;
-  kernel: string;
+  positional_encoding: string;
+  attention_function: string;
   scale: string;
-  room: string;
+  tab: string;
   step: string;
-  panel: string;
+  analysis: string;
   key: number;
-  paused: string[];
+  disabled_edits: string[];
   presenter: string;
-  bare: string;
+  embed: string;
 }
 
 /** What the sidebar alone chooses. */
@@ -47,7 +47,7 @@ export interface Example {
   text: string;
   source: string;
   sort: string;
-  look: string;
+  hint: string;
 }
 
 /** A value of the network that edits can change: what it is called, and its axes. */
@@ -57,29 +57,29 @@ export interface Site {
 }
 
 export interface ExploreCatalogue extends Catalogue {
-  sites: Record<string, Site>;
+  hook_points: Record<string, Site>;
   /** Names of images; null for a model of texts. */
-  pictures: string[] | null;
+  images: string[] | null;
   examples: Example[];
 }
 
 /** What Streamlit says. */
 export interface ExploreData extends ExploreCatalogue {
   api: string;
-  choice: Choice;
+  state: Choice;
   settings: Settings;
-  sourced: boolean;
+  has_source: boolean;
   serial: number;
 }
 
 /** What the model is asked. */
 export interface ModelQuestion extends Question, Settings {
   masks: string;
-  position: string;
-  kernel: string;
+  positional_encoding: string;
+  attention_function: string;
   scale: string;
   edits: string[];
-  masked: number[];
+  masked_positions: number[];
   query: number;
 }
 
@@ -94,7 +94,7 @@ export interface ExploreAnswer extends Answer {
 
 /** A value of one step; its numbers follow those of the value before. */
 export interface StepValueMeta {
-  sign: string;
+  symbol: string;
   axis: string | null;
   count: number;
 }
@@ -102,16 +102,16 @@ export interface StepValueMeta {
 export interface StepMeta<Value = StepValueMeta> {
   name: string;
   title: string;
-  meaning: string;
+  explanation: string;
   formula: string;
   edited: boolean;
-  shapes: { site: string; axes: string[]; sizes: number[] }[];
+  shapes: { hook_point: string; axes: string[]; sizes: number[] }[];
   values: Value[];
 }
 
 /** Lines of the program that ran. */
 export interface CodePiece {
-  where: string;
+  location: string;
   code: string;
 }
 
@@ -123,18 +123,18 @@ export interface ContributionPart {
 }
 
 export interface PromotedToken {
-  piece: string;
+  text: string;
   logit: number;
 }
 
 export interface ContributionsMeta {
   position: number;
   token: number;
-  piece: string;
+  text: string;
   logit: number;
-  parts: ContributionPart[];
-  conventions: string[];
-  promoted: { layer: number; up: PromotedToken[]; down: PromotedToken[] }[];
+  components: ContributionPart[];
+  assumptions: string[];
+  promoted: { layer: number; promoted: PromotedToken[]; suppressed: PromotedToken[] }[];
 }
 
 /** The logit lens: for each depth and token the likeliest tokens with their shares, the rank of the true token and its surprise. */
@@ -142,16 +142,16 @@ export interface LensMeta {
   first: number;
   count: number;
   depths: number;
-  shown: number;
-  truth: number[];
-  pieces: Record<number, string>;
+  top_k: number;
+  targets: number[];
+  token_texts: Record<number, string>;
 }
 
 export interface FlowMeta {
   position: number;
   edges: number;
   columns: number;
-  kinds: string[];
+  edge_kinds: string[];
   layers: number;
   threshold: number;
 }
@@ -164,18 +164,18 @@ export interface AblationMeta {
   token: number;
   /** Log-probability with all heads. */
   before: number;
-  piece: string;
+  text: string;
 }
 
 /** What each route says about the question on the screen. */
 export interface ExploreRoutes extends Routes {
-  steps: { query: number; key: number; steps: StepMeta[] };
-  code: { code: Record<string, CodePiece[]> };
-  depths: LensMeta;
-  stream: { depths: number; tokens: number };
-  surprise: { first: number; count: number; ahead: boolean };
-  contributions: ContributionsMeta;
-  flow: FlowMeta;
+  walkthrough: { query: number; key: number; steps: StepMeta[] };
+  step_code: { code: Record<string, CodePiece[]> };
+  logit_lens: LensMeta;
+  residual_norms: { depths: number; tokens: number };
+  negative_log_likelihood: { first: number; count: number; shifted: boolean };
+  logit_attribution: ContributionsMeta;
+  information_flow: FlowMeta;
 }
 
 /** A file that the server has made. */
@@ -262,7 +262,7 @@ export interface ParsedEdit {
 }
 
 /** Words about an edit: text, and tokens of the sentence. */
-export type Words = (string | { token: Pick<Token, "piece"> })[];
+export type Words = (string | { token: Pick<Token, "text"> })[];
 
 /** What an edit is meant for: the path of an attention, and a head of it or nothing for all. */
 export interface EditTarget {
@@ -329,9 +329,9 @@ export interface TextShape {
   y: number;
   size: number;
   /** As wide as it is in the browser's own font, so that every program lays it out alike. */
-  length: number;
+  text_width: number;
   anchor: "start" | "middle" | "end";
-  turn: number;
+  rotation: number;
   bold: boolean;
   fill: string;
   text: string;
@@ -345,20 +345,20 @@ export interface RectangleShape {
   height: number;
   fill?: string;
   stroke?: string;
-  thickness?: number;
+  stroke_width?: number;
 }
 
 export interface CurveShape {
   kind: "curve";
   points: number[];
   stroke: string;
-  thickness: number;
+  stroke_width: number;
   opacity: number;
-  broken: boolean;
+  dashed: boolean;
 }
 
 export interface CellsShape {
-  kind: "cells";
+  kind: "heatmap";
   x: number;
   y: number;
   width: number;
@@ -371,10 +371,10 @@ export interface CellsShape {
 
 /** A text that the server's font lacks, as an image. */
 export interface StampShape {
-  kind: "stamp";
+  kind: "image";
   x: number;
   y: number;
-  turn: number;
+  rotation: number;
   left: number;
   top: number;
   width: number;
@@ -389,7 +389,7 @@ export interface Figure {
   height: number;
   title: string;
   /** The colours of 256 byte codes. */
-  inks: string[];
+  palette: string[];
   shapes: Shape[];
 }
 

@@ -21,25 +21,25 @@ const DEFAULTS = {
   head: 0,
   heads: [],
   sort: "layer",
-  view: "weights",
-  versus: "",
-  other: "",
-  rule: "mean",
+  quantity: "weights",
+  other_head: "",
+  other_text: "",
+  head_reduction: "mean",
   unit: "tokens",
-  mass: 100,
+  top_mass: 100,
   hide: "",
-  rest: "as-is",
-  pair: "",
-  window: "",
-  picture: "map",
-  size: "panel",
+  renormalize: "",
+  segments: "",
+  zoom: "",
+  plot: "heatmap",
+  panel_size: "panel",
   query: -1,
-  locked: [],
-  target: -1,
+  pinned: [],
+  target_token: -1,
   edits: [],
-  masked: [],
+  masked_positions: [],
 };
-const FIXED = ["text", "source", "edits", "masked", "window"]; // choices that only a model could follow
+const FIXED = ["text", "source", "edits", "masked_positions", "zoom"]; // choices that only a model could follow
 const NOT_SAVED =
   "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
 
@@ -74,8 +74,8 @@ class StandalonePage {
   /** @param {ShadowRoot} root @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
   constructor(root, saved, bytes) {
     this.#root = root;
-    const { kinds, metrics, choice, views } = saved;
-    this.state = new State({ ...DEFAULTS, ...choice }, { kinds, metrics });
+    const { quantities, metrics, state, saved_views } = saved;
+    this.state = new State({ ...DEFAULTS, ...state }, { quantities, metrics });
     this.state.receive({ ...saved, maskable: false, bytes });
     const board = find(root, ".board");
     this.view = {
@@ -85,9 +85,9 @@ class StandalonePage {
       },
       markPointer: () => HEADS_TAB.markPointer(this),
     };
-    this.server = new SavedAnswers(this, views);
+    this.server = new SavedAnswers(this, saved_views);
     this.view.elements.headsTab.hidden = false;
-    findByTestId(root, "view").hidden = kinds.length < 2;
+    findByTestId(root, "quantity").hidden = quantities.length < 2;
   }
 
   /** @param {Partial<HeadChoice>} patch */
@@ -142,7 +142,7 @@ class SavedAnswers {
   /** @type {Map<string, Found<MatrixMeta>>} */
   #known = new Map();
 
-  /** @param {Page} page @param {SavedPage["views"]} views */
+  /** @param {Page} page @param {SavedPage["saved_views"]} views */
   constructor(page, views) {
     this.#page = page;
     this.#views = views;
@@ -156,10 +156,10 @@ class SavedAnswers {
    * @returns {Found<Routes[Name]> | null}
    */
   get(route, details) {
-    const { each: _, ...asked } = /** @type {MatrixQuery} */ (details);
-    const plain = route === "view" && isPlainWeights(this.#page, asked);
+    const { per_head: _, ...asked } = /** @type {MatrixQuery} */ (details);
+    const plain = route === "head_view" && isPlainWeights(this.#page, asked);
     if (plain && !currentGrid(this.#page).exact) return null;
-    const key = `${route} ${JSON.stringify(asked)}`;
+    const key = `${route === "head_view" ? "view" : route} ${JSON.stringify(asked)}`;
     const found = this.#known.get(key) ?? (plain ? this.#plain() : this.#saved(key));
     this.#known.set(key, found);
     return /** @type {Found<Routes[Name]>} */ (/** @type {unknown} */ (found));
@@ -181,7 +181,7 @@ class SavedAnswers {
   /** @returns {Found<MatrixMeta>} */
   #plain() {
     const matrix = exactWeights(this.#page);
-    return { meta: { ...matrix, each: matrix.each.length }, numbers: new Float32Array(), matrix };
+    return { meta: { ...matrix, per_head: matrix.per_head.length }, numbers: new Float32Array(), matrix };
   }
 
   /**
@@ -205,8 +205,8 @@ class SavedAnswers {
  */
 function exactWeights(page) {
   const grid = currentGrid(page);
-  const { bytes, grids } = page.state.answer;
-  const last = grids[grids.length - 1];
+  const { bytes, attention_groups } = page.state.answer;
+  const last = attention_groups[attention_groups.length - 1];
   const cells = last.offset + last.layers * last.heads * last.rows * last.columns;
   const all = new Float32Array(bytes.buffer, Math.ceil(cells / 4) * 4);
   const size = grid.rows * grid.columns;
@@ -214,6 +214,6 @@ function exactWeights(page) {
     const from = grid.offset + (layer * grid.heads + head) * size;
     return all.subarray(from, from + size);
   });
-  const numbers = each.length > 1 ? combineHeads(each, page.state.choice.rule) : each[0];
-  return { ...quantizedMatrix(page), each, numbers, exact: true };
+  const numbers = each.length > 1 ? combineHeads(each, page.state.choice.head_reduction) : each[0];
+  return { ...quantizedMatrix(page), per_head: each, numbers, exact: true };
 }

@@ -6,11 +6,11 @@ import type { State } from "./state/state.js";
 export type Side = "text" | "source";
 
 /** How numbers become colours: a share of one, a root of what is largest, or as they are. */
-export type Scale = "share" | "root" | "linear";
+export type Scale = "probability" | "sqrt" | "linear";
 
 /** `end` is where the token ends in its text, in units of UTF-16. */
 export interface Token {
-  piece: string;
+  text: string;
   special: boolean;
   masked: boolean;
   end: number;
@@ -28,12 +28,12 @@ export interface Grid {
   keys: Side;
   rows: number;
   columns: number;
-  cells: [number, number];
+  pooled_shape: [number, number];
   offset: number;
   /** Of each head, layer after layer; null where a text gives a head no occasion, or as a whole while not measured. */
   metrics: Metrics | null;
   /** Whether the text is a pair of sentences. */
-  pairs: boolean;
+  has_segments: boolean;
   /** In the app: the heads of a long text are sent later, a layer at a time. */
   pending?: boolean;
   /** In a saved page: all weights follow the codes as float32. */
@@ -45,8 +45,8 @@ export type Metrics = Record<string, (number | null)[]>;
 /** A metric of heads. */
 export interface Metric {
   name: string;
-  short: string;
   title: string;
+  description: string;
   unit: string;
 }
 
@@ -54,7 +54,7 @@ export interface Metric {
 export interface Quantity {
   name: string;
   title: string;
-  about: string;
+  description: string;
   scale: Scale;
   /** Whether numbers of several cells may be summed. */
   additive: boolean;
@@ -62,7 +62,7 @@ export interface Quantity {
 
 export interface Candidate {
   id: number;
-  piece: string;
+  text: string;
   before: number;
   after: number;
 }
@@ -71,8 +71,8 @@ export interface Candidate {
 export interface Prediction {
   position: number;
   title: string;
-  before: string;
-  piece: string;
+  preposition: string;
+  token_text: string;
   candidates: Candidate[];
 }
 
@@ -81,9 +81,9 @@ export interface Patches {
   rows: number;
   columns: number;
   /** The position of the first patch: before it come class tokens. */
-  first: number;
+  first_token: number;
   region: [number, number, number, number];
-  photo?: EmbeddedImage;
+  image?: EmbeddedImage;
 }
 
 /** Red, green and blue, deflated, as base64. */
@@ -103,15 +103,15 @@ export interface Question {
 /** What a model made of a question. */
 export interface Answer {
   tokens: Token[];
-  sourceTokens: Token[] | null;
+  source_tokens: Token[] | null;
   question: Question;
-  grids: Grid[];
+  attention_groups: Grid[];
   patches: Patches | null;
   predictions: Prediction[];
   /** Whether there is a before and an after. */
   changed: boolean;
   /** Why there is no prediction. */
-  silent?: string;
+  no_prediction_reason?: string;
   notes: string[];
   /** Whether tokens can be masked. */
   maskable: boolean;
@@ -125,28 +125,28 @@ export interface HeadChoice {
   head: number;
   heads: string[];
   sort: string;
-  view: string;
-  versus: string;
-  other: string;
-  rule: string;
+  quantity: string;
+  other_head: string;
+  other_text: string;
+  head_reduction: string;
   unit: string;
-  mass: number;
+  top_mass: number;
   hide: string;
-  rest: string;
-  pair: string;
-  window: string;
-  picture: string;
-  size: string;
+  renormalize: string;
+  segments: string;
+  zoom: string;
+  plot: string;
+  panel_size: string;
   query: number;
-  locked: number[];
-  target: number;
+  pinned: number[];
+  target_token: number;
   edits: string[];
-  masked: number[];
+  masked_positions: number[];
 }
 
 /** What there is to choose from. */
 export interface Catalogue {
-  kinds: Quantity[];
+  quantities: Quantity[];
   metrics: Metric[];
 }
 
@@ -161,32 +161,32 @@ export interface Pointer {
 
 /** Names of rows or columns, and the positions that each stands for. */
 export interface MatrixAxis {
-  names: string[];
+  labels: string[];
   tokens: number[][];
 }
 
 /** What is asked for to show the selected heads; only what matters, so that equal questions are asked once. */
 export interface MatrixQuery {
   attention: string;
-  view: string;
+  quantity: string;
   layer?: number;
   head?: number;
   heads?: string[];
-  rule?: string;
+  head_reduction?: string;
   hide?: string;
-  rest?: string;
+  renormalize?: string;
   unit?: string;
-  mass?: number;
-  pair?: string;
-  window?: string;
-  versus?: string;
-  other?: string;
+  top_mass?: number;
+  segments?: string;
+  zoom?: string;
+  other_head?: string;
+  other_text?: string;
   query?: number;
-  target?: number;
-  each?: boolean;
+  target_token?: number;
+  per_head?: boolean;
 }
 
-/** The meta of the route "view". */
+/** The meta of the route "head_view". */
 export interface MatrixMeta {
   rows: MatrixAxis;
   columns: MatrixAxis;
@@ -194,8 +194,8 @@ export interface MatrixMeta {
   scale: Scale;
   low: number;
   high: number;
-  each: number;
-  said: string[];
+  per_head: number;
+  rules: string[];
   error?: string;
 }
 
@@ -208,7 +208,7 @@ export interface HeadMatrix {
   /** NaN where attending is forbidden. */
   numbers: Float32Array;
   /** The same for each of several heads. */
-  each: Float32Array[];
+  per_head: Float32Array[];
   /** FORBIDDEN, SHOWN or LEFT_OUT for each cell. */
   states: Uint8Array | null;
   signed: boolean;
@@ -219,7 +219,7 @@ export interface HeadMatrix {
   exact: boolean;
   quantity: Quantity;
   /** Every rule by which it was made. */
-  said: string[];
+  rules: string[];
   rowOf: Map<number, number>;
   columnOf: Map<number, number>;
 }
@@ -234,9 +234,9 @@ export interface Found<Meta = Record<string, unknown>> {
 
 /** What each route says about the question on the screen. */
 export interface Routes {
-  view: MatrixMeta;
-  metrics: { metrics: Metrics };
-  points: { queries: number; shares: [number, number] };
+  head_view: MatrixMeta;
+  head_metrics: { metrics: Metrics };
+  qk_projection: { queries: number; explained_variance: [number, number] };
 }
 
 /** Where answers come from: over the network, or out of a saved page. */
@@ -328,6 +328,6 @@ export interface Plot {
 
 /** What a saved page holds beside its numbers; `views` are packed answers, as base64, by their route and question. */
 export interface SavedPage extends Omit<Answer, "bytes" | "maskable">, Catalogue {
-  choice: Partial<HeadChoice>;
-  views: Record<string, string>;
+  state: Partial<HeadChoice>;
+  saved_views: Record<string, string>;
 }

@@ -35,7 +35,7 @@ test("heads and layers that are off", () => {
   assert.equal(words("decoder.1.self.weights[2]=set:0"), "Head 2 of layer 1 off");
   assert.equal(words("decoder.1.self.weights[0:2]=set:0"), "Heads 0 to 1 of layer 1 off");
   assert.equal(words("decoder.1.self.weights=set:0"), "All heads of layer 1 off");
-  assert.equal(words("decoder.0.feedforward.output=set:0"), "Feed-forward of layer 0 off");
+  assert.equal(words("decoder.0.feed_forward.output=set:0"), "Feed-forward of layer 0 off");
   assert.equal(words("decoder.0.self.output=scale:0"), "Attention of layer 0 off");
 });
 
@@ -63,7 +63,7 @@ test("all else is the place, the value and the operation", () => {
 });
 
 test("in a model with two texts, the encoder and the source are named", () => {
-  const answer = { sourceTokens: ["Der", " Hund"].map(token) };
+  const answer = { source_tokens: ["Der", " Hund"].map(token) };
   assert.equal(words("encoder.1.self.weights[2]=set:0", answer), "Head 2 of encoder layer 1 off");
   assert.equal(
     words("decoder.0.cross.weights[0,2,1]=set:1", answer),

@@ -18,22 +18,22 @@ import { createPage } from "./page.js";
 const [A, B, C] = ["embedding=scale:0", "logits=set:1", "decoder.0.self.v[1]=add:2"];
 
 /** @param {ReturnType<typeof createPage>["state"]} state */
-const lists = ({ choice: { edits, paused } }) => ({ edits, paused });
+const lists = ({ choice: { edits, disabled_edits } }) => ({ edits, disabled_edits });
 
 test("an edit is added once, at the end", () => {
   const { page, state } = createPage({ edits: [A, B] });
   addEdits(page, [A, C]);
-  assert.deepEqual(lists(state), { edits: [B, A, C], paused: [] });
+  assert.deepEqual(lists(state), { edits: [B, A, C], disabled_edits: [] });
 });
 
 test("an edit can be put aside, and taken up again", () => {
   const { page, state } = createPage({ edits: [A, B] });
   toggleEdit(page, A);
-  assert.deepEqual(lists(state), { edits: [B], paused: [A] });
+  assert.deepEqual(lists(state), { edits: [B], disabled_edits: [A] });
   toggleEdit(page, A);
-  assert.deepEqual(lists(state), { edits: [B, A], paused: [] });
+  assert.deepEqual(lists(state), { edits: [B, A], disabled_edits: [] });
   removeEdit(page, B);
-  assert.deepEqual(lists(state), { edits: [A], paused: [] });
+  assert.deepEqual(lists(state), { edits: [A], disabled_edits: [] });
 });
 
 test("an edit takes the place of those that are picked", () => {
@@ -87,7 +87,7 @@ test("edits that came with the address are taken back one by one", () => {
 
 test("one stroke of a slider is one change", () => {
   const history = new EditHistory();
-  const edits = (/** @type {string[]} */ list) => ({ edits: list, paused: [] });
+  const edits = (/** @type {string[]} */ list) => ({ edits: list, disabled_edits: [] });
   history.beginStroke();
   for (const list of [[], [A], [B]]) history.record(edits(list));
   history.endStroke();

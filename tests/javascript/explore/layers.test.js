@@ -23,7 +23,7 @@ const PARTS = [
   part("positions", -1, -1, 0),
   part("self", 0, 0, 1),
   part("self", 0, 1, -2),
-  part("feedforward", 0, -1, 3),
+  part("feed_forward", 0, -1, 3),
   part("bias", 0, -1, 0),
   part("bias", -1, -1, 0.5),
   part("edit", -1, -1, 0),
@@ -63,7 +63,7 @@ const FLOW = {
   meta: /** @type {FlowMeta} */ ({
     edges: 3,
     columns: 9,
-    kinds: ["self", "stream", "feedforward", "cross"],
+    edge_kinds: ["self", "residual", "feed_forward", "cross"],
     layers: 1,
     position: 2,
     threshold: 0.1,
@@ -127,8 +127,8 @@ test("the edge under the pointer is found; a feed-forward's square before its st
 test("a cell of the logit lens has tokens, shares and the rank of the true one", () => {
   const meta = /** @type {LensMeta} */ ({
     count: 2,
-    shown: 2,
-    pieces: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
+    top_k: 2,
+    token_texts: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
   });
   const numbers = Float32Array.of(...Array(6).fill(0), 8, 7, 0.5, 0.25, 2, 1.5, ...Array(12).fill(0));
   const { tokens, shares, rank } = readCell({ meta, numbers }, 0, 1);
@@ -136,15 +136,15 @@ test("a cell of the logit lens has tokens, shares and the rank of the true one",
 });
 
 test("each step of the walkthrough gets its own numbers", () => {
-  const value = (/** @type {string} */ sign, /** @type {number} */ count) => ({
-    sign,
+  const value = (/** @type {string} */ symbol, /** @type {number} */ count) => ({
+    symbol,
     axis: count > 1 ? "key" : null,
     count,
   });
   const step = (/** @type {string} */ name, /** @type {ReturnType<typeof value>[]} */ values) => ({
     name,
     title: "",
-    meaning: "",
+    explanation: "",
     formula: "",
     edited: false,
     shapes: [],

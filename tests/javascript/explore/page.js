@@ -12,37 +12,37 @@ const CHOICE = {
   head: 0,
   heads: [],
   sort: "layer",
-  view: "weights",
-  versus: "",
-  other: "",
-  rule: "mean",
+  quantity: "weights",
+  other_head: "",
+  other_text: "",
+  head_reduction: "mean",
   unit: "tokens",
-  mass: 100,
+  top_mass: 100,
   hide: "",
-  rest: "",
-  pair: "",
-  window: "",
-  picture: "map",
-  size: "",
+  renormalize: "",
+  segments: "",
+  zoom: "",
+  plot: "map",
+  panel_size: "",
   query: -1,
-  locked: [],
-  target: -1,
+  pinned: [],
+  target_token: -1,
   edits: [],
-  masked: [],
+  masked_positions: [],
   text: "",
   source: "",
   image: "",
   masks: "",
-  position: "",
-  kernel: "",
+  positional_encoding: "",
+  attention_function: "",
   scale: "",
-  room: "heads",
+  tab: "heads",
   step: "",
-  panel: "",
+  analysis: "",
   key: -1,
-  paused: [],
+  disabled_edits: [],
   presenter: "",
-  bare: "",
+  embed: "",
 };
 
 /** @type {Record<string, Site>} */
@@ -60,7 +60,7 @@ const SITES = {
  * @param {string} piece
  * @returns {Token}
  */
-export const token = (piece) => ({ piece, special: false, masked: false, end: 0 });
+export const token = (piece) => ({ text: piece, special: false, masked: false, end: 0 });
 
 /** @type {Grid} */
 export const GRID = {
@@ -74,10 +74,10 @@ export const GRID = {
   keys: "text",
   rows: 3,
   columns: 3,
-  cells: [3, 3],
+  pooled_shape: [3, 3],
   offset: 0,
   metrics: null,
-  pairs: false,
+  has_segments: false,
 };
 
 /**
@@ -88,18 +88,18 @@ export function createPage(choice = {}, answer = {}) {
   const quantity = {
     name: "weights",
     title: "Weights",
-    about: "",
-    scale: /** @type {const} */ ("share"),
+    description: "",
+    scale: /** @type {const} */ ("probability"),
     additive: true,
   };
-  const catalogue = { kinds: [quantity], metrics: [], sites: SITES, pictures: null, examples: [] };
+  const catalogue = { quantities: [quantity], metrics: [], hook_points: SITES, images: null, examples: [] };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });
   const tokens = ["The", " dog", " sat"].map(token);
   state.receive(
     /** @type {ExploreAnswer} */ ({
       tokens,
-      sourceTokens: null,
-      grids: [GRID],
+      source_tokens: null,
+      attention_groups: [GRID],
       patches: null,
       predictions: [],
       maskable: false,
@@ -109,8 +109,8 @@ export function createPage(choice = {}, answer = {}) {
   /** @type {Partial<Choice>[]} */
   const changes = [];
   const change = (/** @type {Partial<Choice>} */ patch) => {
-    const { edits, paused } = state.choice;
-    if ("edits" in patch || "paused" in patch) state.history.record({ edits, paused });
+    const { edits, disabled_edits } = state.choice;
+    if ("edits" in patch || "disabled_edits" in patch) state.history.record({ edits, disabled_edits });
     state.update(patch);
     changes.push(patch);
   };

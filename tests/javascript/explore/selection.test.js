@@ -76,7 +76,7 @@ test("predictions speak of the chosen token, the first masked one, or the last",
 });
 
 test("the pointer marks a token before locked ones do", () => {
-  const { page } = createPage({ locked: [1, 9] });
+  const { page } = createPage({ pinned: [1, 9] });
   assert.deepEqual(activeQueries(page), [1]);
   setHover(page, { query: 0, key: null });
   assert.deepEqual(activeQueries(page), [0]);
@@ -87,13 +87,13 @@ test("the pointer marks a token before locked ones do", () => {
 test("a token is locked and asked about; once more lets it go", () => {
   const { page, state } = createPage();
   lockQuery(page, 1);
-  assert.deepEqual([state.choice.locked, state.choice.query], [[1], 1]);
+  assert.deepEqual([state.choice.pinned, state.choice.query], [[1], 1]);
   lockQuery(page, 0, true);
-  assert.deepEqual([state.choice.locked, state.choice.query], [[0, 1], 0]);
+  assert.deepEqual([state.choice.pinned, state.choice.query], [[0, 1], 0]);
   lockQuery(page, 0, true);
-  assert.deepEqual(state.choice.locked, [1]);
+  assert.deepEqual(state.choice.pinned, [1]);
   lockQuery(page, 1);
-  assert.deepEqual([state.choice.locked, state.choice.query], [[], -1]);
+  assert.deepEqual([state.choice.pinned, state.choice.query], [[], -1]);
 });
 
 test("the last token is -1 in the address, but not of an image's patches", () => {
@@ -102,7 +102,7 @@ test("the last token is -1 in the address, but not of an image's patches", () =>
   const patches = {
     rows: 1,
     columns: 2,
-    first: 1,
+    first_token: 1,
     region: /** @type {[number, number, number, number]} */ ([0, 0, 1, 1]),
   };
   assert.equal(urlPosition(createPage({}, { patches }).page, 2), 2);

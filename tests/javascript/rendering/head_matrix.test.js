@@ -25,9 +25,9 @@ import { createPage, GRID } from "../explore/page.js";
 const CAUSAL = [255, 0, 0, 128, 128, 0, 1, 128, 255];
 /** The bytes of all heads: each looks back only. */
 const BYTES = Uint8Array.from({ length: 6 * 9 }, (_, cell) => CAUSAL[cell % 9]);
-const AXIS = { names: ["The", " dog"], tokens: [[0], [1, 2]] };
+const AXIS = { labels: ["The", " dog"], tokens: [[0], [1, 2]] };
 /** @type {MatrixMeta} */
-const META = { rows: AXIS, columns: AXIS, signed: true, scale: "linear", low: -2, high: 2, each: 1, said: [] };
+const META = { rows: AXIS, columns: AXIS, signed: true, scale: "linear", low: -2, high: 2, per_head: 1, rules: [] };
 
 /** An exact answer: the matrix, one head, and which cells are shown. */
 function found() {
@@ -40,27 +40,27 @@ function found() {
 test("only what matters is asked for, so that equal questions are asked once", () => {
   assert.deepEqual(matrixQuery(createPage({ layer: 1, head: 2 }).page), {
     attention: "decoder.self",
-    view: "weights",
+    quantity: "weights",
     layer: 1,
     head: 2,
   });
   const { page } = createPage({
     heads: ["0.1", "1.2"],
-    rule: "max",
+    head_reduction: "max",
     hide: "special",
-    rest: "one",
-    mass: 90,
-    picture: "lines",
+    renormalize: "one",
+    top_mass: 90,
+    plot: "lines",
   });
   assert.deepEqual(matrixQuery(page), {
     attention: "decoder.self",
-    view: "weights",
+    quantity: "weights",
     heads: ["0.1", "1.2"],
-    rule: "max",
+    head_reduction: "max",
     hide: "special",
-    rest: "one",
-    mass: 90,
-    each: true,
+    renormalize: "one",
+    top_mass: 90,
+    per_head: true,
   });
 });
 
@@ -73,8 +73,10 @@ test("the bytes of a grid are a matrix at once", () => {
 });
 
 test("a long text's cells stand for blocks of tokens", () => {
-  const grid = { ...GRID, cells: /** @type {[number, number]} */ ([1, 1]) };
-  const matrix = quantizedMatrix(createPage({}, { grids: [grid], bytes: Uint8Array.of(128, 0, 0, 0, 0, 0) }).page);
+  const grid = { ...GRID, pooled_shape: /** @type {[number, number]} */ ([1, 1]) };
+  const matrix = quantizedMatrix(
+    createPage({}, { attention_groups: [grid], bytes: Uint8Array.of(128, 0, 0, 0, 0, 0) }).page,
+  );
   assert.deepEqual([valueAt(matrix, 0, 0), valueAt(matrix, 2, 2)], [0.25, 0.25]);
 });
 
@@ -87,7 +89,7 @@ test("several heads are one by their mean or their largest; a forbidden cell of 
 test("an exact answer has numbers, heads and states", () => {
   const matrix = exactMatrix(createPage().page, found());
   assert.deepEqual([valueAt(matrix, 0, 1), stateAt(matrix, 1, 0)], [-2, 2]);
-  assert.deepEqual([...matrix.each[0]], [1, -2, 0.5, 0]);
+  assert.deepEqual([...matrix.per_head[0]], [1, -2, 0.5, 0]);
   assert.deepEqual([matrix.rowOf.get(2), matrix.columnOf.get(0)], [1, 0]);
   assert.deepEqual([formatValue(matrix, -2), formatValue(matrix, 0.5)], ["−2.00000", "+0.50000"]);
   assert.deepEqual(columnSums(matrix, [0, 1]), [1, -2]);

@@ -64,7 +64,7 @@ test("both sides of zero have a colour, as strong for the same size", () => {
 });
 
 test("equal tokens are kept apart by their number", () => {
-  assert.deepEqual(tokenOptions([{ piece: " a" }, { piece: " a" }]), [
+  assert.deepEqual(tokenOptions([{ text: " a" }, { text: " a" }]), [
     [0, "0  a"],
     [1, "1  a"],
   ]);

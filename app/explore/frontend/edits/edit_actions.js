@@ -4,16 +4,19 @@
 
 /** @param {ExplorePage} page @param {string[]} added */
 export function addEdits(page, added) {
-  const { edits, paused } = page.state.choice;
+  const { edits, disabled_edits } = page.state.choice;
   /** @param {string[]} list */
   const others = (list) => list.filter((edit) => !added.includes(edit));
-  page.change({ edits: [...others(edits), ...added], paused: others(paused) });
+  page.change({ edits: [...others(edits), ...added], disabled_edits: others(disabled_edits) });
 }
 
 /** @param {ExplorePage} page @param {string} edit */
 export function removeEdit(page, edit) {
-  const { edits, paused } = page.state.choice;
-  page.change({ edits: edits.filter((other) => other !== edit), paused: paused.filter((other) => other !== edit) });
+  const { edits, disabled_edits } = page.state.choice;
+  page.change({
+    edits: edits.filter((other) => other !== edit),
+    disabled_edits: disabled_edits.filter((other) => other !== edit),
+  });
 }
 
 /**
@@ -33,9 +36,9 @@ export function replaceEdit(page, picks, edit) {
  * @param {ExplorePage} page @param {string} edit
  */
 export function toggleEdit(page, edit) {
-  const { edits, paused } = page.state.choice;
+  const { edits, disabled_edits } = page.state.choice;
   if (edits.includes(edit))
-    return page.change({ edits: edits.filter((other) => other !== edit), paused: [...paused, edit] });
+    return page.change({ edits: edits.filter((other) => other !== edit), disabled_edits: [...disabled_edits, edit] });
   addEdits(page, [edit]);
 }
 

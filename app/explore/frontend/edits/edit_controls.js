@@ -152,7 +152,7 @@ function temperatureControl(page, starts) {
     const found = page.state.choice.edits.find(mine);
     const heat = found ? 1 / Number(found.split("scale:")[1]) : 1;
     slider.value = String(Math.log2(heat > 0 ? heat : 1));
-    slider.disabled = ["hard", "linear"].includes(page.state.choice.kernel);
+    slider.disabled = ["hardmax", "linear"].includes(page.state.choice.attention_function);
     told.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
     slider.setAttribute("aria-valuetext", told.textContent);
   };
@@ -199,7 +199,7 @@ export function visibilityControl(page, pair) {
  */
 function isAllowed(page, query, key) {
   const grid = currentGrid(page);
-  const [rows, columns] = grid.cells;
+  const [rows, columns] = grid.pooled_shape;
   const row = Math.min(Math.floor((query * rows) / grid.rows), rows - 1);
   const column = Math.min(Math.floor((key * columns) / grid.columns), columns - 1);
   return headsInScope(page).some(([layer, head]) => headCodes(page, grid, layer, head)[row * columns + column] !== 0);
@@ -211,8 +211,8 @@ function isAllowed(page, query, key) {
  * @returns {ControlElements}
  */
 export function positionControl(page, which, place) {
-  const stack = () => (which() === "source" ? "encoder" : page.state.answer.grids[0].stack);
-  const start = () => `${stack()}.at[${place()}]=`;
+  const stack = () => (which() === "source" ? "encoder" : page.state.answer.attention_groups[0].stack);
+  const start = () => `${stack()}.position_ids[${place()}]=`;
   const box = createElement("input", "stand");
   Object.assign(box, { type: "number", step: 1 });
   box.dataset.testid = "make-stand";

@@ -2,7 +2,7 @@
 
 /** @import { Choice } from "../types.js" */
 
-/** @typedef {Pick<Choice, "edits" | "paused">} EditLists */
+/** @typedef {Pick<Choice, "edits" | "disabled_edits">} EditLists */
 
 export class EditHistory {
   /** @type {EditLists[]} */
@@ -39,9 +39,9 @@ export class EditHistory {
    * Remembers the lists as they were before a change.
    * @param {EditLists} before
    */
-  record({ edits, paused }) {
+  record({ edits, disabled_edits }) {
     if (this.#restoring) return;
-    if (this.#stroke !== "goes on") this.#past.push({ edits, paused });
+    if (this.#stroke !== "goes on") this.#past.push({ edits, disabled_edits });
     if (this.#stroke) this.#stroke = "goes on";
     this.#future = [];
   }
@@ -50,17 +50,17 @@ export class EditHistory {
    * Back by one change. What came with the address has no past: there the last edit is taken back.
    * @param {EditLists} now @param {(lists: EditLists) => void} restore
    */
-  undo({ edits, paused }, restore) {
-    if (!this.canUndo({ edits, paused })) return;
-    this.#future.push({ edits, paused });
-    this.#restore(this.#past.pop() ?? { edits: edits.slice(0, -1), paused }, restore);
+  undo({ edits, disabled_edits }, restore) {
+    if (!this.canUndo({ edits, disabled_edits })) return;
+    this.#future.push({ edits, disabled_edits });
+    this.#restore(this.#past.pop() ?? { edits: edits.slice(0, -1), disabled_edits }, restore);
   }
 
   /** @param {EditLists} now @param {(lists: EditLists) => void} restore */
-  redo({ edits, paused }, restore) {
+  redo({ edits, disabled_edits }, restore) {
     const lists = this.#future.pop();
     if (!lists) return;
-    this.#past.push({ edits, paused });
+    this.#past.push({ edits, disabled_edits });
     this.#restore(lists, restore);
   }
 

@@ -31,7 +31,7 @@ export function listenToEdits(page) {
     open.text = !open.text;
     drawEdits(page);
   };
-  find(edits, ".clear").onclick = () => page.change({ edits: [], paused: [] });
+  find(edits, ".clear").onclick = () => page.change({ edits: [], disabled_edits: [] });
   const box = find(edits, "textarea", HTMLTextAreaElement);
   const takeOver = () => page.change(parseEditList(box.value));
   box.onchange = takeOver;
@@ -48,7 +48,7 @@ export function listenToEdits(page) {
 /** @param {ExplorePage} page */
 export function drawEdits(page) {
   const { changes, undo, redo, latest, edits: panel } = page.view.elements;
-  const { edits, paused } = page.state.choice;
+  const { edits, disabled_edits } = page.state.choice;
   const { history } = page.state;
   const open = memory(page);
   const count = edits.length;
@@ -57,7 +57,7 @@ export function drawEdits(page) {
     : "No changes";
   changes.classList.toggle("some", count > 0);
   changes.setAttribute("aria-expanded", String(open.panel));
-  undo.disabled = !history.canUndo({ edits, paused });
+  undo.disabled = !history.canUndo({ edits, disabled_edits });
   redo.disabled = !history.canRedo;
   undo.hidden = redo.hidden = undo.disabled && redo.disabled;
   latest.replaceChildren(...(count && !open.panel ? wordNodes(describeEdit(page.state, edits[count - 1])) : []));
@@ -66,9 +66,9 @@ export function drawEdits(page) {
   if (!open.panel) return;
   const list = find(panel, "ol");
   drawEditList(page, list);
-  find(panel, ".none").hidden = count + paused.length > 0;
+  find(panel, ".none").hidden = count + disabled_edits.length > 0;
   const [asText, box] = [find(panel, ".as-text"), find(panel, "textarea", HTMLTextAreaElement)];
-  find(panel, ".clear").hidden = !(count + paused.length);
+  find(panel, ".clear").hidden = !(count + disabled_edits.length);
   asText.setAttribute("aria-pressed", String(open.text));
   box.hidden = !open.text;
   list.hidden = open.text;
@@ -78,11 +78,11 @@ export function drawEdits(page) {
 
 /** @param {ExplorePage} page @param {HTMLElement} list */
 function drawEditList(page, list) {
-  const { edits, paused } = page.state.choice;
+  const { edits, disabled_edits } = page.state.choice;
   updateChildren(
     list,
     ...edits.map((edit) => editRow(page, edit, true)),
-    ...paused.map((edit) => editRow(page, edit, false)),
+    ...disabled_edits.map((edit) => editRow(page, edit, false)),
   );
 }
 

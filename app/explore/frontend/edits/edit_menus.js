@@ -111,13 +111,13 @@ function mostAttendedKey(page, query) {
  * @returns {Menu}
  */
 function tokenMenu(page, which, place) {
-  const tokens = (which === "source" && page.state.answer.sourceTokens) || page.state.answer.tokens;
+  const tokens = (which === "source" && page.state.answer.source_tokens) || page.state.answer.tokens;
   const stand = positionControl(
     page,
     () => which,
     () => place,
   );
-  const stack = which === "source" ? "encoder" : page.state.answer.grids[0].stack;
+  const stack = which === "source" ? "encoder" : page.state.answer.attention_groups[0].stack;
   const unseen = [`${stack}.*.self.mask[:,:,${place}]=set:0`];
   const hide = createButton("Hide from every token", "make-unseen", "No token can see it, in any layer", () =>
     toggleEdits(page, unseen),

@@ -22,24 +22,24 @@ import { editText } from "./edit_text.js";
 /** @import { Option } from "../../../../model/rendering/static/ui/charts.js" */
 /** @import { Control, EditTarget, ExplorePage } from "../types.js" */
 
-/** A value of the network, and the part that it belongs to. @typedef {[site: string, part: "stack" | "layer" | "attention" | "feedforward"]} EditableValue */
+/** A value of the network, and the part that it belongs to. @typedef {[site: string, part: "stack" | "layer" | "attention" | "feed_forward"]} EditableValue */
 
 /** @type {EditableValue[]} */
 const EDITABLE_VALUES = [
   ["embedding", "stack"],
-  ["positions", "stack"],
+  ["position_embedding", "stack"],
   ["residual", "layer"],
-  ["after_self", "layer"],
+  ["residual_after_self", "layer"],
   ["q", "attention"],
   ["k", "attention"],
   ["v", "attention"],
   ["scores", "attention"],
   ["weights", "attention"],
-  ["mixed", "attention"],
+  ["weighted_values", "attention"],
   ["output", "attention"],
-  ["hidden", "feedforward"],
-  ["output", "feedforward"],
-  ["final", "stack"],
+  ["neurons", "feed_forward"],
+  ["output", "feed_forward"],
+  ["final_residual", "stack"],
 ];
 /** @type {Option[]} */
 const OPERATIONS = [
@@ -115,9 +115,7 @@ export function drawEditPanel(page) {
   const pair = activePair(page);
   for (const { select, side } of memory(page).selects) {
     const tokens = side === "query" ? queryTokens(page) : keyTokens(page);
-    const options = tokens.map(
-      (token, place) => /** @type {Option} */ ([place, `${place} ${inlineText(token.piece)}`]),
-    );
+    const options = tokens.map((token, place) => /** @type {Option} */ ([place, `${place} ${inlineText(token.text)}`]));
     fillSelect(select, options, pair[side === "query" ? 0 : 1], (value) => {
       memory(page)[side] = Number(value);
       page.view.drawEdits();
@@ -163,7 +161,7 @@ function valueControl(page) {
     );
     fillSelect(operation, OPERATIONS, chosen.operation, (value) => pick({ operation: value }));
     const tokens = queryTokens(page).map(
-      (each, place) => /** @type {Option} */ ([place, `at ${place} ${inlineText(each.piece)}`]),
+      (each, place) => /** @type {Option} */ ([place, `at ${place} ${inlineText(each.text)}`]),
     );
     fillSelect(
       token,
@@ -179,9 +177,9 @@ function valueControl(page) {
 
 /** @param {ExplorePage} page @param {string} site @param {string} part */
 function valueTitle(page, site, part) {
-  const { title } = page.state.catalogue.sites[site];
+  const { title } = page.state.catalogue.hook_points[site];
   if (part === "attention") return `Attention: ${title.toLowerCase()}`;
-  return part === "feedforward" ? `Feed-forward: ${title.toLowerCase()}` : title;
+  return part === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
 }
 
 /**
@@ -199,9 +197,9 @@ function valueEdit(page, [site, part], token, { path, head }) {
     stack: `${stack}.${site}`,
     layer: `${stack}.${layer}.${site}`,
     attention: `${path}.${site}`,
-    feedforward: `${stack}.${layer}.feedforward.${site}`,
+    feed_forward: `${stack}.${layer}.feed_forward.${site}`,
   }[part];
-  const picked = page.state.catalogue.sites[site].axes.map((axis) =>
+  const picked = page.state.catalogue.hook_points[site].axes.map((axis) =>
     axis === "head" ? head : axis === "pos" || axis === "query" ? token : "",
   );
   return editText(full, picked, "");

@@ -19,7 +19,7 @@ export function parseEdit(state, edit) {
   const [, path, index = "", operation, number] = match;
   const parts = path.split(".");
   const site = parts[parts.length - 1];
-  const known = state.catalogue.sites[site];
+  const known = state.catalogue.hook_points[site];
   if (!known) return null;
   const picked = index.split(",").map((part) => part.trim());
   const at = Object.fromEntries(
@@ -51,7 +51,7 @@ export function describeEdit(state, edit) {
   if (words) return words;
   if (isComponentOff(read))
     return [
-      `${capitalize(read.part === "feedforward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
+      `${capitalize(read.part === "feed_forward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
     ];
   const place = capitalize(describePlace(state, read));
   const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
@@ -67,7 +67,7 @@ export function describeEdit(state, edit) {
  */
 function isComponentOff({ site, part, at, operation, number }) {
   return (
-    site === "output" && part !== "" && !at.pos && !at.width && number === 0 && ["set", "scale"].includes(operation)
+    site === "output" && part !== "" && !at.pos && !at.d_model && number === 0 && ["set", "scale"].includes(operation)
   );
 }
 
@@ -115,7 +115,7 @@ const DESCRIPTIONS = {
     return [`${place}: scale of the scores ${describeOperation(read)}`];
   },
 
-  at(state, read) {
+  position_ids(state, read) {
     const before = read.at.pos ? describeToken(state, read, "Token ", read.at.pos) : ["All tokens"];
     const told = MOVES[read.operation];
     return told
@@ -147,10 +147,10 @@ export function formatFigure(number) {
  * @param {ExploreState} state @param {ParsedEdit} options
  */
 function describePlace(state, { stack, layer, part, at }) {
-  const twin = state.latestAnswer?.sourceTokens && stack === "encoder" ? "encoder " : "";
+  const twin = state.latestAnswer?.source_tokens && stack === "encoder" ? "encoder " : "";
   const cross = part === "cross" ? "cross-attention " : "";
   const inner =
-    part === "feedforward"
+    part === "feed_forward"
       ? ", feed-forward"
       : part && at.head === undefined && at.key_value_head === undefined
         ? ", attention"
@@ -183,7 +183,7 @@ function describeRange(picked) {
 function describeToken(state, { stack, part }, before, picked, isKey = false) {
   if (!picked) return [];
   const source = stack === "encoder" || (part === "cross" && isKey);
-  const tokens = (source && state.latestAnswer?.sourceTokens) || state.latestAnswer?.tokens || [];
+  const tokens = (source && state.latestAnswer?.source_tokens) || state.latestAnswer?.tokens || [];
   const token = tokens[Number(picked)];
   return token ? [`${before}${picked} `, { token }] : [`${before}${describeRange(picked)}`];
 }
@@ -200,7 +200,7 @@ export function wordNodes(words) {
 
 /** @param {Words} words */
 export function wordText(words) {
-  return words.map((word) => (typeof word === "string" ? word : `“${inlineText(word.token.piece)}”`)).join("");
+  return words.map((word) => (typeof word === "string" ? word : `“${inlineText(word.token.text)}”`)).join("");
 }
 
 /** @param {string} path @param {(string | number | undefined)[]} picked @param {string} operation */
@@ -228,6 +228,6 @@ export function parseEditList(text) {
 }
 
 /** @param {EditLists} options */
-export function formatEditList({ edits, paused }) {
-  return [...edits, ...paused.map((edit) => `# ${edit}`)].join("\n");
+export function formatEditList({ edits, disabled_edits }) {
+  return [...edits, ...disabled_edits.map((edit) => `# ${edit}`)].join("\n");
 }

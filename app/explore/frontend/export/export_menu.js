@@ -69,8 +69,8 @@ export function createExportMenu(page, place) {
     if (!menu.hidden && !inside) showMenu(page, false);
   };
   document.addEventListener("pointerdown", closeOutside);
-  /** @param {string} form */
-  const saveNumbers = (form) => saveFileFrom(page, "numbers", { form, path: path.value });
+  /** @param {string} format */
+  const saveNumbers = (format) => saveFileFrom(page, "export_numbers", { format, path: path.value });
   /** @type {Record<string, () => void | Promise<void>>} */
   const actions = {
     link: () => copyLink(page),
@@ -79,7 +79,7 @@ export function createExportMenu(page, place) {
     svg: () => saveFigure(page, "svg"),
     png: () => saveFigure(page, "png"),
     pdf: () => saveFigure(page, "pdf"),
-    page: () => saveFileFrom(page, "page", { asked: matrixKey(page) }),
+    page: () => saveFileFrom(page, "export_page", { view_key: matrixKey(page) }),
     csv: () => saveNumbers("csv"),
     json: () => saveNumbers("json"),
     npz: () => saveNumbers("npz"),
@@ -87,7 +87,7 @@ export function createExportMenu(page, place) {
     shell: () => copyProgram(page, "shell"),
   };
   for (const [name, take] of Object.entries(actions)) {
-    const control = findByTestId(place, `take-${name}`);
+    const control = findByTestId(place, `export-${name}`);
     control.onclick = () => runAction(page, control, take);
   }
   const file = findByTestId(place, "open-state", HTMLInputElement);
@@ -171,11 +171,11 @@ async function copyToClipboard(page, text, said) {
 
 /** @param {ExplorePage} page @param {Partial<Choice>} more */
 async function linkTo(page, more) {
-  /** @type {Packed<{ query: string, lost: string[] }>} */
+  /** @type {Packed<{ query: string, omitted: string[] }>} */
   const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", bare: "", ...more });
   const link = new URL(location.href);
   [link.search, link.hash] = [meta.query, ""];
-  const lost = meta.lost.map((name) => FIELD_NAMES[name] || name).join(" and ");
+  const lost = meta.omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");
   return {
     link: link.href,
     lost: lost && ` It leaves out ${lost}, too long for a link: save the state as a file instead.`,
@@ -190,7 +190,7 @@ async function copyLink(page) {
 
 /** @param {ExplorePage} page */
 async function copyEmbed(page) {
-  const { link, lost } = await linkTo(page, { bare: "1" });
+  const { link, lost } = await linkTo(page, { embed: "1" });
   const source = link.replace(/&/g, "&amp;").replace(/"/g, "&quot;");
   const frame = `<iframe src="${source}" title="Headlight" width="100%" height="760" style="border: 0" sandbox="allow-scripts allow-same-origin"></iframe>`;
   await copyToClipboard(page, frame, `The frame for another page is copied.${lost}`);
@@ -227,21 +227,21 @@ function parseState(text) {
 
 /** @param {ExplorePage} page @param {"svg" | "png" | "pdf"} form */
 async function saveFigure(page, form) {
-  const asked = { ...page.state.answer.question, ...matrixQuery(page), each: true };
+  const asked = { ...page.state.answer.question, ...matrixQuery(page), per_head: true };
   /** @type {Packed<MatrixMeta>} */
-  const { meta, start, buffer } = await askRoute(page, "view", asked);
+  const { meta, start, buffer } = await askRoute(page, "head_view", asked);
   const matrix = exactMatrix(page, { meta, numbers: readFloats(buffer, start) });
   const heads = selectedHeads(page).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
   const title = elementsOf(page).title.value.trim();
   const figure = createFigure(matrix, heads, {
-    picture: page.state.choice.picture,
+    picture: page.state.choice.plot,
     width: Number(elementsOf(page).width.value),
     title,
   });
   const name = `${fileName(page)}.${form}`;
   if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure));
   else if (form === "png") saveBlob(name, await figurePng(figure));
-  else saveBlob(name, await fetchFile(page, "figure", pdfRequest(figure)));
+  else saveBlob(name, await fetchFile(page, "export_pdf", pdfRequest(figure)));
   showStatus(page, `${name} is saved, ${figure.width} × ${Math.round(figure.height)} mm.`);
 }
 
@@ -262,7 +262,7 @@ async function saveFileFrom(page, route, more) {
 /** @param {ExplorePage} page @param {"python" | "shell"} language */
 async function copyProgram(page, language) {
   /** @type {Packed<{ python: string, shell: string }>} */
-  const { meta } = await askRoute(page, "program", currentState(page));
+  const { meta } = await askRoute(page, "export_code", currentState(page));
   await copyToClipboard(
     page,
     meta[language],
@@ -275,7 +275,7 @@ async function copyProgram(page, language) {
  * @param {ExplorePage} page
  */
 function matrixKey(page) {
-  const { each: _, ...asked } = matrixQuery(page);
+  const { per_head: _, ...asked } = matrixQuery(page);
   return JSON.stringify(asked);
 }
 

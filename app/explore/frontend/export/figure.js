@@ -52,13 +52,13 @@ function fitText(text, size, width) {
  */
 export function createFigure(matrix, heads, { picture, width, title }) {
   /** @type {Figure} */
-  const figure = { width, height: 0, title, inks: colourNames(matrix), shapes: [] };
+  const figure = { width, height: 0, title, palette: colourNames(matrix), shapes: [] };
   const lines = picture === "lines";
   let y = 2;
   if (title) y = addLines(figure, wrapText(title, HEADING_SIZE, width - 4), 2, y, { size: HEADING_SIZE, bold: true });
   const panels = lines
-    ? [{ each: matrix.each, name: heads.join(", ") }]
-    : heads.map((name, place) => ({ each: [matrix.each[place]], name }));
+    ? [{ each: matrix.per_head, name: heads.join(", ") }]
+    : heads.map((name, place) => ({ each: [matrix.per_head[place]], name }));
   const across = lines ? 1 : Math.min(panels.length, width > 120 ? 3 : 2);
   const room = (width - 4 - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
@@ -76,7 +76,7 @@ export function createFigure(matrix, heads, { picture, width, title }) {
     y = Math.max(...ends) + 2;
   }
   y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, matrix, y);
-  const said = matrix.said.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
+  const said = matrix.rules.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
   y = addLines(figure, wrapText(said.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
   figure.height = y + 1.5;
   return figure;
@@ -105,9 +105,9 @@ function addLines(figure, lines, x, y, { size = LABEL_SIZE, bold = false, fill =
       x,
       y: y - size * 0.3,
       size,
-      length: textWidth(text, size, bold),
+      text_width: textWidth(text, size, bold),
       anchor: "start",
-      turn: 0,
+      rotation: 0,
       bold,
       fill,
       text,
@@ -138,9 +138,9 @@ function addLabel(figure, name, x, y, { size, anchor, turn = 0, room }) {
     x,
     y,
     size,
-    length: textWidth(text, size),
+    text_width: textWidth(text, size),
     anchor,
-    turn,
+    rotation: turn,
     bold: false,
     fill: PRINT_COLOURS.ink,
     text,
@@ -157,7 +157,7 @@ function longestLabel(names, size) {
  * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array} numbers @param {Box} box
  */
 function addHeatmap(figure, matrix, numbers, box) {
-  const [rows, columns] = [matrix.rows.names, matrix.columns.names];
+  const [rows, columns] = [matrix.rows.labels, matrix.columns.labels];
   const left = Math.min(longestLabel(rows, LABEL_SIZE) + 1.2, box.width * 0.3);
   const top = Math.min(longestLabel(columns, LABEL_SIZE) + 1.2, 22);
   const cell = Math.min((box.width - left) / columns.length, 7, 160 / rows.length);
@@ -181,14 +181,14 @@ function addHeatmap(figure, matrix, numbers, box) {
   if (matrix.signed) figure.shapes.push({ kind: "rectangle", ...box2, fill: PRINT_COLOURS.ground });
   const codes = matrixCodes({ ...matrix, numbers, states: null });
   figure.shapes.push({
-    kind: "cells",
+    kind: "heatmap",
     ...box2,
     rows: rows.length,
     columns: columns.length,
     codes,
     gap: cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0,
   });
-  figure.shapes.push({ kind: "rectangle", ...box2, stroke: PRINT_COLOURS.line, thickness: 0.15 });
+  figure.shapes.push({ kind: "rectangle", ...box2, stroke: PRINT_COLOURS.line, stroke_width: 0.15 });
   return y + box2.height;
 }
 
@@ -197,7 +197,7 @@ function addHeatmap(figure, matrix, numbers, box) {
  * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array[]} each @param {Box} box
  */
 function addAttentionLines(figure, matrix, each, box) {
-  const [rows, columns] = [matrix.rows.names, matrix.columns.names];
+  const [rows, columns] = [matrix.rows.labels, matrix.columns.labels];
   const count = Math.max(rows.length, columns.length);
   const step = Math.min(Math.max(150 / count, 1.5), 4.2);
   const size = Math.min(LABEL_SIZE * 1.1, step * 0.8);
@@ -217,8 +217,8 @@ function addAttentionLines(figure, matrix, each, box) {
           points: [left, at(row), middle, at(row), middle, at(column), right, at(column)],
           opacity: Math.min(strength * 1.1, 1),
           stroke: matrix.signed && number < 0 && each.length < 2 ? NEGATIVE_COLOUR : stroke,
-          thickness: 0.12 + 0.8 * strength,
-          broken: place >= HEAD_COLOURS.length,
+          stroke_width: 0.12 + 0.8 * strength,
+          dashed: place >= HEAD_COLOURS.length,
         });
       }
     });
@@ -241,7 +241,7 @@ function addColourScale(figure, matrix, y) {
   addLines(figure, [low], 2, y, { fill: PRINT_COLOURS.quiet });
   const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
   figure.shapes.push({
-    kind: "cells",
+    kind: "heatmap",
     x: from,
     y: y + 0.7,
     width: 24,
@@ -267,9 +267,9 @@ function addHeadLegend(figure, heads, y) {
       kind: "curve",
       points: [x, level, x + 4, level],
       stroke: HEAD_COLOURS[place % HEAD_COLOURS.length],
-      thickness: 0.8,
+      stroke_width: 0.8,
       opacity: 1,
-      broken: place >= HEAD_COLOURS.length,
+      dashed: place >= HEAD_COLOURS.length,
     });
     addLines(figure, [name], x + 5, y, {});
     x += long;

@@ -38,13 +38,13 @@ function xmlText(text) {
 
 /** @param {Element} parent @param {Shape} shape @param {string[]} inks */
 function drawShape(parent, shape, inks) {
-  if (shape.kind === "cells") return svgCells(parent, shape, inks);
+  if (shape.kind === "heatmap") return svgCells(parent, shape, inks);
   if (shape.kind === "rectangle") {
-    const { x, y, width, height, fill = "none", stroke, thickness } = shape;
-    return svgElement(parent, "rect", { x, y, width, height, fill, stroke, "stroke-width": thickness });
+    const { x, y, width, height, fill = "none", stroke, stroke_width } = shape;
+    return svgElement(parent, "rect", { x, y, width, height, fill, stroke, "stroke-width": stroke_width });
   }
   if (shape.kind === "curve") {
-    const { points, stroke, thickness, opacity, broken } = shape;
+    const { points, stroke, stroke_width: thickness, opacity, dashed } = shape;
     const [from, to] = [points.slice(0, 2).map(roundedNumber), points.slice(2).map(roundedNumber)];
     return svgElement(parent, "path", {
       d: `M${from}${to.length > 2 ? "C" : "L"}${to}`,
@@ -52,11 +52,11 @@ function drawShape(parent, shape, inks) {
       stroke,
       "stroke-width": thickness,
       "stroke-opacity": opacity,
-      "stroke-dasharray": broken ? "1 0.8" : undefined,
+      "stroke-dasharray": dashed ? "1 0.8" : undefined,
     });
   }
-  const { x, y, size, anchor, turn, bold, fill, text } = shape;
-  const transform = turn ? `rotate(${turn} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined;
+  const { x, y, size, anchor, rotation, bold, fill, text } = shape;
+  const transform = rotation ? `rotate(${rotation} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined;
   const weight = bold ? "bold" : undefined;
   return svgElement(
     parent,
@@ -112,7 +112,7 @@ function cellsCanvas(codes, rows, columns, inks) {
  * The figure as the text of an SVG file; tokens are text whatever they hold.
  * @param {Figure} options
  */
-export function figureSvg({ width, height, title, inks, shapes }) {
+export function figureSvg({ width, height, title, palette, shapes }) {
   const root = document.createElementNS(SVG_NAMESPACE, "svg");
   const size = {
     width: `${roundedNumber(width)}mm`,
@@ -122,7 +122,7 @@ export function figureSvg({ width, height, title, inks, shapes }) {
   for (const [name, value] of Object.entries({ ...size, "font-family": PRINT_FONT })) root.setAttribute(name, value);
   svgElement(root, "title", {}, title);
   svgElement(root, "rect", { width, height, fill: PRINT_COLOURS.paper });
-  for (const shape of shapes) drawShape(root, shape, inks);
+  for (const shape of shapes) drawShape(root, shape, palette);
   return new XMLSerializer().serializeToString(root);
 }
 
@@ -151,22 +151,22 @@ function toBase64(bytes) {
  * The figure as the server draws it: codes as base64, and labels that its font lacks as pictures.
  * @param {Figure} options
  */
-export function pdfRequest({ width, height, title, inks, shapes }) {
+export function pdfRequest({ width, height, title, palette, shapes }) {
   const told = shapes.map((shape) => {
-    if (shape.kind === "cells") return { ...shape, codes: toBase64(shape.codes) };
+    if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes) };
     return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
   });
-  return { width, height, title, inks, shapes: told };
+  return { width, height, title, palette, shapes: told };
 }
 
 /**
  * @param {TextShape} shape
  * @returns {StampShape}
  */
-function textStamp({ x, y, size, length, anchor, turn, bold, fill, text }) {
+function textStamp({ x, y, size, text_width, anchor, rotation, bold, fill, text }) {
   const dots = 600 / 25.4;
   const canvas = document.createElement("canvas");
-  const [width, height] = [length + size, size * 1.6];
+  const [width, height] = [text_width + size, size * 1.6];
   [canvas.width, canvas.height] = [Math.ceil(width * dots), Math.ceil(height * dots)];
   const context = context2d(canvas);
   context.scale(dots, dots);
@@ -174,12 +174,12 @@ function textStamp({ x, y, size, length, anchor, turn, bold, fill, text }) {
   context.fillStyle = fill;
   context.direction = "ltr";
   context.fillText(text, size / 2, size * 1.2);
-  const left = { start: 0, middle: -length / 2, end: -length }[anchor] - size / 2;
+  const left = { start: 0, middle: -text_width / 2, end: -text_width }[anchor] - size / 2;
   return {
-    kind: "stamp",
+    kind: "image",
     x,
     y,
-    turn,
+    rotation,
     left,
     top: -size * 1.2,
     width,

@@ -32,7 +32,7 @@ const memory = remembered(
 
 /** @param {ExplorePage} page @param {Grid} grid */
 function ablationState(page, grid) {
-  const key = `${grid.name} ${answerPosition(page)} ${page.state.choice.target}`;
+  const key = `${grid.name} ${answerPosition(page)} ${page.state.choice.target_token}`;
   const states = memory(page.state.answer);
   const known = states.get(key);
   if (known) return known;
@@ -130,7 +130,7 @@ function drawProgress(page, grid, state) {
   if (state.problem) status.textContent = state.problem;
   else if (!state.meta) status.textContent = `${all} heads`;
   else {
-    const token = createElement("bdi", "token", inlineText(state.meta.piece));
+    const token = createElement("bdi", "token", inlineText(state.meta.text));
     status.replaceChildren(
       `${done} of ${all} heads; with all of them `,
       token,
@@ -153,9 +153,9 @@ function stopAblation(page, state) {
 async function runAblation(page, grid, state) {
   const { answer } = page.state;
   const running = new AbortController();
-  const details = { query: answerPosition(page), token: page.state.choice.target };
+  const details = { query: answerPosition(page), token: page.state.choice.target_token };
   const redraw = () => {
-    if (answer === page.state.answer && page.state.choice.room === "layers") page.view.redraw();
+    if (answer === page.state.answer && page.state.choice.tab === "layers") page.view.redraw();
   };
   Object.assign(state, { running, problem: "" });
   page.view.redraw();
@@ -181,7 +181,7 @@ async function runAblation(page, grid, state) {
 /** @param {ExplorePage} page @param {object} question @param {AbortSignal} signal */
 async function fetchChanges(page, question, signal) {
   /** @type {Packed<AblationMeta & { error?: string }>} */
-  const { meta, start, buffer } = await page.server.post("ablation", question, signal);
+  const { meta, start, buffer } = await page.server.post("head_ablation", question, signal);
   if (meta.error) throw new Error(meta.error);
   return { meta, changes: new Float32Array(buffer, start) };
 }

@@ -32,22 +32,25 @@ export function componentName({ kind, layer, head }) {
 
 /** @param {ExplorePage} page */
 export function drawContributions(page) {
-  const found = page.server.get("contributions", { query: answerPosition(page), token: page.state.choice.target });
+  const found = page.server.get("logit_attribution", {
+    query: answerPosition(page),
+    token: page.state.choice.target_token,
+  });
   if (!found) return;
   const { meta, numbers } = found;
   if (meta.error) return showLayersMessage(page, meta.error);
-  const parts = meta.parts.map((part, row) => ({ ...part, value: numbers[row] }));
+  const parts = meta.components.map((part, row) => ({ ...part, value: numbers[row] }));
   const sum = numbers.reduce((total, number) => total + number, 0);
   drawTotal(page, meta, sum);
   drawComponentTable(page, parts);
   drawLargest(page, parts, sum);
   drawPromoted(page, meta);
-  layerElement(page, "conventions").textContent = meta.conventions.join(" ");
+  layerElement(page, "conventions").textContent = meta.assumptions.join(" ");
 }
 
 /** @param {ExplorePage} page @param {ContributionsMeta} meta @param {number} sum */
-function drawTotal(page, { piece, position, logit }, sum) {
-  const token = createElement("bdi", "token", inlineText(piece));
+function drawTotal(page, { text, position, logit }, sum) {
+  const token = createElement("bdi", "token", inlineText(text));
   const after = quotedToken(page.state.answer.tokens[position]);
   layerElement(page, "shares-total").replaceChildren(
     "The logit of ",
@@ -84,7 +87,7 @@ export function tableOf(parts, cell) {
   const kinds = ["self", "cross"].filter((kind) => parts.some((part) => part.kind === kind));
   const heads = Math.max(...parts.map((part) => part.head)) + 1;
   const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
-  const others = biased ? ["feedforward", "bias"] : ["feedforward"];
+  const others = biased ? ["feed_forward", "bias"] : ["feed_forward"];
   const headColumns = kinds.flatMap((kind) =>
     Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`)),
   );
@@ -139,12 +142,12 @@ function drawLargest(page, parts, sum) {
 }
 
 /** @param {ExplorePage} page @param {ContributionsMeta} meta */
-function drawPromoted(page, { promoted }) {
+function drawPromoted(page, meta) {
   const heading = createElement("tr");
   heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
-  const rows = promoted.map(({ layer, up, down }) => {
+  const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
     const line = createElement("tr");
-    line.append(createHeading(layer, "row"), createWords(up), createWords(down));
+    line.append(createHeading(layer, "row"), createWords(promoted), createWords(suppressed));
     return line;
   });
   updateChildren(layerElement(page, "promoted"), heading, ...rows);
@@ -153,9 +156,9 @@ function drawPromoted(page, { promoted }) {
 /** @param {PromotedToken[]} tokens */
 function createWords(tokens) {
   const cell = createElement("td");
-  const words = tokens.flatMap(({ piece, logit }, place) => [
+  const words = tokens.flatMap(({ text, logit }, place) => [
     place ? "  " : "",
-    createElement("bdi", "token", inlineText(piece)),
+    createElement("bdi", "token", inlineText(text)),
     createElement("small", "", ` ${formatSigned(logit)}`),
   ]);
   cell.append(...words);

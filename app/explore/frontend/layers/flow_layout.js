@@ -37,7 +37,7 @@ export function readEdges({ meta, numbers }) {
     );
     const heads = [];
     for (let at = 0; at < rest.length && rest[at] >= 0; at += 2) heads.push({ head: rest[at], share: rest[at + 1] });
-    return { layer, kind: meta.kinds[kind], target, source, share, heads };
+    return { layer, kind: meta.edge_kinds[kind], target, source, share, heads };
   });
 }
 
@@ -51,7 +51,7 @@ export function flowColumns(edges, position, tokens, sourceTokens) {
   const sources = edges.filter(({ kind }) => kind === "cross").map(({ source }) => source);
   const own = edges.flatMap(({ kind, source, target }) => (kind === "cross" ? [target] : [source, target]));
   /** @type {(side: FlowColumn["side"], from: Token[]) => (position: number) => FlowColumn} */
-  const column = (side, from) => (place) => ({ position: place, side, label: inlineText(from[place].piece) });
+  const column = (side, from) => (place) => ({ position: place, side, label: inlineText(from[place].text) });
   return [
     ...sortedUnique(sources).map(column("source", sourceTokens ?? [])),
     ...sortedUnique([...own, position]).map(column("text", tokens)),
@@ -107,10 +107,10 @@ export function edgeAt(layout, x, y) {
   let [best, nearest] = [-1, NEAR];
   layout.edges.forEach((edge, index) => {
     const distance =
-      edge.kind === "feedforward" ? distanceToSquare(squareAt(edge, layout), x, y) : distanceToCurve(edge, x, y);
+      edge.kind === "feed_forward" ? distanceToSquare(squareAt(edge, layout), x, y) : distanceToCurve(edge, x, y);
     // A square lies on top: beside a curve it wins.
     if (distance < nearest)
-      [best, nearest] = [index, edge.kind === "feedforward" ? Math.max(distance, 0) / 2 : distance];
+      [best, nearest] = [index, edge.kind === "feed_forward" ? Math.max(distance, 0) / 2 : distance];
   });
   return best;
 }
@@ -127,7 +127,7 @@ function distanceToSquare(square, x, y) {
 function distanceToCurve({ kind, from, to }, x, y) {
   const part = (y - from.y) / (to.y - from.y);
   if (part < 0 || part > 1) return Infinity;
-  return Math.abs(from.x + (to.x - from.x) * (3 * part ** 2 - 2 * part ** 3) - x) + (kind === "stream" ? 1 : 0);
+  return Math.abs(from.x + (to.x - from.x) * (3 * part ** 2 - 2 * part ** 3) - x) + (kind === "residual" ? 1 : 0);
 }
 
 /** @param {number[]} positions */

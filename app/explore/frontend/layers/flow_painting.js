@@ -15,12 +15,12 @@ export function paintFlow(canvas, graph, style, prediction) {
   const context = hidpiContext(canvas, graph.width, graph.height);
   const { edges } = graph;
   paintLabels(context, graph, style);
-  for (const edge of edges) if (edge.kind !== "feedforward") paintEdge(context, edge, style, false);
+  for (const edge of edges) if (edge.kind !== "feed_forward") paintEdge(context, edge, style, false);
   paintNodes(context, edges, style);
-  for (const edge of edges) if (edge.kind === "feedforward") paintSquare(context, edge, style, graph);
+  for (const edge of edges) if (edge.kind === "feed_forward") paintSquare(context, edge, style, graph);
   paintAnswer(context, graph, style, prediction);
   const hot = edges[graph.hot];
-  if (hot?.kind === "feedforward") paintSquare(context, hot, { ...style, beam: style.ink }, graph);
+  if (hot?.kind === "feed_forward") paintSquare(context, hot, { ...style, beam: style.ink }, graph);
   else if (hot) paintEdge(context, hot, style, true);
 }
 
@@ -57,7 +57,7 @@ function paintAnswer(context, graph, style, prediction) {
   context.lineWidth = 2;
   context.stroke();
   if (!prediction) return;
-  const [{ piece, after }] = prediction.candidates;
+  const [{ text: piece, after }] = prediction.candidates;
   const text = `${inlineText(piece)} ${formatPercent(after)}`;
   context.font = `650 ${13 * style.type}px ${style.font}`;
   context.fillStyle = style.ink;
@@ -69,7 +69,7 @@ function paintAnswer(context, graph, style, prediction) {
 
 /** @param {CanvasRenderingContext2D} context @param {FlowEdge} edge @param {CanvasStyle} style @param {boolean} hot */
 function paintEdge(context, { kind, share, from, to }, style, hot) {
-  const stream = kind === "stream";
+  const stream = kind === "residual";
   context.strokeStyle = hot ? style.ink : stream ? style.quiet : kind === "cross" ? style.minus : style.beam;
   context.globalAlpha = hot ? 1 : stream ? 0.35 : Math.min(0.3 + share * 3, 1);
   context.lineWidth = (Math.max(1, Math.min(share * (stream ? 6 : 22), 9)) + (hot ? 1.5 : 0)) * style.type;

@@ -27,18 +27,18 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
 /** @param {ExplorePage} page */
 export function drawFlow(page) {
   const threshold = drawThreshold(page);
-  const found = page.server.get("flow", { query: answerPosition(page), threshold });
+  const found = page.server.get("information_flow", { query: answerPosition(page), threshold });
   if (!found) return;
   const { meta } = found;
   if (meta.error) return showLayersMessage(page, meta.error);
-  const { tokens, sourceTokens } = page.state.answer;
+  const { tokens, source_tokens } = page.state.answer;
   const edges = readEdges(found);
   const room = {
     layers: meta.layers,
     width: flowCanvas(page).parentElement?.clientWidth || USUAL_WIDTH,
     type: currentStyle(page).type,
   };
-  const layout = layoutFlow(edges, flowColumns(edges, meta.position, tokens, sourceTokens), room);
+  const layout = layoutFlow(edges, flowColumns(edges, meta.position, tokens, source_tokens), room);
   /** @type {FlowGraph} */
   const graph = { ...layout, position: meta.position, layers: meta.layers, threshold: meta.threshold, hot: -1 };
   listenToFlow(page, graph);
@@ -136,13 +136,13 @@ function describeGraph({ edges }) {
 
 /** @param {ExplorePage} page @param {FlowEdge} edge */
 function describeEdge(page, { layer, kind, target, source, share, heads }) {
-  const { tokens, sourceTokens } = page.state.answer;
+  const { tokens, source_tokens } = page.state.answer;
   const token = quotedToken(tokens[target]);
-  if (kind === "stream")
+  if (kind === "residual")
     return [`Layer ${layer}: `, ...token, ` keeps ${formatPercent(share)} of its own stream from before attention`];
-  if (kind === "feedforward")
+  if (kind === "feed_forward")
     return [`Layer ${layer}: the feed-forward is ${formatPercent(share)} of the stream of `, ...token, " after it"];
-  const from = quotedToken(((kind === "cross" && sourceTokens) || tokens)[source]);
+  const from = quotedToken(((kind === "cross" && source_tokens) || tokens)[source]);
   const words = heads.map((one) => `head ${one.head} ${formatPercent(one.share)}`).join(", ");
   return [`Layer ${layer}: `, ...token, ` takes ${formatPercent(share)} from `, ...from, ` (${words})`];
 }

@@ -51,9 +51,10 @@ export function answerPosition(page) {
  * @param {string} [kind] of attention; the one that is chosen
  */
 export function selectHeadOf(page, layer, head, kind) {
-  const { grids } = page.state.answer;
+  const { attention_groups } = page.state.answer;
   const grid =
-    grids.find((other) => kind && other.stack === grids[0].stack && other.kind === kind) || currentGrid(page);
+    attention_groups.find((other) => kind && other.stack === attention_groups[0].stack && other.kind === kind) ||
+    currentGrid(page);
   page.change({ attention: grid.name, layer, head });
 }
 

@@ -19,10 +19,10 @@ import { drawLogitLens } from "./logit_lens.js";
  * @type {Readonly<Record<string, LayerPanel>>}
  */
 const PANELS = {
-  lens: { title: "Logit lens", draw: drawLogitLens },
-  parts: { title: "Contributions", draw: drawContributions, answers: true },
-  flow: { title: "Flow", draw: drawFlow },
-  ablation: { title: "Ablate all", draw: drawAblation, answers: true, attentions: true },
+  logit_lens: { title: "Logit lens", draw: drawLogitLens },
+  logit_attribution: { title: "Contributions", draw: drawContributions, answers: true },
+  information_flow: { title: "Flow", draw: drawFlow },
+  head_ablation: { title: "Ablate all", draw: drawAblation, answers: true, attentions: true },
 };
 
 /** @type {Tab} */
@@ -30,9 +30,11 @@ export const LAYERS_TAB = { title: "Layers", draw: drawLayers };
 
 /** @param {ExplorePage} page */
 function drawLayers(page) {
-  const open = PANELS[page.state.choice.panel] ? page.state.choice.panel : "lens";
+  const open = PANELS[page.state.choice.analysis] ? page.state.choice.analysis : "logit_lens";
   const titles = Object.entries(PANELS).map(([name, { title }]) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(layerElement(page, "layers-panels"), "panel", titles, open, (panel) => page.change({ panel }));
+  drawChoices(layerElement(page, "layers-panels"), "analysis", titles, open, (panel) =>
+    page.change({ analysis: panel }),
+  );
   for (const section of layerSections(page)) section.hidden = section.dataset.panel !== open;
   showLayersMessage(page, "");
   drawAnswerSelects(page, PANELS[open]);
@@ -41,18 +43,18 @@ function drawLayers(page) {
 
 /** @param {ExplorePage} page @param {LayerPanel} panel */
 function drawAnswerSelects(page, { answers, attentions }) {
-  const { tokens, predictions, grids } = page.state.answer;
-  const { target } = page.state.choice;
+  const { tokens, predictions, attention_groups } = page.state.answer;
+  const { target_token } = page.state.choice;
   const [query, targets, attention] = ["query", "target", "attention"].map((name) =>
     layerElement(page, `layers-${name}`, HTMLSelectElement),
   );
   fillSelect(query, tokenOptions(tokens), answerPosition(page), (value) =>
-    page.change({ query: urlPosition(page, Number(value)), target: -1 }),
+    page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
   );
   find(page.view.panels.layers, '[data-part="answers"]').hidden = !answers || !predictions.length;
-  fillSelect(targets, answerOptions(page), target, (value) => page.change({ target: Number(value) }));
-  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !attentions || grids.length < 2;
-  const titles = grids.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
+  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !attentions || attention_groups.length < 2;
+  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   fillSelect(attention, titles, currentGrid(page)?.name, (name) => page.change({ attention: name }));
 }
 
@@ -62,15 +64,16 @@ function drawAnswerSelects(page, { answers, attentions }) {
  */
 function answerOptions(page) {
   const { predictions } = page.state.answer;
-  const { target } = page.state.choice;
+  const { target_token } = page.state.choice;
   const position = answerPosition(page);
   const only = predictions.length === 1 ? predictions[0] : undefined;
   const prediction = predictions.find((one) => one.position === position) ?? only;
   /** @type {[number, string][]} */
-  const options = (prediction?.candidates ?? []).map(({ id, piece, after }) => [
+  const options = (prediction?.candidates ?? []).map(({ id, text, after }) => [
     id,
-    `${inlineText(piece)}  ${formatPercent(after)}`,
+    `${inlineText(text)}  ${formatPercent(after)}`,
   ]);
-  if (target >= 0 && !options.some(([id]) => id === target)) options.push([target, `token ${target}`]);
+  if (target_token >= 0 && !options.some(([id]) => id === target_token))
+    options.push([target_token, `token ${target_token}`]);
   return [/** @type {[number, string]} */ ([-1, "the likeliest"]), ...options];
 }

@@ -40,7 +40,7 @@ export function drawLogitLens(page) {
   const { window } = memory(page);
   const open = window?.answer === page.state.answer ? window.open : Math.floor(answerPosition(page) / WINDOW_SIZE);
   drawWindows(page, open, windows);
-  const found = page.server.get("depths", { first: open * WINDOW_SIZE });
+  const found = page.server.get("logit_lens", { first: open * WINDOW_SIZE });
   if (!found) return;
   if (found.meta.error) return showLayersMessage(page, found.meta.error);
   drawTable(page, found);
@@ -69,11 +69,11 @@ function drawWindows(page, open, windows) {
  * @param {LensFound} found @param {number} depth @param {number} column
  */
 export function readCell({ meta, numbers }, depth, column) {
-  const size = 2 * meta.shown + 2;
+  const size = 2 * meta.top_k + 2;
   const start = (depth * meta.count + column) * size;
   const cell = numbers.subarray(start, start + size);
-  const tokens = Array.from(cell.subarray(0, meta.shown), (token) => meta.pieces[token]);
-  return { tokens, shares: cell.subarray(meta.shown, 2 * meta.shown), rank: cell[size - 2] };
+  const tokens = Array.from(cell.subarray(0, meta.top_k), (token) => meta.token_texts[token]);
+  return { tokens, shares: cell.subarray(meta.top_k, 2 * meta.top_k), rank: cell[size - 2] };
 }
 
 /** @param {number} depth @param {number} depths */
@@ -107,10 +107,10 @@ function drawTable(page, found) {
 /** @param {ExplorePage} page @param {LensMeta} meta */
 function createTokenRow(page, { first, count }) {
   const row = createElement("tr");
-  const headings = page.state.answer.tokens.slice(first, first + count).map(({ piece }, column) => {
+  const headings = page.state.answer.tokens.slice(first, first + count).map(({ text }, column) => {
     const cell = createHeading("", "col");
     cell.classList.toggle("asked", first + column === answerPosition(page));
-    cell.append(createElement("bdi", "", inlineText(piece)));
+    cell.append(createElement("bdi", "", inlineText(text)));
     return cell;
   });
   row.append(createElement("th", "", "after reading"), ...headings);
@@ -126,11 +126,11 @@ function createRow(page, found, depth) {
 }
 
 /** @param {ExplorePage} page @param {LensMeta} meta */
-function createTruthRow(page, { truth, pieces }) {
+function createTruthRow(page, { targets, token_texts }) {
   const row = createElement("tr", "truth");
-  const cells = truth.map((token) => {
+  const cells = targets.map((token) => {
     const cell = createElement("td");
-    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(pieces[token])));
+    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(token_texts[token])));
     return cell;
   });
   row.append(createHeading(page.state.answer.maskable ? "what was there" : "what really comes", "row"), ...cells);
@@ -167,14 +167,14 @@ function createCell(page, found, depth, column) {
   button.onfocus = read;
   onHover(button, read);
   button.onclick = () =>
-    page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target: -1 });
+    page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
   cell.append(button);
   return cell;
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
 function drawReadout(page, found, depth, column) {
-  const { depths, first, truth, pieces } = found.meta;
+  const { depths, first, targets, token_texts } = found.meta;
   const { tokens, shares, rank } = readCell(found, depth, column);
   const name = depthName(depth, depths);
   const words = tokens.flatMap((piece, place) => [
@@ -182,9 +182,9 @@ function drawReadout(page, found, depth, column) {
     createElement("bdi", "token", inlineText(piece)),
     ` ${formatPercent(shares[place])}`,
   ]);
-  const token = truth[column];
+  const token = targets[column];
   const right =
-    token < 0 ? [] : [" · true: ", createElement("bdi", "token", inlineText(pieces[token])), `, rank ${rank}`];
+    token < 0 ? [] : [" · true: ", createElement("bdi", "token", inlineText(token_texts[token])), `, rank ${rank}`];
   const at = quotedToken(page.state.answer.tokens[first + column]);
   layerElement(page, "lens-reading").replaceChildren(
     `${name[0].toUpperCase()}${name.slice(1)}, at `,

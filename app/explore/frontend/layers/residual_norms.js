@@ -19,7 +19,7 @@ const MOST_LABELS = 14;
 
 /** @param {ExplorePage} page */
 export function drawResidualNorms(page) {
-  const found = page.server.get("stream", {});
+  const found = page.server.get("residual_norms", {});
   if (!found || found.meta.error) return;
   const { depths, tokens: count } = found.meta;
   const canvas = layerElement(page, "lengths", HTMLCanvasElement);
@@ -44,7 +44,7 @@ export function drawResidualNorms(page) {
   layerElement(page, "lengths-reading").replaceChildren(...quotedToken(token), `: ${words.join(" → ")}`);
   canvas.setAttribute(
     "aria-label",
-    `Length of the residual stream after each layer, at ${inlineText(token.piece)}: ${words.join(", ")}`,
+    `Length of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`,
   );
 }
 

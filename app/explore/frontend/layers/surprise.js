@@ -22,21 +22,21 @@ const FULL_SHADE = Math.log(1000); // nats
 export function drawSurprise(page) {
   const { tokens } = page.state.answer;
   const nats = new Float32Array(tokens.length).fill(Number.NaN);
-  let part = page.server.get("surprise", { first: 0 });
+  let part = page.server.get("negative_log_likelihood", { first: 0 });
   let first = 0;
-  let ahead = false;
+  let shifted = false;
   while (part && !part.meta.error) {
     nats.set(part.numbers, first);
-    ({ ahead } = part.meta);
+    ({ shifted } = part.meta);
     first += part.meta.count;
     if (first >= nats.length) break;
-    part = page.server.get("surprise", { first }); // asked for when the part before is here
+    part = page.server.get("negative_log_likelihood", { first }); // asked for when the part before is here
   }
   if (first === 0 || part?.meta.error) return;
-  // Where the true token of a place comes ahead, the surprise belongs to the token behind it.
+  // Where the true token of a place is the next token, the surprise belongs to the token behind it.
   drawTokens(
     page,
-    tokens.map((_, position) => nats[position - (ahead ? 1 : 0)] ?? Number.NaN),
+    tokens.map((_, position) => nats[position - (shifted ? 1 : 0)] ?? Number.NaN),
   );
   drawMean(
     page,
@@ -56,8 +56,8 @@ function drawTokens(page, surprise) {
 }
 
 /** @param {Token} token @param {number} nats */
-function createToken({ piece }, nats) {
-  const span = createElement("bdi", "", visibleText(piece).replace(/^·(?=.)/, " "));
+function createToken({ text }, nats) {
+  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "));
   const share = Number.isNaN(nats) ? 0 : Math.min(nats / FULL_SHADE, 1);
   span.style.setProperty("--shade", `${Math.round(share * 78)}%`);
   span.title = Number.isNaN(nats) ? "nothing to compare with" : formatPercent(Math.exp(-nats));

@@ -20,7 +20,7 @@ export function drawKeyWeights(page, preview) {
   const { keys } = walkthroughMemory(page).elements;
   const walkthrough = shownWalkthrough(page);
   const weights = weightsOf(walkthrough);
-  const labels = keyTokens(page).map(({ piece }) => inlineText(piece));
+  const labels = keyTokens(page).map(({ text }) => inlineText(text));
   const reach = { low: 0, high: Math.max(...weights, 0.01) };
   drawBars(keys, weights, { style: currentStyle(page), height: HEIGHT, hot: walkthrough.key, reach, labels });
   const largest = weights.indexOf(Math.max(...weights));
@@ -45,7 +45,7 @@ export function drawKeyWeights(page, preview) {
 
 /** @param {Walkthrough} walkthrough */
 function weightsOf({ steps }) {
-  const weights = steps.find(({ name }) => name === "weigh")?.values[1];
+  const weights = steps.find(({ name }) => name === "weights")?.values[1];
   if (!weights) throw new Error("The answer has no weights of the keys.");
   return weights.numbers;
 }

@@ -14,7 +14,7 @@ export function drawStep(page) {
   const { title, meaning, formula, shapes, values } = walkthroughMemory(page).elements;
   const step = openStep(page);
   title.textContent = `${openStepIndex(page) + 1}. ${step.title}`;
-  meaning.textContent = step.meaning;
+  meaning.textContent = step.explanation;
   formula.replaceChildren(...step.formula.split(/,\s{3}/).map(createEquation));
   if (step.edited)
     formula.append(
@@ -56,8 +56,8 @@ function drawTurns(page) {
 /** @param {Step} step */
 function shapesText({ shapes }) {
   const words = shapes.map(
-    ({ site, axes, sizes }) =>
-      `${site}: ${axes.map((axis, index) => `${axis.replaceAll("_", " ")} ${sizes[index]}`).join(" × ")}`,
+    ({ hook_point, axes, sizes }) =>
+      `${hook_point}: ${axes.map((axis, index) => `${axis.replaceAll("_", " ")} ${sizes[index]}`).join(" × ")}`,
   );
   return words.length
     ? `Shape of the whole value: ${words.join(";  ")}`
@@ -69,12 +69,12 @@ function drawCode(page, { name, values }) {
   const { code, numbers } = walkthroughMemory(page).elements;
   const pieces = shownWalkthrough(page).code?.[name] ?? [];
   code.replaceChildren(
-    ...pieces.flatMap(({ where, code: lines }) => [createElement("p", "where", where), createCode(lines)]),
+    ...pieces.flatMap(({ location, code: lines }) => [createElement("p", "where", location), createCode(lines)]),
   );
   const rows = values.map((value) => {
     const row = createElement("p");
     const words = Array.from(value.numbers, (number) => formatNumber(number)).join("  ");
-    row.append(...formulaNodes(value.sign), createElement("span", "", ` = ${words}`));
+    row.append(...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`));
     return row;
   });
   updateChildren(numbers, ...rows);

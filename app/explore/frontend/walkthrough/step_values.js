@@ -27,7 +27,7 @@ export function createValues(page, { values }) {
   return values.map((value) => {
     const row = createElement("div", isRow(value) ? "value" : "value single");
     const sign = createElement("span", "sign");
-    sign.append(...formulaNodes(value.sign));
+    sign.append(...formulaNodes(value.symbol));
     row.append(
       sign,
       isRow(value) ? createBars(page, value) : createElement("output", "", formatNumber(value.numbers[0])),
@@ -45,14 +45,14 @@ function isRow(value) {
 }
 
 /** @param {ExplorePage} page @param {StepRow} value */
-function createBars(page, { axis, count, numbers, sign }) {
+function createBars(page, { axis, count, numbers, symbol }) {
   const { low, high } = extentOf([numbers]);
   const canvas = createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
   canvas.setAttribute(
     "aria-label",
-    `${sign.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
+    `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
   );
   canvas.onmousemove = (event) => pointAt(page, axis, barAtPointer(canvas, event, count));
   canvas.onmouseleave = () => pointAt(page, axis, -1);
@@ -105,7 +105,7 @@ export function drawValues(page) {
       hot: markedIndex(page, axis),
       height: row === last ? TALL : LOW,
       reach: axis === "key" ? extentOf([numbers]) : shared,
-      labels: row === last ? keyTokens(page).map(({ piece }) => inlineText(piece)) : null,
+      labels: row === last ? keyTokens(page).map(({ text }) => inlineText(text)) : null,
     });
   });
   readout.replaceChildren(...describeValues(page, rows, shared));
@@ -123,6 +123,6 @@ function describeValues(page, rows, shared) {
   const place = axis === "key" ? quotedToken(keyTokens(page)[marked]) : [`channel ${marked}`];
   const words = rows
     .filter((row) => row.axis === axis)
-    .flatMap(({ sign, numbers }) => [" · ", ...formulaNodes(sign), ` ${formatNumber(numbers[marked])}`]);
+    .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);
   return ["at ", ...place, ...words];
 }

@@ -56,7 +56,7 @@ export function moveStep(page, by) {
 
 /**
  * Each step with its own numbers, cut out of the one long row that came.
- * @param {Pick<Found<ExploreRoutes["steps"]>, "meta" | "numbers">} found
+ * @param {Pick<Found<ExploreRoutes["walkthrough"]>, "meta" | "numbers">} found
  * @returns {Step[]}
  */
 export function splitValues({ meta, numbers }) {

@@ -29,11 +29,11 @@ function drawWalkthrough(page) {
   const { layer, head, key } = page.state.choice;
   const attention = `${grid.stack}.${layer}.${grid.kind}`;
   const chosen = memory.previewedKey ?? (key < keyTokens(page).length ? key : -1);
-  const found = page.server.get("steps", { attention, head, query: queryPosition(page), key: chosen });
+  const found = page.server.get("walkthrough", { attention, head, query: queryPosition(page), key: chosen });
   if (!found) return; // what was painted stays until the numbers are here
   if (found.meta.error) return showMessage(page, found.meta.error);
   showMessage(page, "");
-  const code = page.server.get("code", { attention })?.meta.code;
+  const code = page.server.get("step_code", { attention })?.meta.code;
   memory.shown = { query: found.meta.query, key: found.meta.key, steps: splitValues(found), code };
   fillSelect(memory.elements.key, tokenOptions(keyTokens(page)), found.meta.key, (value) =>
     page.change({ key: Number(value) }),
@@ -56,11 +56,11 @@ function showMessage(page, sentence) {
 
 /** @param {ExplorePage} page @param {Grid} grid */
 function drawSelects(page, grid) {
-  const { grids } = page.state.answer;
+  const { attention_groups } = page.state.answer;
   const { attentions, attention, layer, head, query } = walkthroughMemory(page).elements;
   const { choice } = page.state;
-  const titles = grids.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  attentions.hidden = grids.length < 2;
+  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  attentions.hidden = attention_groups.length < 2;
   fillSelect(attention, titles, grid.name, (name) => page.change({ attention: name, key: -1 }));
   fillSelect(layer, numberOptions(grid.layers), choice.layer, (value) => page.change({ layer: Number(value) }));
   fillSelect(head, numberOptions(grid.heads), choice.head, (value) => page.change({ head: Number(value) }));

@@ -9,7 +9,7 @@ import { metricsOf } from "./head_grid.js";
 /** @import { Grid, Page } from "../types.js" */
 /** @import { Option } from "../ui/charts.js" */
 
-/** @typedef {"view" | "sort" | "versus" | "unit" | "pair" | "rule" | "other" | "mass"} Field */
+/** @typedef {"quantity" | "sort" | "other_head" | "unit" | "segments" | "head_reduction" | "other_text" | "top_mass"} Field */
 
 /** @param {HTMLElement} options */
 function hideBoxes(options) {
@@ -38,11 +38,11 @@ export function listenToOptions(page) {
           .join("+"),
       });
   }
-  const rest = find(options, "[data-rest]", HTMLInputElement);
-  rest.onchange = () => page.change({ rest: rest.checked ? "renormalised" : "as-is" });
+  const renormalize = find(options, "[data-renormalize]", HTMLInputElement);
+  renormalize.onchange = () => page.change({ renormalize: renormalize.checked ? "1" : "" });
   find(options, ".reset").onclick = () =>
-    page.change({ unit: "tokens", mass: 100, hide: "", rest: "as-is", pair: "", rule: "mean" });
-  grow.onclick = () => page.change({ size: page.state.choice.size === "large" ? "panel" : "large" });
+    page.change({ unit: "tokens", top_mass: 100, hide: "", renormalize: "", segments: "", head_reduction: "mean" });
+  grow.onclick = () => page.change({ panel_size: page.state.choice.panel_size === "large" ? "panel" : "large" });
   optionsButton.onclick = () => showOptions(page, Boolean(options.hidden));
   options.onkeydown = (event) => {
     if (event.key !== "Escape") return;
@@ -86,26 +86,26 @@ export function drawOptions(page) {
     if (label) label.hidden = !shown;
   };
   fill(
-    "view",
-    page.state.catalogue.kinds.map(({ name, title }) => [name, title]),
+    "quantity",
+    page.state.catalogue.quantities.map(({ name, title }) => [name, title]),
     quantity.name,
   );
   fill("sort", [["layer", "by layer"], ...sortOptions(page, grid)], choice.sort);
-  fill("versus", headOptions(grid), otherHead(page, grid));
-  for (const field of /** @type {Field[]} */ (["unit", "pair", "rule", "other", "mass"]))
+  fill("other_head", headOptions(grid), otherHead(page, grid));
+  for (const field of /** @type {Field[]} */ (["unit", "segments", "head_reduction", "other_text", "top_mass"]))
     setValue(control(field), choice[field]);
   find(elements.options, "output").textContent =
-    choice.mass === 100 ? "all weights" : `the largest that make ${choice.mass} %`;
+    choice.top_mass === 100 ? "all weights" : `the largest that make ${choice.top_mass} %`;
   for (const box of hideBoxes(elements.options)) box.checked = choice.hide.split("+").includes(box.dataset.hide ?? "");
-  const rest = find(elements.options, "[data-rest]", HTMLInputElement);
-  rest.checked = choice.rest === "renormalised";
-  rest.disabled = !choice.hide || quantity.scale !== "share";
-  for (const field of /** @type {Field[]} */ (["unit", "mass"])) control(field).disabled = !quantity.additive;
-  show("pair", grid.pairs);
-  show("rule", choice.heads.length > 1);
-  show("versus", choice.view === "head");
-  show("other", choice.view === "text");
-  elements.grow.setAttribute("aria-pressed", String(choice.size === "large"));
+  const renormalize = find(elements.options, "[data-renormalize]", HTMLInputElement);
+  renormalize.checked = choice.renormalize === "1";
+  renormalize.disabled = !choice.hide || quantity.scale !== "probability";
+  for (const field of /** @type {Field[]} */ (["unit", "top_mass"])) control(field).disabled = !quantity.additive;
+  show("segments", grid.has_segments);
+  show("head_reduction", choice.heads.length > 1);
+  show("other_head", choice.quantity === "minus_head");
+  show("other_text", choice.quantity === "minus_text");
+  elements.grow.setAttribute("aria-pressed", String(choice.panel_size === "large"));
   elements.optionsButton.classList.toggle("in-use", hasActiveOptions(page, grid));
 }
 
@@ -114,13 +114,13 @@ export function drawOptions(page) {
  * @param {Page} page @param {Grid} grid
  */
 function hasActiveOptions(page, grid) {
-  const { unit, mass, hide, pair, heads, rule } = page.state.choice;
+  const { unit, top_mass, hide, segments, heads, head_reduction } = page.state.choice;
   return (
     unit !== "tokens" ||
-    mass < 100 ||
+    top_mass < 100 ||
     Boolean(hide) ||
-    (grid.pairs && Boolean(pair)) ||
-    (heads.length > 1 && rule !== "mean")
+    (grid.has_segments && Boolean(segments)) ||
+    (heads.length > 1 && head_reduction !== "mean")
   );
 }
 
@@ -129,7 +129,7 @@ function sortOptions(page, grid) {
   const values = metricsOf(page, grid);
   return page.state.catalogue.metrics
     .filter(({ name }) => !values || values[name])
-    .map(({ name, short }) => /** @type {Option} */ ([name, short]));
+    .map(({ name, title }) => /** @type {Option} */ ([name, title]));
 }
 
 /** @param {Grid} grid */
@@ -144,7 +144,7 @@ function headOptions(grid) {
  */
 function otherHead(page, grid) {
   const [[layer, head]] = selectedHeads(page);
-  const [otherLayer, otherHead] = parseHead(page.state.choice.versus || `${layer}.${(head + 1) % grid.heads}`);
+  const [otherLayer, otherHead] = parseHead(page.state.choice.other_head || `${layer}.${(head + 1) % grid.heads}`);
   return otherLayer < grid.layers && otherHead < grid.heads
     ? headName([otherLayer, otherHead])
     : headName([layer, (head + 1) % grid.heads]);

@@ -31,7 +31,7 @@ const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not 
  * @param {Page} page @param {Grid} grid
  */
 export function metricsOf(page, grid) {
-  return grid.metrics || page.server.get("metrics", { attention: grid.name }, 120)?.meta.metrics || null;
+  return grid.metrics || page.server.get("head_metrics", { attention: grid.name }, 120)?.meta.metrics || null;
 }
 
 /**
@@ -271,7 +271,7 @@ export function onGridClick(page, event) {
   if (!cell) return;
   const [layer, head] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
   if (off) toggleHeads(page, [[layer, head]]);
-  else if (event.altKey) page.change({ view: "head", versus: headName([layer, head]) });
+  else if (event.altKey) page.change({ quantity: "minus_head", other_head: headName([layer, head]) });
   else selectHead(page, layer, head, isMultiSelect(event));
 }
 

@@ -23,7 +23,7 @@ export function drawHeadMetrics(page) {
 }
 
 /** @param {Page} page @param {Metric} options @param {(number | null)[]} values @param {number} place */
-function metricRow(page, { name, short, title, unit }, values, place) {
+function metricRow(page, { name, title, description, unit }, values, place) {
   const value = values[place];
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
@@ -37,7 +37,7 @@ function metricRow(page, { name, short, title, unit }, values, place) {
   bar.style.width = `${((value ?? 0) / most) * 100}%`;
   track.append(bar);
   line.append(
-    createElement("span", "habit-name", short),
+    createElement("span", "habit-name", title),
     track,
     createElement("span", "number", unit && value !== null ? value.toFixed(1) : formatMetric(page, name, value)),
   );
@@ -45,7 +45,7 @@ function metricRow(page, { name, short, title, unit }, values, place) {
     value === null
       ? "This text gives no occasion for it"
       : `${formatMetric(page, name, value)}: number ${before + 1} of ${numbers.length}`;
-  line.title = `${unit ? "" : "To "}${title}: ${rank}. Click: the heads in this order`;
+  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click: the heads in this order`;
   line.onclick = () => page.change({ sort: page.state.choice.sort === name ? "layer" : name });
   return line;
 }

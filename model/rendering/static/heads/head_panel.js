@@ -20,14 +20,14 @@ import { shadeTokens } from "./token_strip.js";
 
 /** @type {Readonly<Record<string, Plot>>} */
 const PLOTS = {
-  photo: IMAGE_OVERLAY,
-  map: ATTENTION_MAP,
+  overlay: IMAGE_OVERLAY,
+  heatmap: ATTENTION_MAP,
   lines: ATTENTION_LINES,
   text: SHADED_TEXT,
   table: NUMBER_TABLE,
-  points: QUERY_KEY_PLOT,
+  qk_projection: QUERY_KEY_PLOT,
 };
-const ON_CANVAS = ["map", "lines", "points", "photo"];
+const ON_CANVAS = ["heatmap", "lines", "qk_projection", "overlay"];
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 
@@ -46,7 +46,7 @@ function availablePlots(page) {
  */
 export function activePlot(page) {
   const names = availablePlots(page).map(([name]) => name);
-  return names.includes(page.state.choice.picture) ? page.state.choice.picture : names[0];
+  return names.includes(page.state.choice.plot) ? page.state.choice.plot : names[0];
 }
 
 /** @param {Page} page */
@@ -129,7 +129,7 @@ function drawTitle(page) {
   if (word) word.textContent = off ? "off" : "on";
   const plots = availablePlots(page);
   const titles = plots.map(([name, { title }]) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(elements.picture, "picture", titles, activePlot(page), (picture) => page.change({ picture }));
+  drawChoices(elements.picture, "plot", titles, activePlot(page), (picture) => page.change({ plot: picture }));
   plots.forEach(([, { about }], place) => {
     if (about) elements.picture.children[place].setAttribute("title", about);
   });
@@ -174,21 +174,22 @@ function drawLegend(page, matrix) {
   const high = own ? largestSum(page) : matrix.high;
   /** @param {number} number */
   const end = (number) =>
-    matrix.scale === "share" && Number.isInteger(number) ? String(number) : formatBrief(matrix, number);
+    matrix.scale === "probability" && Number.isInteger(number) ? String(number) : formatBrief(matrix, number);
   elements.low.textContent = end(own && matrix.signed ? -high : matrix.low);
-  elements.high.textContent = open === "map" ? end(high) : `to ${end(high)}`;
+  elements.high.textContent = open === "heatmap" ? end(high) : `to ${end(high)}`;
   elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // which a word describes
   elements.scale.hidden = open !== "map";
-  if (open === "map") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
+  if (open === "heatmap") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
   const scale = {
-    share: "square-root scale",
-    root: "square-root scale",
+    probability: "square-root scale",
+    sqrt: "square-root scale",
     linear: matrix.signed ? "white at zero" : "linear scale",
   }[matrix.scale];
-  const several = matrix.each.length > 1 && open === "lines" ? "a colour for each head, words for all together" : "";
+  const several =
+    matrix.per_head.length > 1 && open === "lines" ? "a colour for each head, words for all together" : "";
   elements.said.textContent = [
-    ...matrix.said,
-    open === "map" ? scale : open === "text" ? "strongest at the largest" : PLOTS[open].scaleText?.(matrix),
+    ...matrix.rules,
+    open === "heatmap" ? scale : open === "text" ? "strongest at the largest" : PLOTS[open].scaleText?.(matrix),
     several,
   ]
     .filter(Boolean)

@@ -30,7 +30,7 @@ export const HEADS_TAB = {
     if (!grid) return;
     clampHead(page, grid);
     const tab = page.view.elements.headsTab;
-    const large = page.state.choice.size === "large";
+    const large = page.state.choice.panel_size === "large";
     if (tab.classList.contains("large") !== large) clearMeasurements(page);
     tab.classList.toggle("large", large);
     const layout = `${grid.name} ${page.state.choice.sort} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
@@ -50,9 +50,9 @@ export const HEADS_TAB = {
 
 /** @param {Page} page */
 function drawAttentionChoices(page) {
-  const { grids } = page.state.answer;
-  page.view.elements.kinds.hidden = grids.length < 2;
-  const options = grids.map((grid) => /** @type {[string, string]} */ ([grid.name, grid.title]));
+  const { attention_groups } = page.state.answer;
+  page.view.elements.kinds.hidden = attention_groups.length < 2;
+  const options = attention_groups.map((grid) => /** @type {[string, string]} */ ([grid.name, grid.title]));
   drawChoices(page.view.elements.kinds, "attention", options, currentGrid(page).name, (attention) =>
     page.change({ attention }),
   );

@@ -88,5 +88,5 @@ export function clearMeasurements(page) {
  */
 export function plotHeight(page) {
   if (currentStyle(page).type > 1) return Math.max(innerHeight - 470, 280); // all of it on the projector's one screen
-  return page.state.choice.size === "large" ? 540 : 430;
+  return page.state.choice.panel_size === "large" ? 540 : 430;
 }

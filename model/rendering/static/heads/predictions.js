@@ -7,9 +7,12 @@ import { createElement, formatPercent, inlineText, updateChildren, visibleText }
 /** @param {Page} page */
 export function drawPredictions(page) {
   const panel = page.view.elements.predictions;
-  const { predictions, changed, silent } = page.state.answer;
-  if (silent)
-    return panel.replaceChildren(createElement("h3", "", "No prediction"), createElement("p", "quiet", silent));
+  const { predictions, changed, no_prediction_reason } = page.state.answer;
+  if (no_prediction_reason)
+    return panel.replaceChildren(
+      createElement("h3", "", "No prediction"),
+      createElement("p", "quiet", no_prediction_reason),
+    );
   updateChildren(
     panel,
     ...predictions.map((prediction) => drawPrediction(page, prediction, changed, predictions.length)),
@@ -21,9 +24,9 @@ export function drawPredictions(page) {
 function drawPrediction(page, prediction, changed, count) {
   const block = createElement("section", "prediction");
   const title = createElement("h3", "", prediction.title);
-  const where = createElement("p", "quiet", prediction.before);
+  const where = createElement("p", "quiet", prediction.preposition);
   where.append(
-    createElement("bdi", "token", inlineText(prediction.piece)),
+    createElement("bdi", "token", inlineText(prediction.token_text)),
     createElement("span", "", ` (position ${prediction.position})`),
   );
   const list = createElement("ol", changed ? "bars changed" : "bars");
@@ -40,11 +43,11 @@ function drawCandidate(page, item, largest, changed) {
   const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about");
   name.type = "button";
-  name.append(createElement("bdi", "token", visibleText(item.piece)));
+  name.append(createElement("bdi", "token", visibleText(item.text)));
   name.dataset.target = String(item.id);
-  name.setAttribute("aria-pressed", String(page.state.choice.target === item.id));
-  name.title = `Ask about ${visibleText(item.piece)} wherever one token is asked about: gradients, contributions`;
-  name.onclick = () => page.change({ target: page.state.choice.target === item.id ? -1 : item.id });
+  name.setAttribute("aria-pressed", String(page.state.choice.target_token === item.id));
+  name.title = `Ask about ${visibleText(item.text)} wherever one token is asked about: gradients, contributions`;
+  name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createElement("span", "track");
   const bar = createElement("i", "bar");
   bar.style.width = `${(item.after / largest) * 100}%`;
@@ -58,8 +61,8 @@ function drawCandidate(page, item, largest, changed) {
     row.append(changeLabel(item.after - item.before));
   }
   const was = changed ? `, before ${formatPercent(item.before)}` : "";
-  row.setAttribute("aria-label", `${item.piece}: ${formatPercent(item.after)}${was}`);
-  row.title = `${visibleText(item.piece)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
+  row.setAttribute("aria-label", `${item.text}: ${formatPercent(item.after)}${was}`);
+  row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
   return row;
 }
 
@@ -96,6 +99,9 @@ function barsLegend() {
  */
 export function markTarget(page) {
   for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
-    name.setAttribute("aria-pressed", String(Number(name.getAttribute("data-target")) === page.state.choice.target));
+    name.setAttribute(
+      "aria-pressed",
+      String(Number(name.getAttribute("data-target")) === page.state.choice.target_token),
+    );
   }
 }

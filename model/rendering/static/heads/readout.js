@@ -26,8 +26,8 @@ export function drawReadout(page, matrix) {
   const { reading, canvas } = page.view.elements;
   const rows = activeRows(page, matrix);
   const column = hoveredColumn(page, matrix);
-  const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.locked.length;
-  canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.said.join(", ")}`);
+  const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.pinned.length;
+  canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
   const heads = selectedHeads(page);
   const grid = currentGrid(page);
   if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page, grid, ...one))) {
@@ -46,7 +46,7 @@ export function drawReadout(page, matrix) {
 
 /** @param {string[]} names */
 function quotedNames(names) {
-  return names.flatMap((name, place) => [place ? " + " : "", ...quotedToken({ piece: name })]);
+  return names.flatMap((name, place) => [place ? " + " : "", ...quotedToken({ text: name })]);
 }
 
 /** @param {HeadMatrix} matrix @param {number[]} rows @param {number} column */
@@ -54,9 +54,9 @@ function cellReadout(matrix, rows, column) {
   const told =
     rows.length > 1 ? formatValue(matrix, columnSums(matrix, rows)[column]) : formatCell(matrix, rows[0], column);
   return [
-    ...quotedNames(rows.map((row) => matrix.rows.names[row])),
+    ...quotedNames(rows.map((row) => matrix.rows.labels[row])),
     " → ",
-    ...quotedToken({ piece: matrix.columns.names[column] }),
+    ...quotedToken({ text: matrix.columns.labels[column] }),
     `  ${told}`,
   ];
 }
@@ -69,7 +69,7 @@ function formatCell(matrix, row, column) {
   const name =
     matrix.quantity.name === "weights"
       ? "weight "
-      : matrix.quantity.name === "scores" || matrix.quantity.name === "masked"
+      : matrix.quantity.name === "scores" || matrix.quantity.name === "masked_scores"
         ? "score "
         : "";
   return `${name}${formatValue(matrix, number)}${state === LEFT_OUT ? " (left out: too small)" : ""}`;
@@ -92,10 +92,10 @@ function largestValues(matrix, numbers, names) {
 /** @param {HeadMatrix} matrix @param {NamedValue[]} list */
 function listedValues(matrix, list) {
   /** @param {number} value */
-  const number = (value) => (matrix.scale === "share" ? formatPercent(value) : formatBrief(matrix, value));
+  const number = (value) => (matrix.scale === "probability" ? formatPercent(value) : formatBrief(matrix, value));
   return list.flatMap((item, place) => [
     place ? ", " : " ",
-    ...quotedToken({ piece: item.name }),
+    ...quotedToken({ text: item.name }),
     ` ${number(item.number)}`,
   ]);
 }
@@ -110,20 +110,20 @@ export function formatBrief(matrix, number) {
 
 /** @param {HeadMatrix} matrix @param {number[]} rows */
 function keysReadout(matrix, rows) {
-  const list = largestValues(matrix, columnSums(matrix, rows), matrix.columns.names);
-  const who = quotedNames(rows.map((row) => matrix.rows.names[row]));
+  const list = largestValues(matrix, columnSums(matrix, rows), matrix.columns.labels);
+  const who = quotedNames(rows.map((row) => matrix.rows.labels[row]));
   const several = rows.length > 1;
   if (!list.length) return [...who, several ? " look at nothing here." : " looks at nothing here."];
-  const verb = matrix.scale === "share" ? (several ? " look at" : " looks at") : ": most at";
+  const verb = matrix.scale === "probability" ? (several ? " look at" : " looks at") : ": most at";
   return [...who, verb, ...listedValues(matrix, list), several ? ` (${rows.length} tokens, summed)` : ""];
 }
 
 /** @param {HeadMatrix} matrix @param {number} column */
 function queriesReadout(matrix, column) {
-  const numbers = matrix.rows.names.map((_, row) =>
+  const numbers = matrix.rows.labels.map((_, row) =>
     stateAt(matrix, row, column) === SHOWN ? valueAt(matrix, row, column) : NaN,
   );
-  const list = largestValues(matrix, numbers, matrix.rows.names);
-  const key = quotedToken({ piece: matrix.columns.names[column] });
+  const list = largestValues(matrix, numbers, matrix.rows.labels);
+  const key = quotedToken({ text: matrix.columns.labels[column] });
   return list.length ? [...key, " is looked at by", ...listedValues(matrix, list)] : ["Nobody looks at ", ...key, "."];
 }

@@ -67,7 +67,7 @@ export function drawThumbnails(page, grid, thumbnails, canvas) {
   const context = hidpiContext(paper, width, height);
   context.imageSmoothingEnabled = false;
   thumbnails.forEach(({ layer, head }, place) => {
-    const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.cells);
+    const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.pooled_shape);
     paintCodes(stamp, codes, rows, columns);
     drawThumbnail(page, context, stamp, tiles[place], isOff(page, grid, layer, head));
   });

@@ -27,13 +27,13 @@ function chipsOf(strip) {
 
 /** @param {Page} page */
 export function drawTokenStrips(page) {
-  const { tokens, sourceTokens, patches } = page.state.answer;
+  const { tokens, source_tokens, patches } = page.state.answer;
   const { elements } = page.view;
   elements.tokens.hidden = Boolean(patches); // the picture itself stands for them
   fillStrip(page, elements.tokens, patches ? [] : tokens, "text");
   elements.tokens.classList.toggle("many", tokens.length > 60);
-  elements.sourceTokens.hidden = !sourceTokens;
-  fillStrip(page, elements.sourceTokens, sourceTokens || [], "source");
+  elements.sourceTokens.hidden = !source_tokens;
+  fillStrip(page, elements.sourceTokens, source_tokens || [], "source");
 }
 
 /**
@@ -43,7 +43,7 @@ export function drawTokenStrips(page) {
 function fillStrip(page, strip, tokens, which) {
   const { maskable } = page.state.answer;
   const chips = tokens.map((token, position) => {
-    const text = JSON.stringify([token.piece, token.special, token.masked, maskable]);
+    const text = JSON.stringify([token.text, token.special, token.masked, maskable]);
     const there = chipsOf(strip)[position];
     if (there && chipText(there).text === text) return clearMarks(there, maskable);
     const button = createStripChip(page, token, position, which);
@@ -110,7 +110,7 @@ function hoverTarget(page, which, position) {
   const grid = currentGrid(page);
   if (!grid) return null;
   const { queries, keys } = grid;
-  const asKey = queries !== which || (queries === keys && page.state.choice.locked.length);
+  const asKey = queries !== which || (queries === keys && page.state.choice.pinned.length);
   return asKey ? { query: null, key: position } : { query: position, key: null };
 }
 
@@ -132,10 +132,14 @@ function onChipClick(page, which, position, more) {
     else if (which === "text") chooseQuery(page, position);
     return;
   }
-  const others = page.state.choice.masked.filter((other) => other !== position);
-  const unmasks = others.length < page.state.choice.masked.length;
+  const others = page.state.choice.masked_positions.filter((other) => other !== position);
+  const unmasks = others.length < page.state.choice.masked_positions.length;
   if (!unmasks && tokens[position].special) return lockQuery(page, position);
-  page.change({ masked: unmasks ? others : [...others, position].sort((a, b) => a - b), query: position, locked: [] });
+  page.change({
+    masked_positions: unmasks ? others : [...others, position].sort((a, b) => a - b),
+    query: position,
+    pinned: [],
+  });
 }
 
 /**
@@ -161,7 +165,7 @@ export function shadeTokens(page, matrix) {
   for (const button of [...chips, ...sources]) button.classList.remove("query", "locked");
   queries.forEach((button, place) => {
     button.classList.toggle("query", hot.includes(place));
-    button.classList.toggle("locked", page.state.choice.locked.includes(place));
+    button.classList.toggle("locked", page.state.choice.pinned.includes(place));
   });
   if (page.state.answer.maskable) return;
   for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
@@ -172,7 +176,7 @@ export function shadeTokens(page, matrix) {
  * @param {Page} page @param {number} place
  */
 function isPressed(page, place) {
-  const { query, locked } = page.state.choice;
+  const { query, pinned } = page.state.choice;
   const asks = currentGrid(page).queries !== "source";
-  return (asks && locked.includes(place)) || place === (query < 0 ? page.state.answer.tokens.length - 1 : query);
+  return (asks && pinned.includes(place)) || place === (query < 0 ? page.state.answer.tokens.length - 1 : query);
 }

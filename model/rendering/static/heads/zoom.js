@@ -37,7 +37,7 @@ export function listenToZoom(page) {
   all.onclick = () => zoomTo(page, null);
   stage.append(frame, all);
   canvas.onpointerdown = (event) => {
-    if (event.button || event.pointerType === "touch" || activePlot(page) !== "map") return;
+    if (event.button || event.pointerType === "touch" || activePlot(page) !== "heatmap") return;
     const cell = mapCellAt(page, event);
     memory(page).from = cell && { x: event.clientX, y: event.clientY, cell };
     canvas.setPointerCapture(event.pointerId);
@@ -101,7 +101,7 @@ function lastToken(tokens) {
 
 /** @param {Page} page @param {number[] | null} edges */
 function zoomTo(page, edges) {
-  page.change({ window: edges ? `${edges[0]}-${edges[1]}/${edges[2]}-${edges[3]}` : "" });
+  page.change({ zoom: edges ? `${edges[0]}-${edges[1]}/${edges[2]}-${edges[3]}` : "" });
 }
 
 /**
@@ -120,7 +120,7 @@ function windowOf(matrix) {
  */
 export function zoomByKey(page, event) {
   const matrix = shownMatrix(page);
-  if (activePlot(page) !== "map" || !matrix) return false;
+  if (activePlot(page) !== "heatmap" || !matrix) return false;
   if (event.key === "0") zoomTo(page, null);
   else if (event.key === "+" || event.key === "-")
     zoomTo(page, scaledWindow(page, matrix, event.key === "+" ? 0.5 : 2));
@@ -148,7 +148,7 @@ function scaledWindow(page, matrix, factor) {
 
 /** @param {Page} page */
 export function drawZoomButton(page) {
-  memory(page).all.hidden = !page.state.choice.window || activePlot(page) !== "map";
+  memory(page).all.hidden = !page.state.choice.zoom || activePlot(page) !== "heatmap";
 }
 
 /**
@@ -165,7 +165,7 @@ export async function loadPendingGrid(page) {
   for (const layer of layers) {
     const codes = await page.server.getLayerCodes(grid, layer);
     if (!codes || answer !== page.state.latestAnswer) return;
-    answer.bytes.set(codes, grid.offset + layer * grid.heads * grid.cells[0] * grid.cells[1]);
+    answer.bytes.set(codes, grid.offset + layer * grid.heads * grid.pooled_shape[0] * grid.pooled_shape[1]);
     if (grid === currentGrid(page) && !page.view.elements.headsTab.hidden) drawGrid(page);
   }
   grid.pending = false;

@@ -36,9 +36,9 @@ export const ATTENTION_LINES = { title: "Lines", draw: drawAttentionLines, token
  * @returns {LinesLayout}
  */
 function layoutLines(context, page, matrix, width) {
-  const large = page.state.choice.size === "large";
+  const large = page.state.choice.panel_size === "large";
   const { type } = currentStyle(page);
-  const rows = Math.max(matrix.rows.names.length, matrix.columns.names.length);
+  const rows = Math.max(matrix.rows.labels.length, matrix.columns.labels.length);
   const step =
     rows > 200
       ? Math.max(2600 / rows, 3)
@@ -53,8 +53,8 @@ function layoutLines(context, page, matrix, width) {
   return {
     rows,
     step,
-    left: side(matrix.rows.names),
-    right: width - side(matrix.columns.names),
+    left: side(matrix.rows.labels),
+    right: width - side(matrix.columns.labels),
     top: 14 + 12 * type,
     width,
     size,
@@ -69,11 +69,11 @@ function drawAttentionLines(page, matrix, width, canvas) {
   context.textBaseline = "middle";
   const rows = activeRows(page, matrix);
   const column = hoveredColumn(page, matrix);
-  drawTokenColumn(context, page, matrix.rows.names, sizes, "right", sizes.left - 8, "query", rows);
+  drawTokenColumn(context, page, matrix.rows.labels, sizes, "right", sizes.left - 8, "query", rows);
   drawTokenColumn(
     context,
     page,
-    matrix.columns.names,
+    matrix.columns.labels,
     sizes,
     "left",
     sizes.right + 8,
@@ -81,14 +81,14 @@ function drawAttentionLines(page, matrix, width, canvas) {
     column === undefined ? [] : [column],
   );
   const chosen = lineFilter(page, matrix);
-  const heads = matrix.each.length > 1 ? matrix.each.slice(0, MAX_LINE_HEADS) : [matrix.numbers];
+  const heads = matrix.per_head.length > 1 ? matrix.per_head.slice(0, MAX_LINE_HEADS) : [matrix.numbers];
   for (const strong of [false, true]) {
     heads.forEach((numbers, place) => {
       const head =
         heads.length > 1
           ? { colour: HEAD_COLOURS[place % HEAD_COLOURS.length], broken: place >= HEAD_COLOURS.length }
           : null;
-      for (const row of matrix.rows.names.keys())
+      for (const row of matrix.rows.labels.keys())
         drawRowLines(context, page, matrix, sizes, { row, numbers, head, strong, chosen });
     });
   }
@@ -102,8 +102,8 @@ function drawAttentionLines(page, matrix, width, canvas) {
 function lineFilter(page, matrix) {
   const column = hoveredColumn(page, matrix);
   const hovered = page.state.pointer?.query !== null && page.state.pointer?.query !== undefined;
-  const { locked } = page.state.choice;
-  if (!hovered && !locked.length) return column === undefined ? null : (_, other) => other === column;
+  const { pinned } = page.state.choice;
+  if (!hovered && !pinned.length) return column === undefined ? null : (_, other) => other === column;
   const rows = new Set(activeRows(page, matrix));
   return (row, other) => rows.has(row) && (column === undefined || other === column);
 }
@@ -136,10 +136,10 @@ function drawTokenColumn(context, page, names, sizes, align, x, title, hot) {
  * @param {HeadMatrix} matrix @param {number} row @param {Float32Array} numbers
  */
 export function visibleKeys(matrix, row, numbers) {
-  const count = matrix.columns.names.length;
+  const count = matrix.columns.labels.length;
   const ends = [];
   for (let column = 0; column < count; column++) {
-    if (matrix.each.length < 2 && stateAt(matrix, row, column) !== SHOWN) continue;
+    if (matrix.per_head.length < 2 && stateAt(matrix, row, column) !== SHOWN) continue;
     const number = valueAt(matrix, row, column, numbers);
     if (magnitude(matrix, number) > 0.01) ends.push({ column, number });
   }
@@ -155,7 +155,7 @@ export function visibleKeys(matrix, row, numbers) {
  */
 function rowLines(matrix, numbers) {
   const known = linesOf(matrix);
-  const found = known.get(numbers) ?? matrix.rows.names.map((_, row) => visibleKeys(matrix, row, numbers));
+  const found = known.get(numbers) ?? matrix.rows.labels.map((_, row) => visibleKeys(matrix, row, numbers));
   known.set(numbers, found);
   return found;
 }
@@ -197,6 +197,6 @@ function lineTokenAt(page, event) {
   const line = Math.floor((event.clientY - frame.top - layout.top) / layout.step);
   const key = event.clientX - frame.left > layout.right;
   const { rows, columns } = matrix;
-  if (line < 0 || line >= (key ? columns : rows).names.length) return null;
+  if (line < 0 || line >= (key ? columns : rows).labels.length) return null;
   return key ? { query: null, key: columns.tokens[line][0] } : { query: rows.tokens[line][0], key: null };
 }

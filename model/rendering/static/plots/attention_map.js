@@ -32,8 +32,8 @@ function drawAttentionMap(page, matrix, width, canvas) {
   paintCodes(image, matrixCodes(matrix), matrix.height, matrix.width, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
   const rows = activeRows(page, matrix);
   memory(page).layout = drawHeatmap(canvas, width, {
-    queries: matrix.rows.names.map((piece) => ({ piece })),
-    keys: matrix.columns.names.map((piece) => ({ piece })),
+    queries: matrix.rows.labels.map((text) => ({ text })),
+    keys: matrix.columns.labels.map((text) => ({ text })),
     image,
     alpha: 1,
     ground: matrix.signed,

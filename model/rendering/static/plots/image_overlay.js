@@ -56,7 +56,7 @@ function patchesOf(page) {
  * @param {Page} page
  */
 function loadedImage(page) {
-  const { photo } = patchesOf(page);
+  const { image: photo } = patchesOf(page);
   const name = photo ? "" : page.server.imageName();
   const known = memory(page);
   if (known.name === name) return known.image;
@@ -166,12 +166,12 @@ function drawImageOverlay(page, matrix, width, canvas) {
  * @param {HeadMatrix} matrix @param {number} number
  */
 function formatAmount(matrix, number) {
-  return matrix.scale === "share" ? formatPercent(number) : formatValue(matrix, number, 3);
+  return matrix.scale === "probability" ? formatPercent(number) : formatValue(matrix, number, 3);
 }
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} column */
 function isPatch(page, matrix, column) {
-  return matrix.columns.tokens[column][0] >= patchesOf(page).first;
+  return matrix.columns.tokens[column][0] >= patchesOf(page).first_token;
 }
 
 /**
@@ -180,9 +180,9 @@ function isPatch(page, matrix, column) {
  * @returns {Rectangle}
  */
 function tokenBox(page, layout, place) {
-  const { first, rows, columns } = patchesOf(page);
-  if (place < first) return [place * 100, 2, 96, STRIP_HEIGHT - 4];
-  const [row, column] = [Math.floor((place - first) / columns), (place - first) % columns];
+  const { first_token, rows, columns } = patchesOf(page);
+  if (place < first_token) return [place * 100, 2, 96, STRIP_HEIGHT - 4];
+  const [row, column] = [Math.floor((place - first_token) / columns), (place - first_token) % columns];
   const [width, height] = [layout.width / columns, layout.height / rows];
   return [layout.left + column * width, layout.top + row * height, width, height];
 }
@@ -194,7 +194,7 @@ function tokenBox(page, layout, place) {
  */
 function shadeToken(page, context, layout, matrix, place, sum, most) {
   const box = tokenBox(page, layout, place);
-  const patch = place >= patchesOf(page).first;
+  const patch = place >= patchesOf(page).first_token;
   const strength = Number.isFinite(sum) ? Math.min(Math.sqrt(Math.abs(sum) / (patch ? most : matrix.high || 1)), 1) : 0;
   if (patch) {
     context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (matrix.signed ? 0.75 : 1 - strength)})`;
@@ -222,7 +222,7 @@ function labelToken(page, context, [left, top, width, height], token, number) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(
-    truncateText(context, `${inlineText(token.piece)} ${number}`, width - 6),
+    truncateText(context, `${inlineText(token.text)} ${number}`, width - 6),
     left + width / 2,
     top + height / 2,
   );
@@ -265,7 +265,7 @@ function imageTokenAt(page, event, click = false) {
   };
   const place = page.state.answer.tokens.findIndex((_, each) => inside(each));
   if (place < 0) return null;
-  return page.state.choice.locked.length && !click ? { query: null, key: place } : { query: place, key: null };
+  return page.state.choice.pinned.length && !click ? { query: null, key: place } : { query: place, key: null };
 }
 
 /**

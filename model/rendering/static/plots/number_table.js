@@ -26,7 +26,7 @@ function drawTable(page, matrix) {
   const { sheet } = page.view.elements;
   const table = memory(page);
   if (table.drawn !== matrix || table.turned) {
-    if (table.drawn?.rows.names.length !== matrix.rows.names.length)
+    if (table.drawn?.rows.labels.length !== matrix.rows.labels.length)
       table.corner = { rows: pageStart(activeRows(page, matrix)[0] ?? 0), columns: 0 };
     table.drawn = matrix;
     table.turned = false;
@@ -74,7 +74,7 @@ function createToolbar(page, matrix) {
  * @param {Page} page @param {HeadMatrix} matrix @param {"rows" | "columns"} side @param {string} title
  */
 function createPager(page, matrix, side, title) {
-  const count = matrix[side].names.length;
+  const count = matrix[side].labels.length;
   const box = createElement("span", "pager");
   if (count <= PAGE_SIZE) return box;
   const from = memory(page).corner[side];
@@ -102,13 +102,13 @@ function createPager(page, matrix, side, title) {
 function createTable(page, matrix) {
   /** @param {"rows" | "columns"} side */
   const lines = (side) =>
-    matrix[side].names.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
+    matrix[side].labels.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
   const table = createElement("table");
   const top = createElement("tr");
   const power = sharedExponent(matrix);
   top.append(
     createElement("td", "corner", power ? `times 10${superscript(power)}` : "query ↓ key →"),
-    ...lines("columns").map((column) => headingCell("col", matrix.columns.names[column], column)),
+    ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
   );
   const head = createElement("thead");
   head.append(top);
@@ -133,7 +133,7 @@ function createTableRow(matrix, row, columns) {
   const line = createElement("tr");
   line.dataset.row = String(row);
   line.append(
-    headingCell("row", matrix.rows.names[row], row),
+    headingCell("row", matrix.rows.labels[row], row),
     ...columns.map((column) => createTableCell(matrix, row, column)),
   );
   return line;
@@ -161,7 +161,7 @@ function createTableCell(matrix, row, column) {
  */
 function sharedExponent(matrix) {
   const most = Math.max(Math.abs(matrix.low), Math.abs(matrix.high));
-  return matrix.scale !== "share" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
+  return matrix.scale !== "probability" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
 }
 
 /** @param {number} power */
@@ -171,7 +171,7 @@ function superscript(power) {
 
 /** @param {HeadMatrix} matrix @param {number} number */
 function formatCellNumber(matrix, number) {
-  if (matrix.scale === "share") return number.toFixed(3).replace(/^0/, "");
+  if (matrix.scale === "probability") return number.toFixed(3).replace(/^0/, "");
   const size = (Math.abs(number) / 10 ** sharedExponent(matrix)).toFixed(2);
   return number < 0 && size !== "0.00" ? `−${size}` : size;
 }
@@ -209,10 +209,10 @@ function matrixAsText(matrix) {
   /** @param {number} row @param {number} column */
   const number = (row, column) =>
     stateAt(matrix, row, column) === SHOWN ? String(Number(valueAt(matrix, row, column).toPrecision(8))) : "";
-  const { names } = matrix.columns;
+  const { labels } = matrix.columns;
   return [
-    ["", ...names],
-    ...matrix.rows.names.map((name, row) => [name, ...names.map((_, column) => number(row, column))]),
+    ["", ...labels],
+    ...matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]),
   ];
 }
 
@@ -232,5 +232,5 @@ function tsvCell(text) {
 /** @param {Page} page */
 export function fileName(page) {
   const heads = selectedHeads(page).map(([layer, head]) => `layer${layer}-head${head}`);
-  return [...heads.slice(0, 4), page.state.choice.view].join("-");
+  return [...heads.slice(0, 4), page.state.choice.quantity].join("-");
 }

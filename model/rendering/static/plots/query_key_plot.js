@@ -28,14 +28,14 @@ export const QUERY_KEY_PLOT = {
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
 function drawQueryKeyPlot(page, matrix, width, canvas) {
   const [[layer, head]] = selectedHeads(page);
-  const found = page.server.get("points", { attention: currentGrid(page).name, layer, head });
+  const found = page.server.get("qk_projection", { attention: currentGrid(page).name, layer, head });
   if (found?.meta.error) return reportTrouble(page, found.meta.error);
   const height = Math.min(Math.max(width * 0.9, 260), plotHeight(page));
   const context = hidpiContext(canvas, width, height);
   if (!found) return;
   const layout = layoutPoints(found, matrix, width, height);
   memory(page).layout = layout;
-  drawAxes(context, page, found.meta.shares, layout, width, height);
+  drawAxes(context, page, found.meta.explained_variance, layout, width, height);
   drawConnections(context, page, matrix, layout);
   for (const point of layout.all) drawPoint(context, page, point);
   drawPointLabels(context, page, layout, width);
@@ -43,7 +43,7 @@ function drawQueryKeyPlot(page, matrix, width, canvas) {
 
 /**
  * Where every query and key of the matrix lies on the screen; both axes have the same scale.
- * @param {Found<Routes["points"]>} found @param {HeadMatrix} matrix @param {number} width @param {number} height
+ * @param {Found<Routes["qk_projection"]>} found @param {HeadMatrix} matrix @param {number} width @param {number} height
  * @returns {PointsLayout}
  */
 function layoutPoints(found, matrix, width, height) {
@@ -54,13 +54,13 @@ function layoutPoints(found, matrix, width, height) {
     ...[...matrix.rowOf].map(([place, line]) => ({
       side: /** @type {const} */ ("query"),
       place,
-      name: matrix.rows.names[line],
+      name: matrix.rows.labels[line],
       spot: spot(place),
     })),
     ...[...matrix.columnOf].map(([place, line]) => ({
       side: /** @type {const} */ ("key"),
       place,
-      name: matrix.columns.names[line],
+      name: matrix.columns.labels[line],
       spot: spot(queries + place),
     })),
   ];

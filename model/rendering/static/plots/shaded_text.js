@@ -68,7 +68,7 @@ function sectionTitle(title) {
 function createParagraph(page, axis, which, side) {
   const text = createElement("p", "running");
   text.dir = "auto";
-  axis.names.forEach((name, line) => {
+  axis.labels.forEach((name, line) => {
     const word = name.replace(/^ +(?=[^ ])/, "");
     const token = createElement("span", "word", visibleText(word));
     token.dataset.side = side;
@@ -86,13 +86,13 @@ function createParagraph(page, axis, which, side) {
  * Whether white space stood before a token: in its own piece, or in the text after the token before.
  * @param {Page} page @param {MatrixAxis} options @param {number} line @param {Side} which
  */
-function hasSpaceBefore(page, { names, tokens }, line, which) {
-  const { question, tokens: ofText, sourceTokens } = page.state.answer;
+function hasSpaceBefore(page, { labels, tokens }, line, which) {
+  const { question, tokens: ofText, source_tokens } = page.state.answer;
   const text = which === "source" ? question.source : question.text;
-  const all = (which === "source" && sourceTokens) || ofText;
+  const all = (which === "source" && source_tokens) || ofText;
   const [before, here] = [all[tokens[line - 1].at(-1) ?? -1], all[tokens[line][0]]];
   return (
-    /^\s/.test(names[line]) || !before || !here || before.special || here.special || /\s/.test(text[before.end] ?? "")
+    /^\s/.test(labels[line]) || !before || !here || before.special || here.special || /\s/.test(text[before.end] ?? "")
   );
 }
 
@@ -117,7 +117,7 @@ function shadeWords(page, matrix) {
     token.classList.toggle("query", asks);
     token.classList.toggle(
       "locked",
-      asks && matrix.rows.tokens[line].some((place) => page.state.choice.locked.includes(place)),
+      asks && matrix.rows.tokens[line].some((place) => page.state.choice.pinned.includes(place)),
     );
     if (token.dataset.side === "query") continue;
     token.style.setProperty("--shade", `${Math.round(Math.sqrt(size(sums[line]) / most) * 100)}%`);
@@ -138,7 +138,7 @@ function wordTokenAt(page, event, click = false) {
   if (!token || !matrix) return null;
   const { side, line } = token.dataset;
   const here = tokensAt(matrix, Number(line), Number(line));
-  if (side === "key" || (side === "both" && page.state.choice.locked.length && !click))
+  if (side === "key" || (side === "both" && page.state.choice.pinned.length && !click))
     return { query: null, key: here.key };
   return { query: here.query, key: null };
 }

@@ -31,25 +31,27 @@ export function matrixQuery(page) {
   const grid = currentGrid(page);
   const quantity = currentQuantity(page);
   /** @type {MatrixQuery} */
-  const asked = { attention: grid.name, view: choice.view };
-  if (choice.heads.length > 1) Object.assign(asked, { heads: selectedHeads(page).map(headName), rule: choice.rule });
+  const asked = { attention: grid.name, quantity: choice.quantity };
+  if (choice.heads.length > 1)
+    Object.assign(asked, { heads: selectedHeads(page).map(headName), head_reduction: choice.head_reduction });
   else [asked.layer, asked.head] = selectedHeads(page)[0];
-  if (choice.hide) Object.assign(asked, { hide: choice.hide, rest: choice.rest });
+  if (choice.hide) Object.assign(asked, { hide: choice.hide, renormalize: choice.renormalize });
   if (quantity.additive && choice.unit !== "tokens") asked.unit = choice.unit;
-  if (quantity.additive && choice.mass < 100) asked.mass = choice.mass;
-  if (grid.pairs && choice.pair) asked.pair = choice.pair;
-  if (choice.window && choice.picture === "map") asked.window = choice.window;
-  if (choice.view === "head") asked.versus = choice.versus;
-  if (choice.view === "text") asked.other = choice.other;
-  if (choice.view === "gradient") Object.assign(asked, { query: choice.query, target: choice.target });
-  if (asked.heads && choice.picture === "lines") asked.each = true;
+  if (quantity.additive && choice.top_mass < 100) asked.top_mass = choice.top_mass;
+  if (grid.has_segments && choice.segments) asked.segments = choice.segments;
+  if (choice.zoom && choice.plot === "heatmap") asked.zoom = choice.zoom;
+  if (choice.quantity === "minus_head") asked.other_head = choice.other_head;
+  if (choice.quantity === "minus_text") asked.other_text = choice.other_text;
+  if (choice.quantity === "gradient") Object.assign(asked, { query: choice.query, target_token: choice.target_token });
+  if (asked.heads && choice.plot === "lines") asked.per_head = true;
   return asked;
 }
 
 /** @param {Page} page */
 export function currentQuantity(page) {
   return (
-    page.state.catalogue.kinds.find((kind) => kind.name === page.state.choice.view) || page.state.catalogue.kinds[0]
+    page.state.catalogue.quantities.find((kind) => kind.name === page.state.choice.quantity) ||
+    page.state.catalogue.quantities[0]
   );
 }
 
@@ -60,8 +62,8 @@ export function currentQuantity(page) {
 export function isPlainWeights(page, asked) {
   return (
     !currentGrid(page).pending &&
-    asked.view === "weights" &&
-    !["hide", "unit", "mass", "pair", "window"].some((name) => name in asked)
+    asked.quantity === "weights" &&
+    !["hide", "unit", "top_mass", "segments", "zoom"].some((name) => name in asked)
   );
 }
 
@@ -72,7 +74,7 @@ export function isPlainWeights(page, asked) {
 export function currentMatrix(page) {
   const asked = matrixQuery(page);
   const plain = isPlainWeights(page, asked);
-  const found = page.server.get("view", asked, plain ? REQUEST_DELAY : 0);
+  const found = page.server.get("head_view", asked, plain ? REQUEST_DELAY : 0);
   const drawn = memory(page);
   drawn.trouble = found?.meta.error || "";
   drawn.late = !found && !plain && drawn.shown !== null;
@@ -110,8 +112,8 @@ export function reportTrouble(page, sentence) {
 
 /** @param {Page} page @param {Found<MatrixMeta>} found */
 export function exactMatrix(page, found) {
-  const { rows, columns, each, signed, scale, low, high, said } = found.meta;
-  const cells = rows.names.length * columns.names.length;
+  const { rows, columns, per_head, signed, scale, low, high, rules } = found.meta;
+  const cells = rows.labels.length * columns.labels.length;
   const all = found.numbers;
   return withIndex({
     rows,
@@ -120,14 +122,14 @@ export function exactMatrix(page, found) {
     scale,
     low,
     high,
-    said,
+    rules,
     exact: true,
     quantity: currentQuantity(page),
-    height: rows.names.length,
-    width: columns.names.length,
+    height: rows.labels.length,
+    width: columns.labels.length,
     numbers: all.subarray(0, cells),
-    each: Array.from({ length: each }, (_, head) => all.subarray((head + 1) * cells, (head + 2) * cells)),
-    states: new Uint8Array(all.buffer, all.byteOffset + 4 * cells * (each + 1), cells),
+    per_head: Array.from({ length: per_head }, (_, head) => all.subarray((head + 1) * cells, (head + 2) * cells)),
+    states: new Uint8Array(all.buffer, all.byteOffset + 4 * cells * (per_head + 1), cells),
   });
 }
 
@@ -138,28 +140,28 @@ export function exactMatrix(page, found) {
 export function quantizedMatrix(page) {
   const grid = currentGrid(page);
   const heads = selectedHeads(page);
-  const [height, width] = grid.cells;
+  const [height, width] = grid.pooled_shape;
   const each = heads.map(([layer, head]) =>
     Float32Array.from(headCodes(page, grid, layer, head), (code) => WEIGHT_OF_CODE[code]),
   );
   /** @param {Token[]} tokens */
-  const axis = (tokens) => ({ names: tokens.map((token) => token.piece), tokens: tokens.map((_, place) => [place]) });
-  const rule = `${page.state.choice.rule} of ${heads.length} heads`;
+  const axis = (tokens) => ({ labels: tokens.map((token) => token.text), tokens: tokens.map((_, place) => [place]) });
+  const rule = `${page.state.choice.head_reduction} of ${heads.length} heads`;
   return withIndex({
     rows: axis(queryTokens(page)),
     columns: axis(keyTokens(page)),
     height,
     width,
-    each,
-    numbers: each.length > 1 ? combineHeads(each, page.state.choice.rule) : each[0],
+    per_head: each,
+    numbers: each.length > 1 ? combineHeads(each, page.state.choice.head_reduction) : each[0],
     states: null,
     signed: false,
-    scale: "share",
+    scale: "probability",
     low: 0,
     high: 1,
     exact: false,
-    quantity: page.state.catalogue.kinds[0],
-    said: [page.state.catalogue.kinds[0].about, ...(heads.length > 1 ? [rule] : [])],
+    quantity: page.state.catalogue.quantities[0],
+    rules: [page.state.catalogue.quantities[0].description, ...(heads.length > 1 ? [rule] : [])],
   });
 }
 
@@ -193,9 +195,11 @@ function withIndex(matrix) {
 function cellIndex(matrix, row, column) {
   const { height, width, rows, columns } = matrix;
   const down =
-    height === rows.names.length ? row : Math.min(Math.floor((row * height) / rows.names.length), height - 1);
+    height === rows.labels.length ? row : Math.min(Math.floor((row * height) / rows.labels.length), height - 1);
   const right =
-    width === columns.names.length ? column : Math.min(Math.floor((column * width) / columns.names.length), width - 1);
+    width === columns.labels.length
+      ? column
+      : Math.min(Math.floor((column * width) / columns.labels.length), width - 1);
   return down * width + right;
 }
 
@@ -246,7 +250,7 @@ export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
  * @param {HeadMatrix} matrix @param {number[]} rows
  */
 export function columnSums(matrix, rows) {
-  return matrix.columns.names.map((_, column) => {
+  return matrix.columns.labels.map((_, column) => {
     let sum = 0;
     let seen = false;
     for (const row of rows) {
@@ -286,7 +290,7 @@ export function tokensAt(matrix, row, column) {
  * @param {Page} page @param {Grid} grid @param {number} layer @param {number} head
  */
 export function headCodes(page, grid, layer, head) {
-  const size = grid.cells[0] * grid.cells[1];
+  const size = grid.pooled_shape[0] * grid.pooled_shape[1];
   const from = grid.offset + (layer * grid.heads + head) * size;
   return page.state.answer.bytes.subarray(from, from + size);
 }

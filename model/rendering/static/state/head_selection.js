@@ -7,7 +7,7 @@
  * @param {Page} page
  */
 export function currentGrid(page) {
-  const grids = page.state.latestAnswer?.grids ?? [];
+  const grids = page.state.latestAnswer?.attention_groups ?? [];
   return grids.find((grid) => grid.name === page.state.choice.attention) || grids[0];
 }
 

@@ -6,14 +6,14 @@ import { currentGrid } from "./head_selection.js";
 
 /** @param {Page} page */
 export function queryTokens(page) {
-  const { tokens, sourceTokens } = page.state.answer;
-  return (currentGrid(page).queries === "source" && sourceTokens) || tokens;
+  const { tokens, source_tokens } = page.state.answer;
+  return (currentGrid(page).queries === "source" && source_tokens) || tokens;
 }
 
 /** @param {Page} page */
 export function keyTokens(page) {
-  const { tokens, sourceTokens } = page.state.answer;
-  return (currentGrid(page).keys === "source" && sourceTokens) || tokens;
+  const { tokens, source_tokens } = page.state.answer;
+  return (currentGrid(page).keys === "source" && source_tokens) || tokens;
 }
 
 /**
@@ -36,7 +36,7 @@ export function activeQueries(page) {
   const hovered = page.state.pointer?.query;
   if (hovered !== null && hovered !== undefined) return [hovered];
   const count = queryTokens(page).length;
-  const locked = page.state.choice.locked.filter((place) => place < count);
+  const locked = page.state.choice.pinned.filter((place) => place < count);
   return locked.length ? locked : [queryPosition(page)];
 }
 
@@ -68,13 +68,13 @@ export function setHover(page, place) {
  * @param {Page} page @param {number} position @param {boolean} [more]
  */
 export function lockQuery(page, position, more = false) {
-  const { locked, query } = page.state.choice;
-  const has = locked.includes(position);
-  const others = locked.filter((place) => place !== position);
-  const added = [...locked, position].sort((one, other) => one - other);
+  const { pinned, query } = page.state.choice;
+  const has = pinned.includes(position);
+  const others = pinned.filter((place) => place !== position);
+  const added = [...pinned, position].sort((one, other) => one - other);
   const after = more ? (has ? others : added) : has && !others.length ? [] : [position];
   /** @type {Partial<HeadChoice>} */
-  const patch = { locked: after };
+  const patch = { pinned: after };
   if (currentGrid(page).queries !== "source") {
     const place = after.includes(position) ? position : (after.at(-1) ?? defaultQuery(page));
     const asked = urlPosition(page, place);
@@ -88,14 +88,14 @@ export function lockQuery(page, position, more = false) {
  * @param {Page} page @param {number} query
  */
 export function chooseQuery(page, query) {
-  page.change({ query: urlPosition(page, query), locked: [] });
+  page.change({ query: urlPosition(page, query), pinned: [] });
 }
 
 /** @param {Page} page */
 export function clearLocks(page) {
   const usual = defaultQuery(page);
-  if (page.state.choice.locked.length || page.state.choice.query !== usual)
-    page.change({ locked: [], ...(page.state.choice.query === usual ? {} : { query: usual }) });
+  if (page.state.choice.pinned.length || page.state.choice.query !== usual)
+    page.change({ pinned: [], ...(page.state.choice.query === usual ? {} : { query: usual }) });
 }
 
 /** @param {MouseEvent | KeyboardEvent} event */

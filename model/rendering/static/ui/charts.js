@@ -207,9 +207,9 @@ export function setValue(control, value) {
 
 /**
  * Numbered tokens for a select: the number keeps equal ones apart.
- * @param {Pick<Token, "piece">[]} tokens
+ * @param {Pick<Token, "text">[]} tokens
  * @returns {Option[]}
  */
 export function tokenOptions(tokens) {
-  return tokens.map((token, position) => [position, `${position}  ${inlineText(token.piece)}`]);
+  return tokens.map((token, position) => [position, `${position}  ${inlineText(token.text)}`]);
 }

@@ -99,7 +99,7 @@ export function inlineText(piece) {
 export function createChip(token, first) {
   const button = createElement("button", "chip");
   button.type = "button";
-  const piece = visibleText(token.piece);
+  const piece = visibleText(token.text);
   const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
   if (edge) button.append(createElement("i", "space", "·"));
   button.append(createElement("bdi", "", piece.slice(edge)));
@@ -125,10 +125,10 @@ export function moveChipFocus(button, event) {
 
 /**
  * A token in running text, kept apart from the direction of the words around it.
- * @param {Pick<Token, "piece">} token
+ * @param {Pick<Token, "text">} token
  */
 export function quotedToken(token) {
-  return [createElement("bdi", "token", inlineText(token.piece))];
+  return [createElement("bdi", "token", inlineText(token.text))];
 }
 
 /** @param {number} share */

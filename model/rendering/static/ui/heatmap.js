@@ -6,8 +6,8 @@ import { context2d, hidpiContext, inlineText, truncateText } from "./dom.js";
 
 /**
  * @typedef {object} Heatmap
- * @property {Pick<Token, "piece">[]} queries
- * @property {Pick<Token, "piece">[]} keys
+ * @property {Pick<Token, "text">[]} queries
+ * @property {Pick<Token, "text">[]} keys
  * @property {HTMLCanvasElement} image one pixel a cell
  * @property {number} alpha
  * @property {{ query: number | null, key?: number | null }} hot the cell under the pointer
@@ -28,8 +28,8 @@ function layoutHeatmap(context, { queries, keys, style, tall = 430 }, width) {
   const columns = keys.length;
   const size = (rows > 28 || columns > 28 ? 10 : tall > 430 ? 14 : 12) * style.type;
   context.font = `${size}px ${style.font}`;
-  /** @param {Pick<Token, "piece">[]} tokens */
-  const longest = (tokens) => Math.max(...tokens.map((token) => context.measureText(inlineText(token.piece)).width), 8);
+  /** @param {Pick<Token, "text">[]} tokens */
+  const longest = (tokens) => Math.max(...tokens.map((token) => context.measureText(inlineText(token.text)).width), 8);
   const left = Math.min(
     longest(queries) + 12,
     width * (style.type > 1 ? 0.32 : 0.26),
@@ -88,7 +88,7 @@ function drawAxisLabels(context, map, { queries, keys, hot, rows = [hot.query], 
     context.textAlign = "right";
     context.fillStyle = rows.includes(row) ? style.ink : style.quiet;
     context.fillText(
-      truncateText(context, inlineText(token.piece), map.left - 10),
+      truncateText(context, inlineText(token.text), map.left - 10),
       map.left - 6,
       map.top + (row + 0.5) * map.cell,
     );
@@ -100,7 +100,7 @@ function drawAxisLabels(context, map, { queries, keys, hot, rows = [hot.query], 
     context.rotate(-Math.PI / 2);
     context.textAlign = "left";
     context.fillStyle = key === hot.key ? style.ink : style.quiet;
-    context.fillText(truncateText(context, inlineText(token.piece), map.top - 8), 0, 0);
+    context.fillText(truncateText(context, inlineText(token.text), map.top - 8), 0, 0);
     context.restore();
   });
 }
