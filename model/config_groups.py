@@ -49,6 +49,7 @@ class RelativePositionConfig:
 
     For disentangled attention: whether contents ask for positions (`to_position`) and positions for contents
     (`from_position`), whether the table is normed, and whether distances keep their own row each (`exact`).
+    `absolute_positions` also adds a learned vector of each position to the embeddings.
     """
 
     buckets: int = 32
@@ -57,6 +58,7 @@ class RelativePositionConfig:
     position_to_content: bool = True
     normalized: bool = False
     exact_distances: bool = False
+    absolute_positions: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

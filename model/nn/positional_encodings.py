@@ -309,6 +309,16 @@ class DisentangledPositions(PositionalEncoding):
             if self.relative_position_config.normalized
             else nn.Identity()
         )
+        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+        """The learned vectors of absolute positions, where the model has them beside the distances."""
+        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """Any position; where absolute positions are learned, those of the table."""
+        return super().position_range if self.absolute is None else self.absolute.position_range
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:

@@ -114,6 +114,8 @@ ODD: dict[str, list[Case]] = {
         # The last token is just as far from the first as distances are told apart.
         Case("DebertaV2Model", DEBERTA | {"position_buckets": 4, "max_relative_positions": 12}),
         Case("DebertaV2Model", NEOX | {"relative_attention": False, "norm_rel_ebd": "layer_norm"}, special=True),
+        Case("DebertaV2ForMaskedLM", DEBERTA | {"position_biased_input": True, "position_buckets": 6}, special=True),
+        Case("DebertaV2Model", DEBERTA | {"position_biased_input": True, "pos_att_type": ["p2c"]}),
     ],
     "t5": [
         Case("T5ForConditionalGeneration", T5 | UNTIED | {"d_kv": 5, "num_heads": 4, "num_decoder_layers": 1}),

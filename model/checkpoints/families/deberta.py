@@ -11,7 +11,7 @@ from model.errors import CheckpointError
 
 
 def deberta(fields: ConfigReader) -> ConfigValues:
-    """Contents ask for distances and distances for contents; positions are nowhere else."""
+    """Disentangled attention; with `position_biased_input` learned positions are added to the embeddings as well."""
     defaults = {"num_hidden_layers": 24, "num_attention_heads": 24, "intermediate_size": 6144}
     choices = shared_config(fields.with_defaults(**defaults), vocabulary=128_100, width=1536)
     width, heads = choices["d_model"], max(choices["heads"], 1)
@@ -25,22 +25,22 @@ def deberta(fields: ConfigReader) -> ConfigValues:
             f"{fields.name}: its pos_att_type is {str(attention_types)[:60]!r}; known are c2p and p2c."
         )
     relative, absolute = fields.boolean("relative_attention", False), fields.boolean("position_biased_input", True)
-    if relative and absolute:
-        raise CheckpointError(f"{fields.name}: its position_biased_input beside relative_attention is not supported.")
     scale = (max(head, 1) * (1 + len(set(attention_types)))) ** -0.5
     return choices | {
         "head_dim": head,
         "embedding": EmbeddingConfig(segments=fields.integer("type_vocab_size", 0)),
         "norm_epsilon": fields.number("layer_norm_eps", 1e-7),
         "positional_encoding": "disentangled" if relative else "learned" if absolute else "none",
-        "relative_position": _relative_positions(fields, choices["context_length"], attention_types)
+        "relative_position": _relative_positions(fields, choices["context_length"], attention_types, absolute)
         if relative
         else RelativePositionConfig(),
         "per_layer": PerLayerConfig(score_scales=(scale,) * choices["layers"]),
     }
 
 
-def _relative_positions(fields: ConfigReader, context: int, attention_types: list[str]) -> RelativePositionConfig:
+def _relative_positions(
+    fields: ConfigReader, context: int, attention_types: list[str], absolute: bool
+) -> RelativePositionConfig:
     def count(name: str) -> int:
         value = fields.number(name, -1)
         return int(value) if 0 < value < 1e6 else 0
@@ -54,6 +54,7 @@ def _relative_positions(fields: ConfigReader, context: int, attention_types: lis
         content_to_position="c2p" in attention_types,
         position_to_content="p2c" in attention_types,
         normalized="layer_norm" in [norm.strip() for norm in norms],
+        absolute_positions=absolute,
     )
 
 
@@ -86,6 +87,7 @@ _DEBERTA_BLOCK: WeightRules = {
     "feed_forward_residual.norm": "output.LayerNorm",
 }
 _DEBERTA_RELATIVE_POSITIONS: WeightRules = {
+    "encoder.positional_encoding.absolute.table": "embeddings.position_embeddings",
     "encoder.positional_encoding.relative_embedding": "encoder.rel_embeddings",
     "encoder.positional_encoding.norm": "encoder.LayerNorm",
 }
