@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.services.examples import Example, opening_examples
+from app.services.examples import opening_examples
 from app.services.open_models import available_models, own_models
 from app.services.variant_choices import variant_choices
 from app.state.session import apply_report, report_serial
@@ -18,6 +18,7 @@ from app.ui.component import Component
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
+from model.tasks import Example
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
 COMPONENT = Component(

@@ -6,12 +6,12 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from app.services.examples import NEXT_TOKEN_EXAMPLES
+from model.tasks import TASKS
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor
 
-TEXT = NEXT_TOKEN_EXAMPLES[3].text  # what Compare begins with: a word comes twice
+TEXT = TASKS["language-model"].examples[3].text  # what Compare begins with: a word comes twice
 
 
 def compare(visitor: Visitor, **query: str) -> Page:

@@ -73,8 +73,8 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         import streamlit as st
 
         from app.compare import page as compare
-        from app.services.examples import Example
         from app.state.session import current_state
+        from model.tasks import Example
 
         current_state()
         if st.button("report"):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from app.services.examples import MASKED_EXAMPLES, NEXT_TOKEN_EXAMPLES, Example
 from model import candidates, run
 from model.analysis.head_metrics import head_metrics
 from model.checkpoints import Checkpoint, load
 from model.paths import assets_dir
+from model.tasks import TASKS, task_of
 from model.tracing.run import encode_input, prediction_positions
 
 
@@ -25,10 +25,7 @@ def guesses(name: str, text: str, top: int = 5) -> list[str]:
 
 
 def test_heads_can_be_sorted_by_what_an_example_names(shipped: Checkpoint) -> None:
-    examples: tuple[Example, ...] = (
-        NEXT_TOKEN_EXAMPLES if shipped.model.config.output_head == "language-model" else MASKED_EXAMPLES
-    )
-    for example in examples:
+    for example in task_of(shipped.model.config).examples:
         if example.sort != "layer":
             metric = head_metrics(run(shipped.model, shipped.tokenizer, example.text))[example.sort]
             assert np.nanmax(metric) > 0.5
@@ -51,4 +48,6 @@ def test_the_masked_examples_are_filled_as_their_lines_say() -> None:
         "She [MASK] the bread with a knife.": "cut",
     }
     assert {text: guesses("stories-masked", text, 1)[0] for text in first} == first
-    assert {example.text for example in MASKED_EXAMPLES} - set(first) == {"The cat sat on the [MASK]."}
+    assert {example.text for example in TASKS["masked-language-model"].examples} - set(first) == {
+        "The cat sat on the [MASK]."
+    }

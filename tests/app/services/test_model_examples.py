@@ -13,6 +13,7 @@ from app.services.model_listing import listed_models
 from app.services.open_models import available_models
 from model.checkpoints import CatalogEntry, load, save
 from model.generation.generate import generate
+from model.tasks import TASKS
 from tests.model import toys as tiny
 
 
@@ -54,6 +55,17 @@ def test_a_mask_is_the_models_own_word_for_one(toys: Path, tmp_path: Path, monke
     listed_models(refresh=True)
     told = [opening.text for opening in opening_examples(entry("other"))]
     assert all("<mask>" in text and "[MASK]" not in text for text in told)
+
+
+@pytest.mark.parametrize("name", ["next", "masked", "mood"])
+def test_the_examples_are_those_of_the_task(name: str) -> None:
+    examples = opening_examples(entry(name))
+    assert examples == TASKS[entry(name).config.output_head].examples
+    assert ("next" in name) == any("Once upon a time" in example.text for example in examples)
+
+
+def test_a_classifier_reads_whole_sentences() -> None:
+    assert all(example.text[-1] in ".?!" for example in opening_examples(entry("mood")))
 
 
 def test_a_model_that_cannot_be_opened_has_sentences_all_the_same(toys: Path) -> None:
