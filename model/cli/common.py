@@ -11,9 +11,8 @@ from model.checkpoints import Checkpoint, find_checkpoint, load
 from model.cli.parser import CommandParser
 from model.errors import TextError
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.vision.image import ProcessedImage, process_image, read_image
-
-VOCABULARY_HEADS = ("language-model", "masked-language-model")  # output heads whose logits are over the vocabulary
 
 
 def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
@@ -64,7 +63,7 @@ def require_vocabulary_head(model: Transformer) -> None:
     """Raise TextError unless the model reads one text and predicts tokens of its vocabulary."""
     if model.config.has_cross_attention:
         raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
-    if model.config.output_head not in VOCABULARY_HEADS:
+    if not task_of(model.config).predicts_tokens:
         raise TextError(f"This model predicts no tokens of a text: its output head is {model.config.output_head!r}.")
 
 

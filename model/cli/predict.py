@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from model.cli.common import add_model_options, make_parser, open_model, positive_int, require_vocabulary_head
 from model.errors import TextError
+from model.tasks import task_of
 from model.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
 
 MASK = "[MASK]"
@@ -26,7 +27,7 @@ def predict(arguments: Sequence[str]) -> int:
     options.model = options.model or (MASKED_MODEL if MASK in options.text else CAUSAL_MODEL)
     loaded = open_model(options)
     require_vocabulary_head(loaded.model)
-    fills_masks = loaded.model.config.output_head == "masked-language-model"
+    fills_masks = task_of(loaded.model.config).fills_masks
     if MASK in options.text and not fills_masks:
         raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
     encoded = encode_input(loaded.model, loaded.tokenizer, options.text)

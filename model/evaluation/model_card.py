@@ -10,6 +10,7 @@ from model.evaluation.cloze import ClozeAnswer
 from model.evaluation.head_survey import SENTENCES, HeadRanking, rank_heads
 from model.evaluation.report import Report, cloze_sentence, format_markdown
 from model.generation.generate import generate
+from model.tasks import task_of
 from model.tracing.run import candidates, encode_input, prediction_positions, run
 
 PROMPTS = (
@@ -36,7 +37,7 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
     for result in report.cloze:
         parts += [cloze_sentence(result), *_missed_sentences(result.misses)]
     parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint))]
-    continues = checkpoint.model.config.output_head == "language-model"
+    continues = task_of(checkpoint.model.config).continues_text
     parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)
     return "\n\n".join(parts) + "\n"
 

@@ -13,6 +13,7 @@ from model.evaluation.cloze import ClozeResult, run_cloze
 from model.evaluation.masked_accuracy import ModelPredictor, TopKAccuracy, masked_batches, top_k_accuracy
 from model.evaluation.perplexity import text_likelihood
 from model.nn.transformer import require_output_head
+from model.tasks import task_of
 
 Row = dict[str, float | int]  # measures are floats, counts are integers
 
@@ -35,7 +36,7 @@ def evaluate_model(
 ) -> Report:
     """Measure a model on held-out texts and cloze tests."""
     require_output_head(checkpoint.model, "language-model", "masked-language-model")
-    row = _likelihood_row if checkpoint.model.config.output_head == "language-model" else _masked_row
+    row = _likelihood_row if task_of(checkpoint.model.config).continues_text else _masked_row
     rows = {text_name: row(checkpoint, source, log) for text_name, source in named_sources(texts).items()}
     results = [run_cloze(checkpoint.model, checkpoint.tokenizer, path) for path in cloze_tests]
     return Report(name, rows, tuple(results))

@@ -31,6 +31,7 @@ from model.evaluation.report import (
     format_text,
     named_sources,
 )
+from model.tasks import task_of
 from model.text.tokenizer import Tokenizer
 from tests.bench.ngrams.kneser_ney import KneserNey
 from tests.bench.ngrams.store import NgramStore
@@ -55,8 +56,8 @@ def main(arguments: Sequence[str]) -> None:
     checkpoint, texts, cloze_tests = open_evaluation(options)
     warn_of_overlap(sources, texts)
     store = NgramStore(options.cache, checkpoint.tokenizer, sources, log_to_stderr)
-    causal = checkpoint.model.config.output_head == "language-model"
-    ngram: Ngram = store.kneser_ney() if causal else store.two_sided()
+    continues = task_of(checkpoint.model.config).continues_text
+    ngram: Ngram = store.kneser_ney() if continues else store.two_sided()
     report = evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
     report = with_ngram_columns(report, ngram, checkpoint, texts)
     results = [ngram_cloze(ngram, checkpoint.tokenizer, path) for path in cloze_tests]
