@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from app.explore.head_view import HeadView, head_qk_projection
-from app.explore.long_text import head_view
+from app.explore.head_view import HeadView, head_qk_projection, head_view
 from app.services.attention_payload import has_weights, metrics_payload, quantized_layer_weights
 from app.services.head_selection import selected_attention
 from app.services.resolved_question import resolve

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.explore.head_view import SHOWN
-from app.explore.long_text import head_view
+from app.explore.head_view import SHOWN, head_view
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples

@@ -16,6 +16,7 @@ from model.errors import EditError
 from model.registry import Registry
 
 HeadArrays = tuple[np.ndarray, np.ndarray]  # numbers and allowed cells, both [head query key]
+Compute = Callable[["QuantityRequest", int], HeadArrays]  # of all heads of a layer
 
 
 @dataclass(frozen=True)
@@ -45,39 +46,53 @@ class QuantityRequest:
 
 
 @dataclass(frozen=True)
+class Expression:
+    """How Python writes a quantity for `head` of the attention at `path`, from `trace`.
+
+    `imports` is a line of Python; a trace that does not hold everything must hold the `hook_points`. `other` is the
+    question whose trace the code calls `other`. A <word> in the code stands for a number of the request.
+    """
+
+    code: str
+    imports: str = ""
+    hook_points: tuple[str, ...] = ("weights",)
+    other: Callable[[QuantityRequest], ResolvedQuestion] | None = None
+
+
+@dataclass(frozen=True)
 class Quantity:
-    """One thing to see: its name in the menu, what it is in half a sentence, and how it is made for a layer.
+    """One thing to see of a head: its title in the menu, what it is in half a sentence, and how a layer's is computed.
 
     `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
-    "linear". What is `additive` may be summed over the tokens of a word, and cut to its largest.
+    "linear". What is `additive` may be summed over the tokens of a word, and cut to its largest. A quantity that is a
+    `hook_point` can be recomputed for one region of a long text; others need all heads of a layer.
     """
 
     title: str
     description: str
-    compute: Callable[[QuantityRequest, int], HeadArrays]
+    compute: Compute
+    expression: Expression
     signed: bool = False
     scale: str = "linear"
     additive: bool = True
+    hook_point: str = ""
+    is_masked: bool = True
 
 
-def _weights(request: QuantityRequest, layer: int) -> HeadArrays:
-    weights = request.resolved.value(f"{request.attention_path(layer)}.weights")
-    return weights, _allowed(request.resolved, request.attention_path(layer), weights)
+def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
+    """The values of a hook point; those before the mask show what it takes away."""
+
+    def compute(request: QuantityRequest, layer: int) -> HeadArrays:
+        values = request.resolved.value(f"{request.attention_path(layer)}.{hook_point}")
+        if not is_masked:
+            return values, np.ones(values.shape, dtype=bool)
+        allowed = request.resolved.value(f"{request.attention_path(layer)}.mask") > 0
+        return values, np.broadcast_to(allowed, values.shape)
+
+    return compute
 
 
-def _allowed(resolved: ResolvedQuestion, attention_path: str, weights: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(resolved.value(f"{attention_path}.mask") > 0, weights.shape)
-
-
-def _scores(request: QuantityRequest, layer: int) -> HeadArrays:
-    """Before the mask, so that it shows what the mask takes away."""
-    scores = request.resolved.value(f"{request.attention_path(layer)}.scores")
-    return scores, np.ones(scores.shape, dtype=bool)
-
-
-def _masked_scores(request: QuantityRequest, layer: int) -> HeadArrays:
-    scores = request.resolved.value(f"{request.attention_path(layer)}.masked_scores")
-    return scores, _allowed(request.resolved, request.attention_path(layer), scores)
+_weights = _recorded("weights")
 
 
 def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
@@ -137,26 +152,82 @@ def _subtract(here: HeadArrays, there: HeadArrays) -> HeadArrays:
     return here[0] - there[0], here[1] | there[1]
 
 
+_WEIGHTS, _OTHER_WEIGHTS = 'trace[f"{path}.weights"][head]', 'other[f"{path}.weights"][head]'
+
 QUANTITIES: Registry[Quantity] = Registry(
     "quantity",
     {
-        "weights": Quantity("Weights", "attention weight", _weights, scale="probability"),
-        "scores": Quantity("Scores", "score q·k before mask and softmax", _scores, additive=False),
-        "masked_scores": Quantity("Masked scores", "score where the mask allows it", _masked_scores, additive=False),
+        "weights": Quantity(
+            "Weights", "attention weight", _weights, Expression(_WEIGHTS), scale="probability", hook_point="weights"
+        ),
+        "scores": Quantity(
+            "Scores",
+            "score q·k before mask and softmax",
+            _recorded("scores", is_masked=False),
+            Expression('trace[f"{path}.scores"][head]', hook_points=("scores",)),
+            additive=False,
+            hook_point="scores",
+            is_masked=False,
+        ),
+        "masked_scores": Quantity(
+            "Masked scores",
+            "score where the mask allows it",
+            _recorded("masked_scores"),
+            Expression('trace[f"{path}.masked_scores"][head]', hook_points=("masked_scores",)),
+            additive=False,
+            hook_point="masked_scores",
+        ),
         "value_norm": Quantity(
             "Weight × value",
             "length of weight × value × output projection (Kobayashi et al. 2020)",
             _value_norm,
+            Expression(
+                "weighted_value_norm(model, trace, path)[head]",
+                "from model.analysis.value_norms import weighted_value_norm",
+                ("weights", "v"),
+            ),
             scale="sqrt",
         ),
         "rollout": Quantity(
-            "Rollout", "rollout of all heads up to this layer (Abnar & Zuidema 2020)", _rollout, scale="probability"
+            "Rollout",
+            "rollout of all heads up to this layer (Abnar & Zuidema 2020)",
+            _rollout,
+            Expression(
+                'attention_rollout(trace.attention(stack="<stack>"))[layer]',
+                "from model.analysis.rollout import attention_rollout",
+            ),
+            scale="probability",
         ),
-        "gradient": Quantity("Gradient × weight", "weight × gradient", _gradient, signed=True),
-        "minus_head": Quantity("Minus another head", "weight minus that of", _minus_head, signed=True),
+        "gradient": Quantity(
+            "Gradient × weight",
+            "weight × gradient",
+            _gradient,
+            Expression(
+                f"{_WEIGHTS} * attention_gradient(model, trace, path, <position>, <token>)[head]",
+                "from model.analysis.gradients import attention_gradient",
+            ),
+            signed=True,
+        ),
+        "minus_head": Quantity(
+            "Minus another head",
+            "weight minus that of",
+            _minus_head,
+            Expression(f'{_WEIGHTS} - trace["<other_path>"][<other_head>]'),
+            signed=True,
+        ),
         "minus_trained": Quantity(
-            "Minus as trained", "weight minus that of the model as trained", _minus_trained, signed=True
+            "Minus as trained",
+            "weight minus that of the model as trained",
+            _minus_trained,
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda asked: asked.resolved.as_trained),
+            signed=True,
         ),
-        "minus_text": Quantity("Minus another text", "weight minus that in the other text", _minus_text, signed=True),
+        "minus_text": Quantity(
+            "Minus another text",
+            "weight minus that in the other text",
+            _minus_text,
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda asked: asked.about_other_text),
+            signed=True,
+        ),
     },
 )

@@ -16,7 +16,6 @@ from contextvars import copy_context
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,6 +23,7 @@ from starlette.routing import Route
 from app.compare.api import handle_compare
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection, handle_thumbnails
 from app.explore.export import api
+from app.explore.export.data import value_array
 from app.explore.layer_analysis import (
     handle_head_ablation,
     handle_information_flow,
@@ -45,6 +45,7 @@ from model.registry import Registry
 
 MAX_BODY_BYTES = 2 << 20
 HEAD_MATRIX_HOOK_POINTS = ("weights", "scores")
+MAX_MATRIX_CELLS = 1 << 24  # numbers of one head: 64 MB
 MAX_VISITORS = 1_000  # whose latest question is remembered
 Handler = Callable[[dict[str, Any]], bytes]
 
@@ -118,10 +119,7 @@ def handle_head_matrix(body: dict[str, Any]) -> bytes:
         raise EditError(
             f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
         )
-    array = resolve(parse_question(body)).value(path)
-    if not 0 <= head < len(array):
-        raise EditError(f"There is no head {head}; this layer has {len(array)}, counted from 0.")
-    matrix = np.ascontiguousarray(array[head], dtype="<f4")
+    matrix = value_array(resolve(parse_question(body)), f"{path}[{head}]", MAX_MATRIX_CELLS).values.astype("<f4")
     return pack({"rows": matrix.shape[0], "columns": matrix.shape[1]}, matrix.tobytes())
 
 

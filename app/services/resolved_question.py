@@ -19,10 +19,10 @@ from model.analysis.position_profile import PositionProfile, position_profile
 from model.array_types import Float
 from model.checkpoints import Checkpoint
 from model.config import Config
-from model.nn.transformer import Transformer
+from model.nn.transformer import Transformer, attention_at
 from model.nn.variants import variant
 from model.text.tokenizer import Tokenizer
-from model.tracing.recompute import logits_at
+from model.tracing.recompute import logits_at, recompute_value
 from model.tracing.run import RECOMPUTE_FROM, attention_bytes, run
 from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage
@@ -110,6 +110,18 @@ class ResolvedQuestion:
     def value(self, path: str) -> np.ndarray:
         """One value by its path: from the trace that is there, or made again to hold just this one."""
         return self.trace[path] if path in self.trace.values else self.trace_of(path)[path]
+
+    def head_values(self, path: str, heads: range, queries: range, keys: range) -> Float[np.ndarray, "head query key"]:
+        """A value of pairs of tokens (`decoder.3.self.weights`) for some heads, queries and keys.
+
+        Of a long text nothing larger is computed.
+        """
+        attention_at(self.model, path.rpartition(".")[0])
+        if self.is_long:
+            return recompute_value(self.model, self.trace, path, heads, queries, keys)
+        value = self.value(path)  # one mask may stand for all heads
+        value = np.broadcast_to(value, (max(len(value), heads.stop), *value.shape[1:]))
+        return value[heads.start : heads.stop, queries.start : queries.stop, keys.start : keys.stop]
 
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
         """The logits at one position of a text of any length; of the whole text, where that is what is classified."""

@@ -6,8 +6,10 @@ The last part of a path is the name of its hook point.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from model.config import Config
 from model.registry import Registry
 
 
@@ -64,6 +66,20 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
     },
 )
 
+
+# How many places an axis has that does not count tokens.
+AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
+    "color_channel": lambda config: config.image.channels,
+    "pixel_row": lambda config: config.image.height,
+    "pixel_column": lambda config: config.image.width,
+    "head": lambda config: config.heads,
+    "key_value_head": lambda config: config.key_value_heads,
+    "head_dim": lambda config: config.head_dim,
+    "value_head_dim": lambda config: config.value_head_dim,
+    "d_model": lambda config: config.d_model,
+    "d_ff": lambda config: config.d_ff,
+    "token": lambda config: config.vocabulary_size,
+}
 
 # Hook points that grow with the square of the text, in the order in which attention computes them.
 QUERY_KEY_HOOK_POINTS = tuple(name for name, point in HOOK_POINTS.items() if point.axes == _QUERY_KEY_AXES)

@@ -12,7 +12,7 @@ from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import parse_figure, render_pdf
-from app.explore.long_text import head_view
+from app.explore.head_view import head_view
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
 from app.services.resolved_question import resolve

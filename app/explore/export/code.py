@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from app.access.uploads import upload_store
 from app.access.visitor import current_visitor
-from app.explore.head_view import exact_head_view, quantity_request
-from app.explore.quantities import QuantityRequest
+from app.explore.head_view import head_view, quantity_request
+from app.explore.quantities import QUANTITIES, Expression, QuantityRequest
 from app.services.head_selection import selected_attention, selected_heads
 from app.services.images import shipped_image_names
 from app.services.open_models import available_models
 from app.services.resolved_question import ResolvedQuestion
 from app.state.state import OWN_IMAGE_PREFIX, Question, State
 from model.attention_groups import AttentionGroup
-from model.registry import Registry
 from model.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
 
 IMAGE_PLACEHOLDER = "THE FILE OF YOUR PICTURE"
 MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"
 
 
-@dataclass(frozen=True)
-class Expression:
-    """How Python writes a kind of view for `head` of the attention at `path`, from `trace`.
-
-    `uses` is imported; `before` are lines that come first; `needs` are the sites that the trace must hold.
-    """
-
-    code: str
-    imports: str = ""
-    hook_points: tuple[str, ...] = ("weights",)
-    setup: Callable[[QuantityRequest], tuple[str, ...]] = lambda request: ()
-
-
 def python_code(resolved: ResolvedQuestion, state: State) -> str:
     """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
     question, attention_group = resolved.question, selected_attention(resolved.config, state)
     heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
-    expression = EXPRESSIONS[state.quantity]
+    expression = QUANTITIES[state.quantity].expression
     is_long = _is_long(resolved)
     body = (
         f"loaded = load({_model_arguments(question)})",
         *_variant_lines(question),
         f"trace = {_run_call(resolved, keep=_keep(attention_group, heads, expression) if is_long else ())}",
-        *expression.setup(request),
+        *_other_lines(expression, request),
         "",
         "",
         "def numbers_of(layer, head):",
@@ -55,7 +39,7 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
         "",
         "",
         f"numbers = {_combined_heads(heads, state.head_reduction)}",
-        _comment(f"The page shows: {'; '.join(exact_head_view(resolved, state).rules)}."),
+        _comment(f"The page shows: {'; '.join(head_view(resolved, state).rules)}."),
         "print(numbers)",
     )
     show_lines = (
@@ -171,21 +155,29 @@ def _run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str,
     return f"run({', '.join(arguments)})"
 
 
+def _other_lines(expression: Expression, request: QuantityRequest) -> tuple[str, ...]:
+    """The line that makes the trace with which an expression compares."""
+    if expression.other is None:
+        return ()
+    other = expression.other(request)
+    return (f"other = {_run_call(other, model='model' if other.question.is_variant else 'loaded.model')}",)
+
+
 def _combined_heads(heads: list[tuple[int, int]], reduction: str) -> str:
     calls = [f"numbers_of({layer}, {head})" for layer, head in heads]
     if len(calls) == 1:
         return calls[0]
     stacked = f"np.stack([{', '.join(calls)}])"
     if reduction == "mean":
-        return f"{stacked}.mean(0)"
+        return f"{stacked}.mean(0, dtype=float)"
     return f"{stacked}\nnumbers = np.take_along_axis(numbers, abs(numbers).argmax(0)[None], 0)[0]  # the largest"
 
 
 def _substitute(code: str, attention_group: AttentionGroup, request: QuantityRequest) -> str:
     layer, head = request.other_head
     values = {
-        "other_head": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
-        "other_head_index": head,
+        "other_path": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
+        "other_head": head,
         "stack": attention_group.stack,
     }
     for name, value in (values | {"position": request.position, "token": request.token}).items():
@@ -206,41 +198,3 @@ def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], express
         for layer in layers
         for site in expression.hook_points
     )
-
-
-def _trained_setup(request: QuantityRequest) -> tuple[str, ...]:
-    return (f"trained = {_run_call(request.resolved.as_trained, model='loaded.model')}",)
-
-
-def _other_text_setup(request: QuantityRequest) -> tuple[str, ...]:
-    return (f"other = {_run_call(request.about_other_text)}",)
-
-
-EXPRESSIONS: Registry[Expression] = Registry(
-    "quantity",
-    {
-        "weights": Expression('trace[f"{path}.weights"][head]'),
-        "scores": Expression('trace[f"{path}.scores"][head]', hook_points=("scores",)),
-        "masked_scores": Expression('trace[f"{path}.masked_scores"][head]', hook_points=("masked_scores",)),
-        "value_norm": Expression(
-            "weighted_value_norm(model, trace, path)[head]",
-            "from model.analysis.value_norms import weighted_value_norm",
-            ("weights", "v"),
-        ),
-        "rollout": Expression(
-            'attention_rollout(trace.attention(stack="<stack>"))[layer]',
-            "from model.analysis.rollout import attention_rollout",
-        ),
-        "gradient": Expression(
-            'trace[f"{path}.weights"][head] * attention_gradient(model, trace, path, <position>, <token>)[head]',
-            "from model.analysis.gradients import attention_gradient",
-        ),
-        "minus_head": Expression('trace[f"{path}.weights"][head] - trace["<other_head>"][<other_head_index>]'),
-        "minus_trained": Expression(
-            'trace[f"{path}.weights"][head] - trained[f"{path}.weights"][head]', setup=_trained_setup
-        ),
-        "minus_text": Expression(
-            'trace[f"{path}.weights"][head] - other[f"{path}.weights"][head]', setup=_other_text_setup
-        ),
-    },
-)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from app.explore.head_view import SHOWN, exact_head_view
+from app.explore.head_view import SHOWN, head_view
 from app.services.head_selection import selected_attention, selected_heads
 from app.services.resolved_question import ResolvedQuestion
 from app.state.state import State
 from model.errors import EditError, UnknownNameError
-from model.nn.sites import HOOK_POINTS
+from model.nn.sites import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.registry import Registry
 from model.text.tokenizer import Encoded
 from model.tracing.interventions import Intervention, Range
@@ -52,13 +52,23 @@ class FileFormat:
 
 def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -> LabelledArray:
     """The picture: rows and columns as they are shown, nothing (NaN) where it shows nothing."""
-    head_view = exact_head_view(resolved, state)
-    _require_size(head_view.values.size, max_values)
+    view = head_view(resolved, state)
+    _require_size(view.values.size, max_values)
     heads = selected_heads(state, selected_attention(resolved.config, state))
     name = "-".join(f"layer{layer}-head{head}" for layer, head in heads[:4])
-    values = np.where(head_view.cell_states == SHOWN, head_view.values, np.nan).astype(np.float32)
-    labels = (_numbered_labels(head_view.rows.labels), _numbered_labels(head_view.columns.labels))
-    return LabelledArray(f"{name}-{state.quantity}", "; ".join(head_view.rules), ("query", "key"), labels, values)
+    values = np.where(view.cell_states == SHOWN, view.values, np.nan).astype(np.float32)
+    labels = (_numbered_labels(view.rows.labels), _numbered_labels(view.columns.labels))
+    return LabelledArray(f"{name}-{state.quantity}", "; ".join(view.rules), ("query", "key"), labels, values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some places of a value: along each axis how many there are, and which ones these are."""
+
+    axes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    ranges: tuple[range, ...]
+    values: np.ndarray
 
 
 def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> LabelledArray:
@@ -66,36 +76,57 @@ def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> Label
 
     Raises EditError for what cannot be read, is not there, or is too much for one file.
     """
-    name, index = _parse_path(path.strip())
-    axes = HOOK_POINTS[name.rpartition(".")[2]].axes
-    traced = resolved.trace
-    cells = math.prod(_axis_length(axis, name, traced) for axis in axes)
-    if cells > MAX_COMPUTED:
-        raise EditError(f"{name} has {cells:,} numbers here; at most {MAX_COMPUTED:,} are computed. Shorten the text.")
-    try:
-        full_value = resolved.value(name)
-    except EditError as error:
-        raise EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.HOOK_POINT.") from error
-    axes = axes[len(axes) - full_value.ndim :]  # a classifier's answer is for the text, not for each token
-    if axes[-1] == "key":  # a mask may be one for all heads
-        full_value = np.broadcast_to(full_value, (_axis_length("head", name, traced), *full_value.shape[1:]))
-    ranges = index + (_FULL_RANGE,) * (len(axes) - len(index))
-    _require_in_range(path.strip(), axes, ranges, full_value.shape)
-    part = full_value[tuple(slice(first, end) for first, end in ranges)]
-    _require_size(part.size, max_values)
+    path = path.strip()
+    name, index = _parse_path(path)
+    is_paired = name.rpartition(".")[2] in QUERY_KEY_HOOK_POINTS
+    part = (_read_pairs if is_paired else _read_value)(resolved, name, index, max_values)
     labels = [
-        _axis_labels(axis, name, traced, size)[first:end]
-        for axis, size, (first, end) in zip(axes, full_value.shape, ranges, strict=True)
+        _axis_labels(axis, name, resolved.trace, size)[span.start : span.stop]
+        for axis, size, span in zip(part.axes, part.sizes, part.ranges, strict=True)
     ]
-    kept_axes = [axis_index for axis_index, (first, end) in enumerate(ranges) if end != first + 1] or [len(axes) - 1]
-    file_stem = "".join(character if character.isalnum() else "-" for character in path.strip()).strip("-")
+    single = {place for place, (first, end) in enumerate(index) if end == first + 1}  # asked for by its number
+    kept = [place for place in range(len(part.axes)) if place not in single] or [len(part.axes) - 1]
+    file_stem = "".join(character if character.isalnum() else "-" for character in path).strip("-")
     return LabelledArray(
         file_stem,
-        path.strip(),
-        tuple(axes[place] for place in kept_axes),
-        tuple(labels[place] for place in kept_axes),
-        part.reshape([part.shape[place] for place in kept_axes]),
+        path,
+        tuple(part.axes[place] for place in kept),
+        tuple(labels[place] for place in kept),
+        part.values.reshape([part.values.shape[place] for place in kept]),
     )
+
+
+def _read_pairs(resolved: ResolvedQuestion, name: str, index: Sequence[Range], max_values: int) -> _Part:
+    """A part of a value of pairs of tokens; of a long text nothing else is computed."""
+    axes = hook_point_of(name).axes
+    sizes = tuple(_axis_length(axis, name, resolved.trace) for axis in axes)
+    ranges = _index_ranges(name, axes, index, sizes)
+    _require_size(math.prod(map(len, ranges)), max_values)
+    try:
+        return _Part(axes, sizes, ranges, resolved.head_values(name, *ranges))
+    except EditError as error:
+        raise _missing_value(name) from error
+
+
+def _read_value(resolved: ResolvedQuestion, name: str, index: Sequence[Range], max_values: int) -> _Part:
+    """A part of any other value, which is computed as a whole."""
+    axes = hook_point_of(name).axes
+    count = math.prod(_axis_length(axis, name, resolved.trace) for axis in axes)
+    if count > MAX_COMPUTED:
+        raise EditError(f"{name} has {count:,} numbers here; at most {MAX_COMPUTED:,} are computed. Shorten the text.")
+    try:
+        value = resolved.value(name)
+    except EditError as error:
+        raise _missing_value(name) from error
+    axes = axes[len(axes) - value.ndim :]  # a classifier's answer is for the text, not for each token
+    ranges = _index_ranges(name, axes, index, value.shape)
+    part = value[tuple(slice(span.start, span.stop) for span in ranges)]
+    _require_size(part.size, max_values)
+    return _Part(axes, value.shape, ranges, part)
+
+
+def _missing_value(name: str) -> EditError:
+    return EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.HOOK_POINT.")
 
 
 def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
@@ -114,26 +145,14 @@ def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
 
 def _axis_length(axis: str, path: str, traced: Trace) -> int:
     """How many places an axis of a value has."""
-    stack = path.partition(".")[0]
-    config = traced.config.for_stack(stack)
     if axis in _TOKEN_AXES:
         return len(_axis_text(axis, path, traced).ids)
-    sizes = {
-        "head": config.heads,
-        "key_value_head": config.key_value_heads,
-        "head_dim": config.head_dim,
-        "value_head_dim": config.value_head_dim,
-        "d_model": config.d_model,
-        "d_ff": config.d_ff,
-        "token": config.vocabulary_size,
-    }
-    return sizes[axis]
+    return AXIS_SIZES[axis](traced.config.for_stack(path.partition(".")[0]))
 
 
 def _axis_text(axis: str, path: str, traced: Trace) -> Encoded:
     """The text whose tokens an axis counts."""
-    site = path.rpartition(".")[2]
-    counts_keys = axis == "key" or HOOK_POINTS[site].axes[0] == "key_value_head"
+    counts_keys = axis == "key" or hook_point_of(path).axes[0] == "key_value_head"
     counts_source = path.startswith("encoder.") or (".cross." in path and counts_keys)
     return traced.source if counts_source and traced.source is not None else traced.text
 
@@ -157,10 +176,13 @@ def _require_size(size: int, max_values: int) -> None:
         )
 
 
-def _require_in_range(path: str, axes: Sequence[str], ranges: Sequence[Range], shape: Sequence[int]) -> None:
-    for axis, (first, end), size in zip(axes, ranges, shape, strict=True):
+def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes: Sequence[int]) -> tuple[range, ...]:
+    """The places that an index names along each axis; all of them where it says nothing."""
+    full = (*index, *[_FULL_RANGE] * (len(axes) - len(index)))
+    for axis, (first, end), size in zip(axes, full, sizes, strict=True):
         if (first + 1 if end is None else end) > size:
-            raise EditError(f"{path} asks for {axis} {first if end is None else end - 1}; there are {size}, from 0.")
+            raise EditError(f"{name} asks for {axis} {first if end is None else end - 1}; there are {size}, from 0.")
+    return tuple(range(first, size if end is None else end) for (first, end), size in zip(full, sizes, strict=True))
 
 
 def _write_csv(array: LabelledArray) -> bytes:

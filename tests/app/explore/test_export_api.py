@@ -15,7 +15,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.explore.head_view import exact_head_view
+from app.explore.head_view import head_view
 from app.server.routes import routes
 from app.services.resolved_question import resolve
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
@@ -67,7 +67,7 @@ def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
         client, "export_numbers", model="next", text=TEXT, format=form, path="decoder.1.self.weights[3]"
     )
     assert meta["name"] == f"decoder-1-self-weights-3.{form}"
-    made = exact_head_view(resolve(Question("next", TEXT)), State(layer=1, head=3))
+    made = head_view(resolve(Question("next", TEXT)), State(layer=1, head=3))
     if form == "npz":
         with np.load(io.BytesIO(content)) as file:
             np.testing.assert_array_equal(file["values"], np.nan_to_num(made.values))
@@ -119,7 +119,7 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
     assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
     shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {asked}"]))
-    made = exact_head_view(resolve(Question("next", TEXT)), State(layer=1, head=2, quantity="scores"))
+    made = head_view(resolve(Question("next", TEXT)), State(layer=1, head=2, quantity="scores"))
     read = np.frombuffer(numbers, "<f4", made.values.size).reshape(made.values.shape)
     np.testing.assert_array_equal(read, made.values)
     assert shape["per_head"] == 1

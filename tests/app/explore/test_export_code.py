@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
-from app.explore.head_view import SHOWN, exact_head_view
+from app.explore.head_view import SHOWN, head_view
 from app.explore.quantities import QUANTITIES
 from app.services.resolved_question import resolve
 from app.state.state import Question, State
@@ -41,7 +41,7 @@ def executed(program: str, toys: Path) -> np.ndarray:
 
 
 def agree(question: Question, state: State, toys: Path) -> None:
-    made = exact_head_view(resolve(question), state)
+    made = head_view(resolve(question), state)
     found = executed(python_code(resolve(question), state), toys)
     assert found.shape == made.values.shape
     shown = made.cell_states == SHOWN
@@ -97,7 +97,7 @@ def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, t
     agree(Question("next", "x" + text), State(), toys)
     question = Question("next", text)
     numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
-    made = exact_head_view(resolve(question), State())
+    made = head_view(resolve(question), State())
     np.testing.assert_allclose(
         numbers["attention"][0, 0][made.cell_states == SHOWN], made.values[made.cell_states == SHOWN]
     )
@@ -119,7 +119,7 @@ def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_p
     question = Question("next", TEXT, **CHOICES[choice][0])
     state = State(layer=1, head=3)
     made, numbers = (
-        exact_head_view(resolve(question), state),
+        head_view(resolve(question), state),
         run_shell(shell_code(resolve(question), state), toys, tmp_path),
     )
     shown = made.cell_states == SHOWN
@@ -130,11 +130,11 @@ def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path)
     both, state = Question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
     program = shell_code(resolve(both), state)
     assert 'load("trace.npz")["cross_attention"][1, 0]' in program
-    made, numbers = exact_head_view(resolve(both), state), run_shell(program, toys, tmp_path)
+    made, numbers = head_view(resolve(both), state), run_shell(program, toys, tmp_path)
     np.testing.assert_array_equal(numbers["cross_attention"][1, 0], made.values)
     masked = Question("masked", TEXT, masked_positions=(1, 3))
     made, numbers = (
-        exact_head_view(resolve(masked), State()),
+        head_view(resolve(masked), State()),
         run_shell(shell_code(resolve(masked), State()), toys, tmp_path),
     )
     np.testing.assert_array_equal(numbers["attention"][0, 0], made.values)
@@ -150,7 +150,7 @@ def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
     question = Question("next", text)
     try:
-        made = exact_head_view(resolve(question), State())
+        made = head_view(resolve(question), State())
     except HeadlightError:
         return
     program = python_code(resolve(question), State())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from app.explore.export.code import python_code
 from app.explore.export.data import FILE_FORMATS, MAX_COMPUTED, LabelledArray, displayed_array, value_array
-from app.explore.head_view import exact_head_view
-from app.services.resolved_question import resolve
+from app.explore.head_view import head_view
+from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.state import Question, State
 from model.errors import EditError, UnknownNameError
+from model.nn.sites import AXIS_SIZES, HOOK_POINTS
+from tests.app.services.test_image_models import save_seers
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
@@ -64,7 +68,7 @@ def test_three_axes_are_a_line_for_each_number() -> None:
 
 def test_the_picture_is_what_is_shown() -> None:
     state = State(layer=1, head=2, quantity="scores", hide="first")
-    found, made = displayed_array(resolve(QUESTION), state, MOST), exact_head_view(resolve(QUESTION), state)
+    found, made = displayed_array(resolve(QUESTION), state, MOST), head_view(resolve(QUESTION), state)
     np.testing.assert_array_equal(found.values, made.values)
     assert found.name == "layer1-head2-scores"
     assert found.labels[0][-1].endswith(" mat")
@@ -142,7 +146,35 @@ def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.Mon
     with pytest.raises(EditError, match="at most 10"):
         displayed_array(resolve(QUESTION), State(), 10)
     monkeypatch.setattr("app.explore.export.data.MAX_COMPUTED", 100)
-    monkeypatch.setattr("app.explore.export.data.trace_value", lambda question, path: pytest.fail("it was computed"))
+    monkeypatch.setattr(ResolvedQuestion, "value", lambda resolved, path: pytest.fail("it was computed"))
     with pytest.raises(EditError, match="are computed"):
         value_array(resolve(QUESTION), "logits", MOST)
     assert MAX_COMPUTED > 12 * 1_024**2
+
+
+def test_every_axis_has_a_size_and_pixels_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = {axis for hook_point in HOOK_POINTS.values() for axis in hook_point.axes}
+    assert axes - set(AXIS_SIZES) == {"pos", "query", "key"}
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(save_seers(tmp_path)))
+    found = value_array(resolve(Question("seer", "", image="house")), "pixels[0]", MOST)
+    assert found.axes == ("pixel_row", "pixel_column") and found.values.shape == (32, 32)
+
+
+@pytest.mark.parametrize(
+    "path", ["decoder.1.self.weights[3]", "decoder.0.self.scores[1,2:5]", "decoder.1.self.mask[0]"]
+)
+def test_one_head_of_a_long_text_is_computed_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = value_array(resolve(QUESTION), path, MOST)
+    picture = displayed_array(resolve(QUESTION), State(layer=1, head=2), MOST)
+    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr(ResolvedQuestion, "value", lambda resolved, path: pytest.fail("a whole layer was computed"))
+    resolved = resolve(Question("next", TEXT + " and"))
+    with pytest.raises(EditError, match="at most 10"):
+        value_array(resolved, path, 10)
+    made = value_array(resolve(QUESTION), path, MOST)
+    assert made.axes == usual.axes and made.labels == usual.labels
+    np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
+    np.testing.assert_allclose(
+        displayed_array(resolve(QUESTION), State(layer=1, head=2), MOST).values, picture.values, atol=1e-5
+    )
+    assert "numbers_of(1, 2)" in python_code(resolve(QUESTION), State(layer=1, head=2))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
-from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, exact_head_view
+from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
 from app.services.head_selection import find_default_head
@@ -33,7 +33,7 @@ def test_the_address_knows_everything_that_can_be_shown() -> None:
 
 
 def test_one_head_is_its_weights() -> None:
-    made = exact_head_view(resolve(QUESTION), State(layer=1, head=2))
+    made = head_view(resolve(QUESTION), State(layer=1, head=2))
     shown = made.cell_states == SHOWN
     assert np.array_equal(shown, np.tril(np.ones_like(shown)))
     assert np.array_equal(made.values[shown], weights(QUESTION, 1, 2)[shown])
@@ -43,7 +43,7 @@ def test_one_head_is_its_weights() -> None:
 
 
 def test_scores_show_what_the_mask_takes_away() -> None:
-    before, after = (exact_head_view(resolve(QUESTION), State(quantity=name)) for name in ("scores", "masked_scores"))
+    before, after = (head_view(resolve(QUESTION), State(quantity=name)) for name in ("scores", "masked_scores"))
     assert (before.cell_states == SHOWN).all()
     allowed = after.cell_states == SHOWN
     assert not allowed.all()
@@ -55,7 +55,7 @@ def test_scores_show_what_the_mask_takes_away() -> None:
 @pytest.mark.parametrize("model", ["next", "masked", "both"])
 def test_every_kind_has_a_picture_of_every_self_attention(kind: str, model: str) -> None:
     question = Question(model, TEXT, source=TEXT if model == "both" else "")
-    made = exact_head_view(resolve(question), State(quantity=kind, layer=1, head=3))
+    made = head_view(resolve(question), State(quantity=kind, layer=1, head=3))
     assert np.isfinite(made.values[made.cell_states == SHOWN]).all()
     assert np.abs(made.values[made.cell_states == SHOWN]).max() > 0
     low, high = made.colour_limits
@@ -65,18 +65,18 @@ def test_every_kind_has_a_picture_of_every_self_attention(kind: str, model: str)
 def test_the_mean_and_the_largest_of_heads_are_said_and_shown() -> None:
     heads = ("0.1", "1.3", "1.3", "9.9", "x")
     both = np.stack([weights(QUESTION, 0, 1), weights(QUESTION, 1, 3)])
-    made = exact_head_view(resolve(QUESTION), State(heads=heads))
+    made = head_view(resolve(QUESTION), State(heads=heads))
     assert made.per_head.shape[0] == 2
     assert "mean of 2 heads" in made.rules
     shown = made.cell_states == SHOWN
     assert made.values[shown] == pytest.approx(both.mean(0)[shown])
-    assert exact_head_view(resolve(QUESTION), State(heads=heads, head_reduction="max")).values[shown] == pytest.approx(
+    assert head_view(resolve(QUESTION), State(heads=heads, head_reduction="max")).values[shown] == pytest.approx(
         both.max(0)[shown]
     )
 
 
 def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None:
-    plain, sums = (exact_head_view(resolve(QUESTION), State(hide="first", renormalize=rest)) for rest in ("", "1"))
+    plain, sums = (head_view(resolve(QUESTION), State(hide="first", renormalize=rest)) for rest in ("", "1"))
     count = len(resolve(QUESTION).trace.text.ids)
     assert plain.rows.tokens == tuple((place,) for place in range(1, count))
     assert np.nansum(plain.values, -1) == pytest.approx(1 - weights(QUESTION, 0, 0)[1:, 0], abs=1e-5)
@@ -86,28 +86,28 @@ def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None
 
 
 def test_special_tokens_are_hidden_but_a_mask_is_not() -> None:
-    made = exact_head_view(resolve(Question("masked", "the cat [MASK] on")), State(hide="special"))
+    made = head_view(resolve(Question("masked", "the cat [MASK] on")), State(hide="special"))
     assert [name.strip() for name in made.rows.labels] == ["the", "cat", "[MASK]", "on"]
     with pytest.raises(EditError, match="Everything is hidden"):
-        exact_head_view(resolve(Question("masked", "[SEP]")), State(hide="special"))
+        head_view(resolve(Question("masked", "[SEP]")), State(hide="special"))
 
 
 def test_words_are_sums_over_keys_and_means_over_queries() -> None:
     question = Question("masked", "the sheat sat")
-    made = exact_head_view(resolve(question), State(unit="words"))
+    made = head_view(resolve(question), State(unit="words"))
     parts = made.rows.tokens
     assert any(len(part) > 1 for part in parts), "this tokenizer cuts the long word"
     whole = weights(question, 0, 0)
     by_hand = [[whole[np.ix_(row, column)].sum(1).mean() for column in parts] for row in parts]
     assert made.values == pytest.approx(np.array(by_hand), abs=1e-6)
     assert np.array_equal(
-        exact_head_view(resolve(question), State(unit="words", quantity="scores")).rows.tokens,
+        head_view(resolve(question), State(unit="words", quantity="scores")).rows.tokens,
         [(i,) for i in range(len(whole))],
     )
 
 
 def test_only_the_largest_weights_are_shown_and_the_rest_is_left_out() -> None:
-    made = exact_head_view(resolve(QUESTION), State(top_mass=60))
+    made = head_view(resolve(QUESTION), State(top_mass=60))
     full = weights(QUESTION, 0, 0)
     kept = np.where(made.cell_states == SHOWN, full, 0).sum(-1)
     assert (kept >= 0.6 - 1e-6).all()
@@ -120,30 +120,30 @@ def test_a_pair_of_sentences_can_be_looked_at_by_its_parts() -> None:
     meta, _ = build_payload(resolve(PAIR))
     assert meta["attention_groups"][0]["has_segments"]
     assert not build_payload(resolve(QUESTION))[0]["attention_groups"][0]["has_segments"]
-    made = exact_head_view(resolve(PAIR), State(segments="a-b"))
+    made = head_view(resolve(PAIR), State(segments="a-b"))
     assert [name.strip() for name in made.rows.labels] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     assert [name.strip() for name in made.columns.labels] == ["the", "dog", "lay", "[SEP]"]
     assert made.values == pytest.approx(weights(PAIR, 0, 0)[:5, 5:])
     assert "only A → B" in made.rules
     assert (
-        exact_head_view(resolve(QUESTION), State(segments="a-b")).rows.labels
-        == exact_head_view(resolve(QUESTION), State()).rows.labels
+        head_view(resolve(QUESTION), State(segments="a-b")).rows.labels
+        == head_view(resolve(QUESTION), State()).rows.labels
     )
 
 
 def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
-    shown = exact_head_view(resolve(QUESTION), State()).cell_states == SHOWN
+    shown = head_view(resolve(QUESTION), State()).cell_states == SHOWN
     here = weights(QUESTION, 0, 0)
-    made = exact_head_view(resolve(QUESTION), State(quantity="minus_head", other_head="1.2"))
+    made = head_view(resolve(QUESTION), State(quantity="minus_head", other_head="1.2"))
     assert made.values[shown] == pytest.approx((here - weights(QUESTION, 1, 2))[shown])
     assert "layer 1, head 2" in made.rules[0]
     other = "the dog sat on the mat"
-    made = exact_head_view(resolve(QUESTION), State(quantity="minus_text", other_text=other))
+    made = head_view(resolve(QUESTION), State(quantity="minus_text", other_text=other))
     assert made.values[shown] == pytest.approx((here - weights(Question("next", other), 0, 0))[shown])
     edited = Question("next", TEXT, edits=("decoder.0.self.weights[0]=set:0",))
-    made = exact_head_view(resolve(edited), State(quantity="minus_trained"))
+    made = head_view(resolve(edited), State(quantity="minus_trained"))
     assert made.values[shown] == pytest.approx(-here[shown])
-    assert not exact_head_view(resolve(edited), State(quantity="minus_trained", head=1)).values[shown].any()
+    assert not head_view(resolve(edited), State(quantity="minus_trained", head=1)).values[shown].any()
 
 
 @pytest.mark.parametrize(
@@ -156,21 +156,21 @@ def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
 )
 def test_what_cannot_be_shown_is_said(state: State, told: str) -> None:
     with pytest.raises(EditError, match=told):
-        exact_head_view(resolve(QUESTION), state)
+        head_view(resolve(QUESTION), state)
 
 
 def test_rollout_follows_a_text_through_itself_alone() -> None:
     question = Question("both", "the cat", source=TEXT)
-    made = exact_head_view(resolve(question), State(quantity="rollout", layer=1))
+    made = head_view(resolve(question), State(quantity="rollout", layer=1))
     assert np.nansum(made.values, -1) == pytest.approx(np.ones(len(made.rows.labels)), abs=1e-5)
     with pytest.raises(EditError, match="its own attention"):
-        exact_head_view(resolve(question), State(quantity="rollout", attention="decoder.cross"))
+        head_view(resolve(question), State(quantity="rollout", attention="decoder.cross"))
 
 
 def test_the_gradient_is_of_the_chosen_candidate() -> None:
     best = build_payload(resolve(QUESTION))[0]["predictions"][0]["candidates"]
     first, second = (
-        exact_head_view(resolve(QUESTION), State(quantity="gradient", target_token=one)) for one in (-1, best[1]["id"])
+        head_view(resolve(QUESTION), State(quantity="gradient", target_token=one)) for one in (-1, best[1]["id"])
     )
     assert f"log p of “{best[0]['text'].strip()}” after “mat”" in first.rules[0]
     assert f"log p of “{best[1]['text'].strip()}” after “mat”" in second.rules[0]
@@ -185,7 +185,7 @@ def test_the_numbers_reach_the_browser_row_after_row() -> None:
     assert meta["per_head"] == 2
     assert len(raw) == 4 * 3 * cells + cells
     numbers = np.frombuffer(raw[: 12 * cells], "<f4").reshape(3, rows, columns)
-    made = exact_head_view(resolve(QUESTION), State(heads=("0.0", "1.1"), top_mass=80))
+    made = head_view(resolve(QUESTION), State(heads=("0.0", "1.1"), top_mass=80))
     assert np.array_equal(numbers[0], made.values.astype(np.float32), equal_nan=True)
     assert np.array_equal(numbers[1:], made.per_head.astype(np.float32), equal_nan=True)
     assert np.array_equal(np.frombuffer(raw[12 * cells :], np.uint8).reshape(rows, columns), made.cell_states)

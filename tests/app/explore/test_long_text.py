@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.explore import long_text
+from app.explore import head_view as subject
 from app.explore.api import handle_thumbnails
-from app.explore.head_view import FORBIDDEN, exact_head_view
-from app.explore.long_text import LONG_TEXT_QUANTITIES, head_view
+from app.explore.head_view import FORBIDDEN, head_view
+from app.explore.quantities import QUANTITIES
 from app.services import resolved_question
 from app.services.attention_payload import build_payload, predictions
 from app.services.resolved_question import resolve
@@ -54,10 +54,10 @@ def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPa
     assert [one.after for one in made.candidates] == pytest.approx([one.after for one in usual.candidates], abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", LONG_TEXT_QUANTITIES)
+@pytest.mark.parametrize("kind", [name for name, quantity in QUANTITIES.items() if quantity.hook_point])
 def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     zoomed = State(quantity=kind, layer=1, head=2, zoom="3-8/1-6")
-    usual = exact_head_view(resolve(QUESTION), zoomed)
+    usual = head_view(resolve(QUESTION), zoomed)
     assert usual.rows.tokens == ((3,), (4,), (5,), (6,), (7,)) and usual.columns.tokens[0] == (1,)
     _everything_is_long(monkeypatch)
     made = head_view(resolve(QUESTION), zoomed)
@@ -68,13 +68,13 @@ def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("reduction", ["mean", "max"])
-@pytest.mark.parametrize("quantity", LONG_TEXT_QUANTITIES)
+@pytest.mark.parametrize("quantity", [name for name, quantity in QUANTITIES.items() if quantity.hook_point])
 def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
     quantity: str, reduction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = Question("next", TEXT, edits=("decoder.0.self.mask[1,5,2]=set:0",))
     state = State(quantity=quantity, heads=("0.1", "0.2"), head_reduction=reduction)
-    usual = exact_head_view(resolve(question), state)
+    usual = head_view(resolve(question), state)
     _everything_is_long(monkeypatch)
     made = head_view(resolve(question), state)
     np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
@@ -83,9 +83,9 @@ def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
 
 
 def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = exact_head_view(resolve(QUESTION), State(head=1))
+    exact = head_view(resolve(QUESTION), State(head=1))
     _everything_is_long(monkeypatch)
-    monkeypatch.setattr(long_text, "MAX_SIDE_CELLS", 4)
+    monkeypatch.setattr(subject, "MAX_SIDE_CELLS", 4)
     made = head_view(resolve(QUESTION), State(head=1))
     assert made.values.shape == (4, 4)
     for row, queries in enumerate(made.rows.tokens):
@@ -110,8 +110,8 @@ def test_what_a_long_text_cannot_show_is_a_sentence(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("window", ["", "x", "5-3/0-2", "90-95/0-3", "1-2"])
 def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
     assert (
-        exact_head_view(resolve(QUESTION), State(zoom=window)).values.shape
-        == exact_head_view(resolve(QUESTION), State()).values.shape
+        head_view(resolve(QUESTION), State(zoom=window)).values.shape
+        == head_view(resolve(QUESTION), State()).values.shape
     )
 
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app.explore.export.code import python_code, shell_code
-from app.explore.head_view import exact_head_view as made_view
+from app.explore.head_view import head_view as made_view
 from app.server.middleware import VisitorMiddleware
 from app.server.routes import routes
 from app.services.images import MAX_FILE_BYTES, shipped_image_names
