@@ -28,6 +28,7 @@ from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.sites import HOOK_POINTS
 from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
+from model.tracing.interventions import EDIT_OPERATIONS
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
@@ -113,6 +114,16 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
             for name, kind in QUANTITIES.items()
         ],
         "metrics": metrics_json(bool(entry.config.image.channels)),
+        "operations": [
+            {
+                "name": name,
+                "title": operation.title,
+                "description": operation.description,
+                "takes_number": operation.takes_number,
+                "hook_points": operation.hook_points,
+            }
+            for name, operation in EDIT_OPERATIONS.items()
+        ],
         "hook_points": {name: {"axes": site.axes, "title": site.title} for name, site in HOOK_POINTS.items()},
         "serial": report_serial(),
     }

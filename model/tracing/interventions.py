@@ -76,29 +76,38 @@ def _mean(selection: Selection, number: float) -> Tensor:
 
 def _uniform(selection: Selection, number: float) -> Tensor:
     """The selected cells of a row share their sum evenly among those the mask allows, so the row's sum stays."""
-    if selection.allowed is None or selection.hook_point is not HOOK_POINTS["weights"]:
-        raise EditError("uniform spreads attention evenly over the allowed keys; it is for weights only.")
+    assert selection.allowed is not None  # weights come after their mask
     total, count = selection.values.sum(-1, keepdim=True), selection.allowed.sum(-1, keepdim=True)
     return torch.where(count > 0, selection.allowed * total / count.clamp(min=1), selection.values)
 
 
 @dataclass(frozen=True)
 class EditOperation:
-    """What an edit does with the selected values, and whether it takes a number."""
+    """What an edit does with the selected values.
+
+    `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
+    or {signed} for a number with its sign. Not `row_local`: a token's new values depend on other tokens'. `hook_points`
+    are the only ones that it applies to (none named: all).
+    """
 
     apply: Callable[[Selection, float], Tensor]
-    takes_number: bool
-    row_local: bool = True  # whether a token's new values depend on that token's alone
+    title: str
+    description: str
+    takes_number: bool = True
+    row_local: bool = True
+    hook_points: tuple[str, ...] = ()
 
 
 EDIT_OPERATIONS: Registry[EditOperation] = Registry(
     "edit operation",
     {
-        "set": EditOperation(_set, takes_number=True),
-        "scale": EditOperation(_scale, takes_number=True),
-        "add": EditOperation(_add, takes_number=True),
-        "mean": EditOperation(_mean, takes_number=False, row_local=False),
-        "uniform": EditOperation(_uniform, takes_number=False),
+        "scale": EditOperation(_scale, "times", "× {number}"),
+        "set": EditOperation(_set, "set to", "set to {number}"),
+        "add": EditOperation(_add, "plus", "{signed}"),
+        "mean": EditOperation(_mean, "averaged", "averaged", takes_number=False, row_local=False),
+        "uniform": EditOperation(
+            _uniform, "uniform", "every allowed token alike", takes_number=False, hook_points=("weights",)
+        ),
     },
 )
 
@@ -168,16 +177,16 @@ class Intervention:
         Where a text grows token by token, or comes some rows at a time (of `total`), `start` is the position of the
         value's first token, and indices of other tokens are skipped. Raises EditError for an index out of range.
         """
-        hook_point = hook_point_of(path)
+        hook_point, operation = hook_point_of(path), EDIT_OPERATIONS[self.operation]
+        if operation.hook_points and path.rpartition(".")[2] not in operation.hook_points:
+            raise EditError(f"{self.operation} is for {' and '.join(operation.hook_points)} only, not for {path}.")
         index = (slice(None), *self._slices(path, hook_point, value, start, total))
         tokens = token_axes(hook_point)
         all_tokens_index = tuple(slice(None) if axis in tokens else part for axis, part in enumerate(index))
         all_tokens = value[all_tokens_index] if tokens else None
         allowed_cells = allowed[index] if allowed is not None and hook_point.axes[-1] == "key" else None
         edited = value.clone()
-        result = EDIT_OPERATIONS[self.operation].apply(
-            Selection(value[index], all_tokens, allowed_cells, hook_point), self.number
-        )
+        result = operation.apply(Selection(value[index], all_tokens, allowed_cells, hook_point), self.number)
         edited[index] = _clamp_to_dtype(result, value[index])
         return edited
 
