@@ -80,6 +80,11 @@ def task_of(config: Config) -> Task:
     return TASKS[config.output_head]
 
 
+def label_text(config: Config, index: int) -> str:
+    """The name of a label; "label 7" where the config names none."""
+    return config.labels[index] if index < len(config.labels) else f"label {index}"
+
+
 TRANSLATION_EXAMPLES = (
     Example("", "The house is small."),
     Example("", "I read the letter again this morning."),

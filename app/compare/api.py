@@ -22,6 +22,7 @@ from model.analysis.run_comparison import (
 )
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import HeadlightError, TextError
+from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.tracing.trace import Trace
@@ -29,7 +30,6 @@ from model.tracing.trace import Trace
 SIDE_NAMES = ("A", "B")
 MAX_CANDIDATES = 8  # candidates of each side
 MAX_WEIGHTS = 1 << 26  # weights of all heads of one side; 12 x 12 heads at 680 tokens
-PREDICTION_TITLES = {"language-model": "Next token", "masked-language-model": "Masked token"}
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,8 @@ class Side:
 
     def prediction_positions(self, query: int) -> tuple[int, ...]:
         """Where somebody wants to know what it predicts: at each masked token, or at `query` (-1: the last)."""
-        ids = self.trace.text.ids
-        masked_positions = tuple(position for position, token in enumerate(ids) if token == self.tokenizer.mask_id)
-        if masked_positions and self.trace.config.output_head == "masked-language-model":
+        ids, task = self.trace.text.ids, task_of(self.trace.config)
+        if task.fills_masks and (masked_positions := task.prediction_positions(ids, self.tokenizer.mask_id)):
             return masked_positions
         return (query if 0 <= query < len(ids) else len(ids) - 1,)
 
@@ -176,7 +175,7 @@ def _distances_payload(
 
 def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> list[dict[str, Any]]:
     """What both sides predict at corresponding places; `query` counts the left side's tokens."""
-    if "none" in (left.trace.config.output_head, right.trace.config.output_head):
+    if not all(task_of(side.trace.config).predicts for side in (left, right)):
         return []
     right_query = dict(alignment).get(query, -1) if query >= 0 else -1
     positions = zip(left.prediction_positions(query), right.prediction_positions(right_query), strict=False)
@@ -199,7 +198,7 @@ def _prediction_payload(left: Side, right: Side, left_position: int, right_posit
         one, other = np.bincount(left_index, one, len(names)), np.bincount(right_index, other, len(names))
     shown = {int(key) for side in (one, other) for key in np.argsort(-side, kind="stable")[:MAX_CANDIDATES]}
     return {
-        "titles": [PREDICTION_TITLES.get(side.trace.config.output_head, "Label") for side, _ in sides],
+        "titles": [task_of(side.trace.config).prediction_title for side, _ in sides],
         "positions": [left_position, right_position],
         "token_texts": [side.trace.text.token_texts[place] for side, place in sides],
         "distance": float(jensen_shannon_distance(one, other)),
@@ -224,9 +223,9 @@ def _probabilities(side: Side, position: int) -> np.ndarray:
 def _answer_names(side: Side, count: int) -> tuple[str, ...]:
     """What there is to predict, in words."""
     config = side.trace.config
-    if config.output_head in PREDICTION_TITLES:
+    if task_of(config).predicts_tokens:
         return _vocabulary_pieces(side.tokenizer, count)
-    return (*config.labels, *(f"label {index}" for index in range(len(config.labels), count)))
+    return tuple(label_text(config, index) for index in range(count))
 
 
 @lru_cache(maxsize=8)

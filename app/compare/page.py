@@ -18,7 +18,7 @@ from app.ui.component import Component
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
-from model.tasks import Example
+from model.tasks import Example, task_of
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
 COMPONENT = Component(
@@ -86,7 +86,7 @@ def presets(entry: CatalogEntry, names: list[str]) -> list[Preset]:
     if config.layers:
         zeroed_heads = tuple(f"{config.stacks[-1]}.{last}.self.weights[{head}]=set:0" for head in range(config.heads))
         found_presets.append(Preset("Without the last layer's heads", None, {"edits": zeroed_heads}))
-    if config.output_head == "masked-language-model":
+    if task_of(config).fills_masks:
         found_presets.append(
             Preset("Milk or letter", "The [MASK] drank the milk.", {"text": "The [MASK] read the letter."})
         )

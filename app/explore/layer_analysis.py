@@ -15,6 +15,7 @@ from model.config import Config
 from model.errors import TextError
 from model.nn.block import NORM_PLACEMENTS
 from model.nn.transformer import attention_at
+from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.tracing.trace import Trace
@@ -95,7 +96,7 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     meta = {
         "first": tokens.start,
         "count": len(losses),
-        "shifted": traced.config.output_head != "masked-language-model",
+        "shifted": not task_of(traced.config).fills_masks,
     }
     return pack(meta, losses.astype("<f4").tobytes())
 
@@ -175,7 +176,7 @@ def attribution_assumptions(config: Config) -> list[str]:
         or NORM_PLACEMENTS[config.norm_placement].norm_after
     ):
         sentences.append("Norms are held: each part is divided by the length that the whole stream has in this text.")
-    if config.output_head == "masked-language-model" or (config.output_head_config.transform or "none") != "none":
+    if task_of(config).fills_masks or (config.output_head_config.transform or "none") != "none":
         sentences.append(
             "The answer's own layer bends what it reads; each of its channels keeps the slope it has here."
         )
@@ -193,7 +194,7 @@ def _extended_trace(resolved: ResolvedQuestion) -> Trace:
 
 def _target_ids(resolved: ResolvedQuestion) -> tuple[int, ...]:
     """The tokens as they were typed, whatever a click masked; -1 where a mask was typed, and at special tokens."""
-    if resolved.config.output_head != "masked-language-model":
+    if not task_of(resolved.config).fills_masks:
         return resolved.trace.text.ids
     unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
     known = zip(unmasked.ids, unmasked.special_mask, strict=True)
@@ -216,10 +217,7 @@ def _target_answer(body: dict[str, Any], resolved: ResolvedQuestion) -> tuple[in
 
 def _answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
     """A token as text, or a label by its name."""
-    if traced.config.output_head in ("sequence-classifier", "token-classifier"):
-        labels = traced.config.labels
-        return labels[token] if token < len(labels) else f"label {token}"
-    return tokenizer.token_text(token)
+    return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
 
 
 def _extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from model.generation.fill_mask import fill_mask, remaining_masks
 from model.generation.generate import GenerationStep, Prefix, TextGenerator
 from model.generation.sampling import Sample, SamplingConfig
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 
 MAX_CANDIDATES = 12  # candidates
@@ -45,7 +46,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     sampling, generated = parse_sampling(body.get("sampling")), _parse_generated(body.get("generated", []))
     started, wants_tokens = perf_counter(), body.get("with_tokens") is True
-    if model.config.output_head == "masked-language-model":
+    if task_of(model.config).fills_masks:
         text, remaining = remaining_masks(model, tokenizer, question.text, question.masked_positions, dict(generated))
         if not remaining:
             return pack({"done": True, "tokens": _tokens_payload(text, None)})
@@ -65,7 +66,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
         "tokens_read": result.tokens_read,
         "length": len(step.text.ids),
         "context": step.config.context_length,
-        "end_token": tokenizer.end_id if model.config.output_head == "language-model" else None,
+        "end_token": tokenizer.end_id if task_of(model.config).continues_text else None,
         "notes": _notes(resolved, generated),
         "tokens": _tokens_payload(step.text, step.source) if wants_tokens else None,
         "milliseconds": (perf_counter() - started) * 1_000,
@@ -169,7 +170,7 @@ def _cache_payload(result: StepResult, model: Transformer) -> dict[str, Any]:
     if layer_sizes:
         layers = [{**asdict(one), "bytes": one.bytes} for one in layer_sizes]
         return {"layers": layers, "heads": model.config.heads, "reason": ""}
-    if model.config.output_head == "masked-language-model":
+    if task_of(model.config).fills_masks:
         reason = (
             "Every token sees every other, so a filled word changes the keys and values of all: each step reads all."
         )
@@ -193,7 +194,7 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> list[str]:
     if (
         generated
         and any(mask.startswith("custom:") for mask in model.config.masks)
-        and model.config.output_head == "language-model"
+        and task_of(model.config).continues_text
     ):
         note_texts.append(
             "Your mask holds among the tokens of the prompt. A new token sees all before it, unseen by them."

@@ -17,6 +17,7 @@ from app.state.url import decode_generated, decode_sampling, encode_generated, e
 from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.generation.sampling import SamplingConfig
+from model.tasks import task_of
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
 COMPONENT = Component(
@@ -30,26 +31,22 @@ COMPONENT = Component(
         "app/ui/frontend/presenter.css",
     ),
 )
-MODES = {"language-model": "continue", "masked-language-model": "fill"}
 QUESTION_FIELDS = ("model", "masks", "positional_encoding", "attention_function", "scale", "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")
-WHY_NO_GENERATION = {
-    "none": "ends without a head, so it writes nothing",
-    "sequence-classifier": "gives a text one of its labels; it writes nothing",
-    "token-classifier": "gives each token one of its labels; it writes nothing",
-}
 
 
 def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
-    mode = MODES.get(entry.config.output_head)
-    if mode is None:
+    task = task_of(entry.config)
+    if not task.generates:
         _offer_other_models(entry)
         return
     example = prompt_examples(entry, state.device)[0]
     question = state.question(example.text, example.source)
     focused_state = with_default_head(state, lambda: find_default_head(question, state))
-    data = _component_data(focused_state, entry, question, mode) | {"presenter": state.presenter}
+    data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | {
+        "presenter": state.presenter
+    }
     COMPONENT.mount(data, partial(_on_component_change, question, example.text, example.source))
 
 
@@ -102,11 +99,8 @@ def _on_component_change(shown_question: Question, opening_text: str, opening_so
 
 def _offer_other_models(entry: CatalogEntry) -> None:
     """What a person can do with a model that writes nothing."""
-    st.info(
-        f"This model {WHY_NO_GENERATION[entry.config.output_head]}. The page Explore shows its "
-        f"attention and its answers."
-    )
-    generators = [other for other in available_models() if other.config.output_head in MODES]
+    st.info(f"This model {task_of(entry.config).no_generation}. The page Explore shows its attention and its answers.")
+    generators = [other for other in available_models() if task_of(other.config).generates]
     if generators:
         st.write("These models write, or fill in masked words:")
     for other in generators[:6]:

@@ -8,27 +8,24 @@ from app.services.model_listing import ListedModel
 from app.services.open_models import model_pool, open_checkpoint
 from model.config import Config
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.tasks import TASKS, task_of
 
 MODEL_TASKS = {
-    "language-model": "Continues texts",
-    "masked-language-model": "Fills masks",
+    **{name: task.title for name, task in TASKS.items()},
     "both": "Source to target",
-    "sequence-classifier": "Labels texts",
-    "token-classifier": "Labels tokens",
-    "pictures": "Reads pictures",
-    "none": "Attention only",
+    "images": "Reads images",
     "broken": "Cannot be opened",
 }
 
 
 def model_task(listed: ListedModel) -> str:
-    """What a model does, as a key of KINDS."""
+    """What a model does, as a key of MODEL_TASKS."""
     config = listed.metadata.config
     if config is None:
         return "broken"
     if config.image.channels:
-        return "pictures"
-    return "both" if config.has_cross_attention and config.output_head == "language-model" else config.output_head
+        return "images"
+    return "both" if config.has_cross_attention and task_of(config).continues_text else config.output_head
 
 
 def card_html(listed: ListedModel, *, open_now: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
 from model.rendering.html import metric_values_json, patches_json, utf16_ends
 from model.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
+from model.tasks import label_text, task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.text.word_groups import sentence_numbers
 from model.tracing.max_pool import max_pool
@@ -24,10 +26,7 @@ from model.tracing.recompute import max_pooled_value
 from model.tracing.trace import Trace, softmax
 from model.vision.patches import EncodedImage
 
-NO_PREDICTION_REASONS = {
-    True: "This model ends without a head, so it predicts nothing.",
-    False: "What this model says is no number (NaN or infinite), so it predicts nothing.",
-}
+NOT_FINITE = "What this model says is no number (NaN or infinite), so it predicts nothing."
 MAX_CANDIDATES = 10  # candidates of one prediction
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
@@ -129,13 +128,13 @@ def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str
     meta = {
         "tokens": tokens_payload(traced.text, tokenizer),
         "source_tokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
-        "maskable": tokenizer.mask_id is not None and traced.config.output_head == "masked-language-model",
+        "maskable": tokenizer.mask_id is not None and task_of(traced.config).fills_masks,
         "context": traced.config.context_length,
         "patches": patches_json(traced.text),
         "attention_groups": group_payloads,
         "predictions": [asdict(prediction) for prediction in found_predictions],
         "changed": resolved.is_changed,
-        "no_prediction_reason": "" if found_predictions else NO_PREDICTION_REASONS[traced.config.output_head == "none"],
+        "no_prediction_reason": "" if found_predictions else task_of(traced.config).no_prediction or NOT_FINITE,
         "notes": notes(resolved),
         "question": {**asdict(resolved.question), "query": query},
     }
@@ -166,7 +165,7 @@ def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction
 
     Nothing, where it has no head to say it with or says what is no number.
     """
-    if resolved.config.output_head == "none":
+    if not task_of(resolved.config).predicts:
         return ()
     found = _compute_predictions(resolved, query)
     values = [value for one in found for item in one.candidates for value in (item.before, item.after)]
@@ -174,15 +173,15 @@ def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction
 
 
 def _compute_predictions(resolved: ResolvedQuestion, query: int) -> tuple[Prediction, ...]:
-    after, tokenizer = resolved.trace, resolved.tokenizer
-    if after.config.output_head in ("sequence-classifier", "token-classifier"):
+    after, task = resolved.trace, task_of(resolved.config)
+    if task.predicts_labels:
         return (_label_prediction(resolved, _query_position(after, query)),)
-    if after.config.output_head == "masked-language-model":
-        masked_positions = [place for place, token in enumerate(after.text.ids) if token == tokenizer.mask_id]
-        if masked_positions:
-            return tuple(_token_prediction(resolved, place, "Masked token", "at ") for place in masked_positions)
-        return (_token_prediction(resolved, _query_position(after, query), "Nothing is masked", "at "),)
-    return (_token_prediction(resolved, _query_position(after, query), "Next token", "after "),)
+    positions: Sequence[int] = (_query_position(after, query),)
+    title = task.prediction_title
+    if task.fills_masks:
+        masked_positions = task.prediction_positions(after.text.ids, resolved.tokenizer.mask_id)
+        positions, title = (masked_positions, title) if masked_positions else (positions, "Nothing is masked")
+    return tuple(_token_prediction(resolved, position, title, task.preposition) for position in positions)
 
 
 def _query_position(traced: Trace, query: int) -> int:
@@ -211,17 +210,12 @@ def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray
 def _label_prediction(resolved: ResolvedQuestion, position: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
     after = resolved.trace
-    of_text = after.config.output_head == "sequence-classifier"
-    names = after.config.labels
+    task = task_of(after.config)
     chosen = _top_candidates(*_probabilities_before_and_after(resolved, position))
-    candidates = tuple(
-        replace(item, text=names[item.id] if item.id < len(names) else f"label {item.id}") for item in chosen
-    )
-    if of_text and isinstance(after.text, EncodedImage):
-        return Prediction(0, "Label", "of the picture, read at ", after.text.token_texts[0], candidates)
-    return Prediction(
-        position, "Label", "of the text up to " if of_text else "of ", after.text.token_texts[position], candidates
-    )
+    candidates = tuple(replace(item, text=label_text(after.config, item.id)) for item in chosen)
+    if task.whole_text and isinstance(after.text, EncodedImage):
+        return Prediction(0, task.prediction_title, "of the image, read at ", after.text.token_texts[0], candidates)
+    return Prediction(position, task.prediction_title, task.preposition, after.text.token_texts[position], candidates)
 
 
 def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
