@@ -20,6 +20,7 @@ from app.access.settings import DEFAULT_UPLOAD_LIMIT, Settings, settings
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
+ALL_INTERFACES = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # what listens on all is reached at the loopback address
 MAX_MEGABYTES = 1_000_000  # MB of anything
 
 
@@ -159,10 +160,10 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from app.server.middleware import UploadLimiter, VisitorMiddleware
     from app.server.routes import routes
 
-    address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::') else host}:{port}"
+    address = page_address(host, port)
     print(f"Headlight is at {address} - stop it with Ctrl+C", flush=True)
     if browser:
-        threading.Thread(target=_open_browser_when_up, args=(host, port, address), daemon=True).start()
+        threading.Thread(target=open_browser_when_up, args=(host, port, address), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
     config = {
         "server.address": host,
@@ -180,14 +181,23 @@ def _serve(host: str, port: int, browser: bool) -> int:
     return 0
 
 
-def _open_browser_when_up(host: str, port: int, address: str) -> None:
+def page_address(host: str, port: int) -> str:
+    """The URL of the page; an address with colons (IPv6) stands in brackets there."""
+    if host in ("127.0.0.1", *ALL_INTERFACES):
+        host = "localhost"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def open_browser_when_up(host: str, port: int, address: str) -> None:
     """Open the browser once the server answers; give up after half a minute."""
     for _ in range(150):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1" if host == "0.0.0.0" else host, port)) == 0:
-                webbrowser.open(address)
-                return
-        sleep(0.2)
+        try:
+            socket.create_connection((ALL_INTERFACES.get(host, host), port), timeout=1).close()
+        except OSError:
+            sleep(0.2)
+        else:
+            webbrowser.open(address)
+            return
 
 
 if __name__ == "__main__":

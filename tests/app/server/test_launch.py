@@ -2,6 +2,7 @@
 
 import os
 import socket
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,3 +127,31 @@ def test_a_limit_that_is_none_is_refused(limit: str) -> None:
 def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
     assert settings({}) == Settings(shared=True, hub_cache=False)
     assert settings({"HEADLIGHT_SHARED": "perhaps", "HEADLIGHT_UPLOAD_LIMIT": "²"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "http://localhost:8501"),
+        ("::", "http://localhost:8501"),
+        ("::1", "http://[::1]:8501"),
+        ("10.0.0.7", "http://10.0.0.7:8501"),
+        ("headlight.example", "http://headlight.example:8501"),
+    ],
+)
+def test_the_address_can_be_opened_as_it_is_printed(host: str, address: str) -> None:
+    assert launch.page_address(host, 8501) == address
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::", "localhost"])
+def test_the_browser_opens_once_the_server_answers(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        server = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip("this machine has no such address")
+    with server:
+        launch.open_browser_when_up(host, server.getsockname()[1], "http://here")
+    assert opened == ["http://here"]
