@@ -7,6 +7,10 @@ from html import escape
 from app.services.model_listing import ListedModel
 from app.services.open_models import model_pool, open_checkpoint
 from model.config import Config
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.feedforward import FEED_FORWARDS
+from model.nn.norms import NORMS
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.tasks import TASKS, task_of
 
@@ -56,6 +60,10 @@ def _detail_rows(listed: ListedModel, config: Config) -> str:
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
         "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
+        "Norm": NORMS[config.norm].title,
+        "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
+        "Feed-forward": _describe_feed_forward(config),
+        **({"Pooling": POOLINGS[config.pooling].title} if task_of(config).whole_text else {}),
         **_input_details(listed.metadata.tokenizer, config),
         "Disk": format_bytes(listed.disk_bytes),
         "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",
@@ -86,6 +94,12 @@ def describe_heads(config: Config) -> str:
     if encoder.heads == config.heads:
         return f"{encoder.layers} + {config.layers} layers × {config.heads} heads"
     return f"{encoder.layers} × {encoder.heads} + {config.layers} × {config.heads} layers × heads"
+
+
+def _describe_feed_forward(config: Config) -> str:
+    """The kind and the width of the feed-forward networks."""
+    parallel = ", parallel to attention" if config.parallel_residual else ""
+    return f"{FEED_FORWARDS[config.feed_forward].title}, {config.d_ff:,} neurons{parallel}"
 
 
 def format_count(number: int) -> str:

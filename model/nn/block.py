@@ -20,13 +20,14 @@ Sublayer = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class NormPlacement:
-    """Where the norms of a residual connection are.
+    """Where the norms of a residual connection are; `title` is what a model card says.
 
     `apply` computes the residual stream after a sublayer, from the sublayer's input, the residual stream, the norm, the
     sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms there are, `output_is_normed`
     whether the stack needs no final norm.
     """
 
+    title: str
     apply: Callable[[Tensor, Tensor, Sublayer, Sublayer, Sublayer], Tensor]
     norm_before: bool = True
     norm_after: bool = False
@@ -44,22 +45,30 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
     "norm placement",
     {
         # Xiong et al. 2020, figure 1: post-norm is the original order, pre-norm trains without warm-up.
-        "pre": NormPlacement(lambda x, residual, norm, sublayer, output_norm: residual + sublayer(norm(x))),
+        "pre": NormPlacement(
+            "Before each sublayer (pre-norm)",
+            lambda x, residual, norm, sublayer, output_norm: residual + sublayer(norm(x)),
+        ),
         "post": NormPlacement(
-            lambda x, residual, norm, sublayer, output_norm: norm(residual + sublayer(x)), output_is_normed=True
+            "After each sublayer and its residual (post-norm)",
+            lambda x, residual, norm, sublayer, output_norm: norm(residual + sublayer(x)),
+            output_is_normed=True,
         ),
         # OLMo Team 2025, section 3.2
         "post-sublayer": NormPlacement(
+            "On the output of each sublayer",
             lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(x)),
             norm_before=False,
             norm_after=True,
         ),
         # Gemma Team 2024 (Gemma 2), section 2
         "sandwich": NormPlacement(
-            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(norm(x))), norm_after=True
+            "Before and after each sublayer",
+            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(norm(x))),
+            norm_after=True,
         ),
         # BigScience 2022, the option apply_residual_connection_post_layernorm
-        "residual-from-norm": NormPlacement(_residual_from_norm),
+        "residual-from-norm": NormPlacement("Before each sublayer and its residual", _residual_from_norm),
     },
 )
 
@@ -98,7 +107,7 @@ class Block(nn.Module):
         # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config)
-        self.feed_forward = FEED_FORWARDS[config.feed_forward](config)
+        self.feed_forward = FEED_FORWARDS[config.feed_forward].make(config)
 
     def forward(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -62,11 +63,40 @@ class GatedMLP(nn.Module):
         return hook("output", self.down(neurons))
 
 
-_GATED_ACTIVATIONS = {"swiglu": "silu", "geglu": "gelu", "geglu-tanh": "gelu-tanh", "geglu-sigmoid": "gelu-sigmoid",
-          "reglu": "relu", "glu": "sigmoid", "bilinear": "linear"}  # fmt: skip
+@dataclass(frozen=True)
+class FeedForward:
+    """A kind of feed-forward network: its title, and what makes it from a config."""
 
-FEED_FORWARDS: Registry[Callable[[Config], nn.Module]] = Registry(
+    title: str
+    make: Callable[[Config], nn.Module]
+
+
+def _mlp(title: str, activation: str) -> FeedForward:
+    return FeedForward(title, partial(MLP, activation=ACTIVATIONS[activation]))
+
+
+def _gated_mlp(title: str, activation: str) -> FeedForward:
+    return FeedForward(title, partial(GatedMLP, activation=ACTIVATIONS[activation]))
+
+
+FEED_FORWARDS: Registry[FeedForward] = Registry(
     "feed-forward",
-    {name: partial(MLP, activation=activation) for name, activation in ACTIVATIONS.items()}
-    | {name: partial(GatedMLP, activation=ACTIVATIONS[activation]) for name, activation in _GATED_ACTIVATIONS.items()},
+    {
+        "relu": _mlp("ReLU", "relu"),
+        "squared-relu": _mlp("Squared ReLU", "squared-relu"),
+        "gelu": _mlp("GELU", "gelu"),
+        "gelu-tanh": _mlp("GELU (tanh)", "gelu-tanh"),
+        "gelu-sigmoid": _mlp("GELU (sigmoid)", "gelu-sigmoid"),
+        "silu": _mlp("SiLU", "silu"),
+        "tanh": _mlp("Tanh", "tanh"),
+        "sigmoid": _mlp("Sigmoid", "sigmoid"),
+        "linear": _mlp("Linear", "linear"),
+        "swiglu": _gated_mlp("SwiGLU", "silu"),
+        "geglu": _gated_mlp("GEGLU", "gelu"),
+        "geglu-tanh": _gated_mlp("GEGLU (tanh)", "gelu-tanh"),
+        "geglu-sigmoid": _gated_mlp("GEGLU (sigmoid)", "gelu-sigmoid"),
+        "reglu": _gated_mlp("ReGLU", "relu"),
+        "glu": _gated_mlp("GLU", "sigmoid"),
+        "bilinear": _gated_mlp("Bilinear GLU", "linear"),
+    },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -33,22 +34,32 @@ class GemmaRMSNorm(nn.RMSNorm):
         return functional.rms_norm(x, self.normalized_shape, 1 + self.weight, self.eps)
 
 
-# Each from the number of channels, epsilon, and whether there is a bias.
-NORMS: Registry[Callable[[int, float, bool], nn.Module]] = Registry(
+@dataclass(frozen=True)
+class Norm:
+    """A kind of norm: its title, and what makes it from the number of channels, epsilon, and whether it has a bias."""
+
+    title: str
+    make: Callable[[int, float, bool], nn.Module]
+
+
+NORMS: Registry[Norm] = Registry(
     "norm",
     {
-        "layernorm": lambda dim, eps, bias: nn.LayerNorm(dim, eps, bias=bias),  # Ba et al. 2016, equation 4
+        # Ba et al. 2016, equation 4
+        "layernorm": Norm("LayerNorm", lambda dim, eps, bias: nn.LayerNorm(dim, eps, bias=bias)),
         # without weight and bias: Groeneveld et al. 2024 (OLMo), section 2.1
-        "nonparametric-layernorm": lambda dim, eps, bias: nn.LayerNorm(dim, eps, elementwise_affine=False),
-        "rmsnorm": lambda dim, eps, bias: RMSNorm(dim, eps),
-        "gemma-rmsnorm": lambda dim, eps, bias: GemmaRMSNorm(dim, eps),
+        "nonparametric-layernorm": Norm(
+            "LayerNorm without weights", lambda dim, eps, bias: nn.LayerNorm(dim, eps, elementwise_affine=False)
+        ),
+        "rmsnorm": Norm("RMSNorm", lambda dim, eps, bias: RMSNorm(dim, eps)),
+        "gemma-rmsnorm": Norm("RMSNorm (Gemma)", lambda dim, eps, bias: GemmaRMSNorm(dim, eps)),
     },
 )
 
 
 def make_norm(config: Config, dim: int) -> nn.Module:
     """The config's norm over `dim` channels."""
-    return NORMS[config.norm](dim, config.norm_epsilon, config.has_bias("norm"))
+    return NORMS[config.norm].make(dim, config.norm_epsilon, config.has_bias("norm"))
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -102,8 +103,22 @@ def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     return hidden_states.masked_fill(~padding_mask[..., None], torch.finfo(hidden_states.dtype).min).amax(1)
 
 
-POOLINGS: Registry[Callable[[Tensor, Tensor], Tensor]] = Registry(
-    "pooling", {"first": _first_token, "mean": _mean_pool, "max": _max_pool, "last": _last_token}
+@dataclass(frozen=True)
+class Pooling:
+    """How the hidden states of a text become one: the title, and the function of hidden states and padding mask."""
+
+    title: str
+    pool: Callable[[Tensor, Tensor], Tensor]
+
+
+POOLINGS: Registry[Pooling] = Registry(
+    "pooling",
+    {
+        "first": Pooling("First token", _first_token),
+        "mean": Pooling("Mean of all tokens", _mean_pool),
+        "max": Pooling("Maximum over all tokens", _max_pool),
+        "last": Pooling("Last token", _last_token),
+    },
 )
 
 
@@ -118,7 +133,7 @@ class SequenceClassifier(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.pool = POOLINGS[config.pooling]
+        self.pool = POOLINGS[config.pooling].pool
         self.transform = HeadTransform(config)
         self.projection = _label_projection(config)
 

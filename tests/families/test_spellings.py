@@ -58,7 +58,7 @@ def test_activations_are_those_of_the_same_name(name: str) -> None:
     expected = transformers.activations.ACT2FN[name](x)
     torch.testing.assert_close(ACTIVATIONS[MLP_ACTIVATIONS[name]](x), expected, atol=1e-5, rtol=0)
     if name in GATED_MLP_ACTIVATIONS:
-        gated = FEED_FORWARDS[GATED_MLP_ACTIVATIONS[name]](toys.config())
+        gated = FEED_FORWARDS[GATED_MLP_ACTIVATIONS[name]].make(toys.config())
         assert isinstance(gated, GatedMLP)
         torch.testing.assert_close(gated.activation(x), expected, atol=1e-5, rtol=0)
 

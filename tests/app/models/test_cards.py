@@ -67,6 +67,24 @@ def test_a_card_tells_what_a_model_is(name: str, words: tuple[str, ...]) -> None
     assert opening_problem(told(name)) == "" and model_task(told(name)) in subject.MODEL_TASKS
 
 
+def test_a_card_names_norm_feed_forward_and_pooling() -> None:
+    classifier = told("mood")
+    config = classifier.metadata.config
+    assert config is not None
+    config = config.replace(
+        norm="layernorm", norm_placement="sandwich", feed_forward="geglu", d_ff=1_200, pooling="max"
+    )
+    shown = card_html(replace(classifier, metadata=replace(classifier.metadata, config=config)), open_now=False)
+    for name, value in {
+        "Norm": "LayerNorm",
+        "Norm placement": "Before and after each sublayer",
+        "Feed-forward": "GEGLU, 1,200 neurons",
+        "Pooling": "Maximum over all tokens",
+    }.items():
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in shown
+    assert "Pooling" not in card_html(told("next"), open_now=False)
+
+
 def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(10_000)
     monkeypatch.setattr(subject, "model_pool", lambda: models)

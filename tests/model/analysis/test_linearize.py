@@ -18,7 +18,7 @@ def table(seed: int = 3) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", NORMS)
 def test_the_parts_of_a_norm_add_up_to_the_norm_of_the_whole(name: str) -> None:
-    norm = NORMS[name](8, 1e-5, True).double()
+    norm = NORMS[name].make(8, 1e-5, True).double()
     for parameter in norm.parameters():
         parameter.data = table(4)[0, : len(parameter)]
     parts = table()
@@ -27,7 +27,7 @@ def test_the_parts_of_a_norm_add_up_to_the_norm_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", NORMS)
 def test_a_part_alone_is_divided_by_the_length_of_the_whole(name: str) -> None:
-    norm = NORMS[name](8, 1e-5, False).double()
+    norm = NORMS[name].make(8, 1e-5, False).double()
     parts = table()
     once, twice = linearize(norm, parts, 0), linearize(norm, 2 * parts, 0)
     assert torch.allclose(once, twice, atol=1e-4)  # but for the epsilon, all twice as long is nothing new

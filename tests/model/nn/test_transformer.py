@@ -143,7 +143,7 @@ def test_the_stream_adds_up(placement: str) -> None:
 
 def test_layernorm_and_rmsnorm_are_their_formulas() -> None:
     x = torch.randn(5, 16)
-    layernorm, rmsnorm = (NORMS[name](16, 1e-5, True) for name in ("layernorm", "rmsnorm"))
+    layernorm, rmsnorm = (NORMS[name].make(16, 1e-5, True) for name in ("layernorm", "rmsnorm"))
     centred = x - x.mean(-1, keepdim=True)
     torch.testing.assert_close(layernorm(x), centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt())
     torch.testing.assert_close(rmsnorm(x), x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt())
