@@ -91,7 +91,7 @@ def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None
         "decoder.1.self.weights[2]=set:0;decoder.3.self.weights[4]=set:0;decoder.3.self.weights[5]=set:0",
     )
     page.get_by_test_id("head-switch").click()
-    page.get_by_test_id("let-go").click()
+    page.get_by_test_id("clear-selection").click()
     expect(page.get_by_test_id("collected")).to_be_hidden()
 
 
@@ -237,7 +237,7 @@ def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
     expect(page.get_by_test_id("options")).to_be_hidden()
     wait_for_address(page, "top_mass", "80")
     page.get_by_test_id("options-button").click()
-    page.get_by_test_id("reset-rules").click()
+    page.get_by_test_id("reset-options").click()
     expect(said(page)).to_have_text("attention weight")
 
 
@@ -271,7 +271,7 @@ def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
     visitor = visit(dark=True, width=390, height=844)
     page = opened(visitor, "&plot=table&sort=entropy&heads=1.1;2.2")
     page.get_by_test_id("options-button").click()
-    expect(page.get_by_test_id("reset-rules")).to_be_visible()
+    expect(page.get_by_test_id("reset-options")).to_be_visible()
     wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
     assert wide <= 0
     for name in ("options", "sheet", "grid", "habits"):

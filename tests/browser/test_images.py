@@ -137,4 +137,4 @@ def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     expect(page.get_by_test_id("sentence")).to_be_visible()
     expect(page.get_by_test_id("gallery")).to_be_hidden()
-    expect(page.get_by_test_id("plot").get_by_role("button", name="Picture")).to_have_count(0)
+    expect(page.get_by_test_id("plot").get_by_role("button", name="Image")).to_have_count(0)

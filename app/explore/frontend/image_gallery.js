@@ -48,7 +48,7 @@ function createImageButton(page, name) {
   button.dataset.testid = `picture-${mine ? "own" : name}`;
   const image = createElement("img");
   image.src = page.server.imageUrl(name);
-  image.alt = mine ? "Your picture" : `Picture: ${name}`;
+  image.alt = mine ? "Your image" : `Image: ${name}`;
   image.draggable = false;
   button.title = image.alt;
   button.append(image);
@@ -74,8 +74,8 @@ async function uploadImage(page, file) {
   const { bring } = page.view.elements;
   bring.disabled = true;
   try {
-    if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is no PNG, JPEG or WebP picture.");
-    if (file.size > MAX_FILE_SIZE) throw new Error("A picture may have 8 MB; make this one smaller.");
+    if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
+    if (file.size > MAX_FILE_SIZE) throw new Error("An image may have at most 8 MB; make this one smaller.");
     const answer = await fetch(`${page.server.api}/image`, {
       method: "POST",
       headers: { "Content-Type": file.type },

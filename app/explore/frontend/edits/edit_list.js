@@ -97,7 +97,7 @@ function editRow(page, edit, on) {
   toggle.setAttribute("role", "switch");
   toggle.setAttribute("aria-checked", String(on));
   toggle.setAttribute("aria-label", wordText(words));
-  toggle.title = on ? "Put aside, without losing it" : "Take up again";
+  toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
   const told = createElement("span", "told");

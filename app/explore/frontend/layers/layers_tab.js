@@ -20,8 +20,8 @@ import { drawLogitLens } from "./logit_lens.js";
  */
 const PANELS = {
   logit_lens: { title: "Logit lens", draw: drawLogitLens },
-  logit_attribution: { title: "Contributions", draw: drawContributions, answers: true },
-  information_flow: { title: "Flow", draw: drawFlow },
+  logit_attribution: { title: "Logit attribution", draw: drawContributions, answers: true },
+  information_flow: { title: "Information flow", draw: drawFlow },
   head_ablation: { title: "Ablate all", draw: drawAblation, answers: true, attentions: true },
 };
 

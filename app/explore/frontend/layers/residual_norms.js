@@ -1,4 +1,4 @@
-// The length of the residual stream after each layer: a thin line for each token, the one at hand strong.
+// The norm of the residual stream after each layer: a thin line for each token, the one at hand strong.
 
 import { currentStyle } from "../../../../model/rendering/static/heads/measurements.js";
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
@@ -44,7 +44,7 @@ export function drawResidualNorms(page) {
   layerElement(page, "lengths-reading").replaceChildren(...quotedToken(token), `: ${words.join(" → ")}`);
   canvas.setAttribute(
     "aria-label",
-    `Length of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`,
+    `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`,
   );
 }
 

@@ -88,7 +88,7 @@ function createLayerLabel(layer) {
   const name = createElement("button", "name", layer);
   name.type = "button";
   name.tabIndex = -1;
-  name.title = `Collect all heads of layer ${layer}`;
+  name.title = `Select all heads of layer ${layer}`;
   name.dataset.layer = String(layer);
   name.dataset.testid = `layer-${layer}`;
   const off = createSwitch();
@@ -249,7 +249,7 @@ function markHead(page, grid, { layer, head, cell, off: button }) {
   cell.classList.toggle("collected", selected);
   cell.classList.toggle("off", off);
   cell.setAttribute("aria-selected", String(current || selected));
-  cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${selected ? ", collected" : ""}${off ? ", off" : ""}`);
+  cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`);
   cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
   cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
   labelSwitch(button, off, `head ${head} of layer ${layer}`);

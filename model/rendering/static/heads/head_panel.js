@@ -123,7 +123,7 @@ function drawTitle(page) {
   elements.off.setAttribute("aria-checked", String(!off));
   elements.off.setAttribute(
     "aria-label",
-    several ? `The ${heads.length} collected heads` : `Head ${head} of layer ${layer}`,
+    several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`,
   );
   const word = elements.off.lastElementChild;
   if (word) word.textContent = off ? "off" : "on";
@@ -146,7 +146,7 @@ function drawTitle(page) {
 function headPill(page, [layer, head], place) {
   const pill = createElement("button", "pill", `L${layer} H${head}`);
   pill.type = "button";
-  pill.title = "Leave this head out";
+  pill.title = "Remove this head from the selection";
   const mark = createElement("i", `swatch${place >= HEAD_COLOURS.length ? " broken" : ""}`);
   mark.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
   pill.prepend(mark);
@@ -156,9 +156,9 @@ function headPill(page, [layer, head], place) {
 
 /** @param {Page} page */
 function clearSelectionButton(page) {
-  const all = createElement("button", "pill all", "Let go");
+  const all = createElement("button", "pill all", "Clear selection");
   all.type = "button";
-  all.dataset.testid = "let-go";
+  all.dataset.testid = "clear-selection";
   all.onclick = () => page.change({ heads: [] });
   return all;
 }

@@ -83,7 +83,7 @@ export function headElements(place) {
     title: named("head-title"),
     off: button("head-switch"),
     collected: named("collected"),
-    picture: named("picture"),
+    picture: named("plot"),
     options: named("options"),
     optionsButton: button("options-button"),
     grow: button("grow"),

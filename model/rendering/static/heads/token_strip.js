@@ -81,8 +81,8 @@ function createStripChip(page, token, position, which) {
       ? "A special token"
       : "Click to mask this token";
   button.title = maskable
-    ? `${click}; Shift+click locks its row`
-    : "Click locks its row and asks what comes after it; Shift+click locks several";
+    ? `${click}; Shift+click pins its row`
+    : "Click pins its row and asks what comes after it; Shift+click pins several";
   return button;
 }
 

@@ -21,7 +21,7 @@ const MIN_WINDOW = 8; // tokens a side, the closest one can zoom
 
 const memory = remembered(() => ({
   frame: createElement("div", "zoom-frame"),
-  all: createElement("button", "zoom-out", "Whole text"),
+  all: createElement("button", "zoom-out", "Reset zoom"),
   from: /** @type {DragStart | null} */ (null),
   filling: /** @type {Grid | null} */ (null),
 }));

@@ -27,7 +27,7 @@ const memory = remembered(() => ({
 
 /** @type {Plot} */
 export const IMAGE_OVERLAY = {
-  title: "Picture",
+  title: "Image",
   only: "images",
   draw: drawImageOverlay,
   tokenAt: imageTokenAt,

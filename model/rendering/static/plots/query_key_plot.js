@@ -19,7 +19,7 @@ const memory = remembered(() => ({ layout: /** @type {PointsLayout | null} */ (n
 
 /** @type {Plot} */
 export const QUERY_KEY_PLOT = {
-  title: "q · k",
+  title: "Query-key map",
   about: "Queries and keys of the head in one plane",
   draw: drawQueryKeyPlot,
   tokenAt: pointTokenAt,
