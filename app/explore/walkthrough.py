@@ -33,23 +33,6 @@ from model.nn.sites import QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.nn.transformer import Transformer, attention_at
 from model.tracing.trace import Trace
 
-# Each step in plain words.
-STEP_EXPLANATIONS = {
-    "input": "The stream of the token that looks, as attention reads it, and that of the token looked at.",
-    "project": "Three linear maps: what i asks for, what j can be found by, and what j hands over.",
-    "rotate": "Each pair of channels turns by an angle that grows with its position: the product sees the distance.",
-    "feature-map": "Made positive, so that scores can be shares without a softmax.",
-    "multiply": "Where query and key have the same sign, the channel speaks for a match; else against it.",
-    "sum": "How well query and key match, in one number.",
-    "scale": "More channels make larger sums; the scale takes that back before the kernel sees it.",
-    "bias": "What the position scheme gives to this pair of places, whatever the tokens say.",
-    "soft-cap": "Very large scores are held back.",
-    "mask": "What may not be seen loses its score.",
-    "weights": "The scores of all keys become shares of one: how much each is looked at.",
-    "weighted-sum": "Each value is taken as far as its weight says, and all are summed.",
-    "output": "The output projection turns what a head gathered into its change of the residual stream.",
-}
-
 
 def handle_walkthrough(body: dict[str, Any]) -> bytes:
     """The steps of one head between two tokens, by their numbers; a `key` of -1 is the one with the largest weight."""
@@ -92,8 +75,8 @@ def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[
     ]
     return {
         "name": step.name,
-        "title": step.title,
-        "explanation": STEP_EXPLANATIONS[step.name],
+        "title": step.description.title,
+        "explanation": step.description.explanation,
         "formula": step.formula,
         "edited": step.edited,
         "shapes": shapes,

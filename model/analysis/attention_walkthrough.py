@@ -22,6 +22,7 @@ from model.nn.norms import soft_cap
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.sites import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer, attention_at
+from model.registry import Registry
 from model.tracing.indices import require_head, require_position
 from model.tracing.interventions import Intervention
 from model.tracing.recompute import recompute_attention
@@ -41,20 +42,74 @@ class StepValue:
     axis: str = ""
 
 
+@dataclass(frozen=True)
+class StepDescription:
+    """What a step is called, and what it does, in plain words."""
+
+    title: str
+    explanation: str
+
+
+STEPS: Registry[StepDescription] = Registry(
+    "step of attention",
+    {
+        "input": StepDescription(
+            "Input", "The residual stream of the query's token, as attention reads it, and that of the key's."
+        ),
+        "project": StepDescription(
+            "Query, key, value", "Three linear maps: what i looks for, what j is found by, and what j passes on."
+        ),
+        "rotate": StepDescription(
+            "Rotary embedding",
+            "Each pair of channels is rotated by an angle that grows with its position: the product sees the distance.",
+        ),
+        "feature-map": StepDescription(
+            "Feature map", "Made positive, so that scores become weights without a softmax."
+        ),
+        "multiply": StepDescription(
+            "Elementwise product",
+            "Where query and key have the same sign, the channel speaks for a match; else against it.",
+        ),
+        "sum": StepDescription("Dot product", "How well query and key match, in one number."),
+        "scale": StepDescription(
+            "Scaled", "More channels make larger sums; the scale takes that back before scores become weights."
+        ),
+        "bias": StepDescription(
+            "Position bias", "What the positional encoding adds for this pair of positions, whatever the tokens."
+        ),
+        "soft-cap": StepDescription("Soft cap", "Very large scores are bounded smoothly."),
+        "mask": StepDescription("Masked", "Keys that the query may not attend to lose their score."),
+        "weights": StepDescription(
+            "Weights", "The scores of all keys become weights that sum to one: how much each is attended to."
+        ),
+        "weighted-sum": StepDescription(
+            "Weighted values", "Each value is multiplied by its weight, and all of them are summed."
+        ),
+        "output": StepDescription(
+            "Output projection", "The output projection turns the head's sum into its change of the residual stream."
+        ),
+    },
+)
+
+
 @dataclass(frozen=True, eq=False)
 class WalkthroughStep:
-    """One step of the computation: `values` are its inputs and last its result.
+    """One step of the computation, a key of STEPS: `values` are its inputs and last its result.
 
     `hook_points` are the values of the trace that the step computes; `edited` says whether an edit replaced the numbers
     that the formula gives.
     """
 
     name: str
-    title: str
     formula: str
     values: tuple[StepValue, ...]
     hook_points: tuple[str, ...] = ()
     edited: bool = False
+
+    @property
+    def description(self) -> StepDescription:
+        """The step's row of STEPS."""
+        return STEPS[self.name]
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:
@@ -111,12 +166,17 @@ class _Walkthrough:
         if self.attention_function.formulas.feature_map:
             q, k = self.attention_function.feature_map(q), self.attention_function.feature_map(k)
             values = (StepValue("φ(q_{i})", to_numpy(q), "head_dim"), StepValue("φ(k_{j})", to_numpy(k), "head_dim"))
-            yield WalkthroughStep("feature-map", "Feature map", self.attention_function.formulas.feature_map, values)
+            yield self._step("feature-map", self.attention_function.formulas.feature_map, values)
         yield from self._score_steps(q, k)
         yield self._mask_step()
         yield self._weights_step()
         yield self._weighted_sum_step()
         yield self._output_step()
+
+    def _step(
+        self, name: str, formula: str, values: tuple[StepValue, ...], hook_points: tuple[str, ...] = ()
+    ) -> WalkthroughStep:
+        return WalkthroughStep(name, formula, values, hook_points, self._edited(*hook_points))
 
     def _value(self, hook_point: str) -> np.ndarray:
         return self.trace[f"{self.path}.{hook_point}"]
@@ -132,24 +192,20 @@ class _Walkthrough:
         return getattr(type(self.positional_encoding), method) is not getattr(PositionalEncoding, method)
 
     def _input_step(self) -> WalkthroughStep:
-        residual = self.trace[f"{self.layer}.{'residual' if self.kind == 'self' else 'residual_after_self'}"][
-            self.query
-        ]
+        before = "residual" if self.kind == "self" else "residual_after_self"
+        residual = self.trace[f"{self.layer}.{before}"][self.query]
         x = self._value("input")
         other = x if self.kind == "self" else self.trace["encoder.final_residual"]
         is_unnormed = np.array_equal(residual, x[self.query])
         formula = "x_{i} = h_{i}" if is_unnormed else "x_{i} = Norm(h_{i})"
         if self.kind == "cross":
             formula += ",   x_{j} = encoder output of source token j"
-        values = (StepValue("h_{i}", residual, "d_model"), StepValue("x_{i}", x[self.query], "d_model"))
-        return WalkthroughStep(
-            "input",
-            "Input",
-            formula,
-            (*values, StepValue("x_{j}", other[self.key], "d_model")),
-            ("input",),
-            self._edited("input"),
+        values: tuple[StepValue, ...] = (
+            StepValue("h_{i}", residual, "d_model"),
+            StepValue("x_{i}", x[self.query], "d_model"),
         )
+        values += (StepValue("x_{j}", other[self.key], "d_model"),)
+        return self._step("input", formula, values, ("input",))
 
     def _projection_step(self) -> WalkthroughStep:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
@@ -169,9 +225,7 @@ class _Walkthrough:
             StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
             StepValue("v_{j}", self._value("v")[self.key_value_head, self.key], "value_head_dim"),
         )
-        return WalkthroughStep(
-            "project", "Query, key, value", ",   ".join(formulas), values, ("q", "k", "v"), self._edited("q", "k", "v")
-        )
+        return self._step("project", ",   ".join(formulas), values, ("q", "k", "v"))
 
     def _rotated(self) -> tuple[Tensor, Tensor]:
         q = torch.tensor(self._value("rotated_q")[self.head, self.query])
@@ -186,50 +240,38 @@ class _Walkthrough:
             StepValue("k'_{j}", to_numpy(k), "head_dim"),
         )
         formula = f"q'_{{i}} = R_{{{self.query}}} q_{{i}},   k'_{{j}} = R_{{{self.key}}} k_{{j}}"
-        sites = ("rotated_q", "rotated_k")
-        return WalkthroughStep("rotate", "Rotary embedding", formula, values, sites, self._edited(*sites))
+        return self._step("rotate", formula, values, ("rotated_q", "rotated_k"))
 
     def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:
         prime = "'" if self._overrides("rotate") else ""
         first, second = f"q{prime}_{{i}}", f"k{prime}_{{j}}"
         if self.attention_function.formulas.feature_map:
             first, second = f"φ({first})", f"φ({second})"
-        product, attention = q * k, self.attention
+        product = q * k
         factors = (StepValue(first, to_numpy(q), "head_dim"), StepValue(second, to_numpy(k), "head_dim"))
         row = StepValue("p_{c}", to_numpy(product), "head_dim")
-        yield WalkthroughStep(
-            "multiply",
-            "Elementwise product",
-            f"p_{{c}} = {first.replace('i', 'ic')} · {second.replace('j', 'jc')}",
-            (*factors, row),
-        )
-        total = product.sum()
-        dot = StepValue(f"{first} · {second}", to_numpy(total))
-        yield WalkthroughStep("sum", "Dot product", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
-        scale = float(self._value("scale")[self.head])
-        scaled = total * scale
-        is_last = not (attention.score_soft_cap or self._has_bias())
-        score = StepValue("s_{ij}", to_numpy(scaled))
-        yield WalkthroughStep(
-            "scale",
-            "Scaled",
-            f"s_{{ij}} = {dot.symbol} {_scaling(attention, scale)}",
-            (dot, score),
-            ("scale", "scores") if is_last else ("scale",),
-            self._edited("scale") or (is_last and self._edited("scores")),
-        )
+        formula = f"p_{{c}} = {first.replace('i', 'ic')} · {second.replace('j', 'jc')}"
+        yield self._step("multiply", formula, (*factors, row))
+        dot = StepValue(f"{first} · {second}", to_numpy(product.sum()))
+        yield self._step("sum", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
+        scale, soft_cap_limit = float(self._value("scale")[self.head]), self.attention.score_soft_cap
+        score = product.sum() * scale
+        is_last = not (soft_cap_limit or self._has_bias())
+        formula = f"s_{{ij}} = {dot.symbol} {_scaling(self.attention, scale)}"
+        hook_points = ("scale", "scores") if is_last else ("scale",)
+        yield self._step("scale", formula, (dot, StepValue("s_{ij}", to_numpy(score))), hook_points)
         if self._has_bias():
             bias = torch.tensor(self._at_key("bias"))
-            biased = self.attention_function.add_bias(scaled.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
-            values = (score, StepValue("b_{ij}", to_numpy(bias)), StepValue("s_{ij}", to_numpy(biased)))
-            sites = ("bias",) if attention.score_soft_cap else ("bias", "scores")
+            biased = self.attention_function.add_bias(score.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
             formula = f"s_{{ij}} ← {self.attention_function.formulas.add_bias}"
-            yield WalkthroughStep("bias", "Position bias", formula, values, sites, self._edited(*sites))
-            score, scaled = values[-1], biased
-        if attention.score_soft_cap:
-            formula = f"s_{{ij}} ← {attention.score_soft_cap:g} · tanh(s_{{ij}} / {attention.score_soft_cap:g})"
-            capped = StepValue("s_{ij}", to_numpy(soft_cap(scaled, attention.score_soft_cap)))
-            yield WalkthroughStep("soft-cap", "Soft cap", formula, (score, capped), ("scores",), self._edited("scores"))
+            hook_points = ("bias",) if soft_cap_limit else ("bias", "scores")
+            yield self._step(
+                "bias", formula, _score_values(score, biased, StepValue("b_{ij}", to_numpy(bias))), hook_points
+            )
+            score = biased
+        if soft_cap_limit:
+            formula = f"s_{{ij}} ← {soft_cap_limit:g} · tanh(s_{{ij}} / {soft_cap_limit:g})"
+            yield self._step("soft-cap", formula, _score_values(score, soft_cap(score, soft_cap_limit)), ("scores",))
 
     def _has_bias(self) -> bool:
         return self._overrides("bias") or self._overrides("content_bias") or self._edited("bias")
@@ -244,15 +286,13 @@ class _Walkthrough:
             StepValue("s_{ij}", shown.astype(np.float32), "key"),
         )
         formula = f"s_{{ij}} ← {self.attention_function.formulas.mask}"
-        return WalkthroughStep(
-            "mask", "Masked", formula, values, ("mask", "masked_scores"), self._edited("mask", "masked_scores")
-        )
+        return self._step("mask", formula, values, ("mask", "masked_scores"))
 
     def _weights_step(self) -> WalkthroughStep:
         scores = self._mask_step().values[-1]
         formula = f"a_{{ij}} = {self.attention_function.formulas.normalize}"
         values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
-        return WalkthroughStep("weights", "Weights", formula, values, ("weights",), self._edited("weights"))
+        return self._step("weights", formula, values, ("weights",))
 
     def _weighted_sum_step(self) -> WalkthroughStep:
         weight, v = self._at_key("weights"), self._value("v")[self.key_value_head, self.key]
@@ -262,14 +302,7 @@ class _Walkthrough:
             StepValue("a_{ij} v_{j}", weight * v, "value_head_dim"),
             StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
         )
-        return WalkthroughStep(
-            "weighted-sum",
-            "Weighted values",
-            "z_{i} = Σ_{j} a_{ij} v_{j}",
-            values,
-            ("weighted_values",),
-            self._edited("weighted_values"),
-        )
+        return self._step("weighted-sum", "z_{i} = Σ_{j} a_{ij} v_{j}", values, ("weighted_values",))
 
     def _output_step(self) -> WalkthroughStep:
         weighted_values = torch.tensor(self._value("weighted_values")[:, self.query])
@@ -281,7 +314,11 @@ class _Walkthrough:
             StepValue("o_{i}", to_numpy(head_outputs[self.head]), "d_model"),
             StepValue("output", self._value("output")[self.query], "d_model"),
         )
-        return WalkthroughStep("output", "Output projection", formula, values, ("output",), self._edited("output"))
+        return self._step("output", formula, values, ("output",))
+
+
+def _score_values(before: Tensor, after: Tensor, *between: StepValue) -> tuple[StepValue, ...]:
+    return (StepValue("s_{ij}", to_numpy(before)), *between, StepValue("s_{ij}", to_numpy(after)))
 
 
 def _scaling(attention: Attention, scale: float) -> str:
