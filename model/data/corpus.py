@@ -126,47 +126,42 @@ class TokenizedText:
 def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | None) -> TokenizedText:
     """A text file as token ids, with `separator`, if there is one, before each document."""
     dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.uint32
-    id_chunks: list[np.ndarray] = []
-    length_chunks: list[np.ndarray] = []
-    starts_document: list[bool] = []  # per run of tokens: does it begin a document?
+    id_chunks, length_chunks = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
+    starts_document: list[bool] = []
     byte_count = 0
-    marked_lines = (
-        (line if last else line + "\n", first)
-        for document in read_documents(source.path)
-        for line, first, last in _mark_document_ends(document)
-    )
-    while batch := list(islice(marked_lines, LINES_PER_BATCH)):
+    lines = _marked_lines(source.path)
+    while batch := list(islice(lines, LINES_PER_BATCH)):
         rows = tokenizer.encode_batch([line for line, _ in batch])
         if separator is not None:
             rows = [[separator, *row] if first else row for row, (_, first) in zip(rows, batch, strict=True)]
-        sizes = np.fromiter(map(len, rows), np.int64, len(rows))
-        id_chunks.append(np.fromiter(chain.from_iterable(rows), dtype, int(sizes.sum())))
-        length_chunks.append(sizes)
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        id_chunks.append(np.fromiter(chain.from_iterable(rows), dtype, int(lengths.sum())))
+        length_chunks.append(lengths)
         starts_document.extend(first for _, first in batch)
         byte_count += sum(_counted_bytes(line, tokenizer) for line, _ in batch)
-    sizes, document_flags = (
-        np.concatenate([np.zeros(0, np.int64), *length_chunks]),
-        np.array(starts_document, dtype=bool),
-    )
-    offsets = np.cumsum(sizes) - sizes
-    lines = offsets + (document_flags if separator is not None else 0)
-    nonempty = sizes > (document_flags if separator is not None else 0)
+    lengths, is_first = np.concatenate(length_chunks), np.array(starts_document, dtype=bool)
+    offsets = np.cumsum(lengths) - lengths
+    separators = is_first if separator is not None else np.zeros_like(is_first)
+    nonempty = lengths > separators
     if not nonempty.any():
         raise DataError(f"The text {source.path} is empty.")
+    line_starts = (offsets + separators)[nonempty]
     return TokenizedText(
-        source.name, source.epochs, np.concatenate(id_chunks), lines[nonempty], offsets[document_flags], byte_count
+        source.name, source.epochs, np.concatenate(id_chunks), line_starts, offsets[is_first], byte_count
     )
+
+
+def _marked_lines(path: Path) -> Iterator[tuple[str, bool]]:
+    """Each line, with a line end unless it is its document's last, and whether it is its document's first."""
+    for document in read_documents(path):
+        last = len(document) - 1
+        for index, line in enumerate(document):
+            yield line if index == last else line + "\n", index == 0
 
 
 def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
     """Bytes that the tokenizer drops need no prediction, and bytes that it adds are not of the text."""
     return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalize(line)))
-
-
-def _mark_document_ends(document: Document) -> Iterator[tuple[str, bool, bool]]:
-    """Each line, and whether it is the document's first and its last."""
-    end = len(document) - 1
-    return ((line, index == 0, index == end) for index, line in enumerate(document))
 
 
 def tokenize_cached(

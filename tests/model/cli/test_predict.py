@@ -69,7 +69,7 @@ def test_probabilities_are_over_the_whole_vocabulary(
     assert shares == sorted(shares, reverse=True)
 
 
-def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_json_lines_are_printed(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
@@ -78,7 +78,7 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         ([TEXT, "--model", "encoder"], "has no [MASK]"),
         (["the [MASK]", "--model", "decoder"], "decoder continues texts and fills no [MASK]"),
@@ -92,17 +92,17 @@ def test_without_json_it_prints_lines_for_people(models: Path, capsys: pytest.Ca
     ],
 )
 def test_an_error_is_one_sentence_and_nothing_on_standard_output(
-    models: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    models: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     assert main(["predict", "--json", "--models", str(models), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert told in printed.err
+    assert sentence in printed.err
     assert printed.err.startswith("headlight: ")
     assert len(printed.err.splitlines()) == 1
 
 
-def test_models_lists_what_can_be_opened(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_lists_the_catalog(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "--models", str(models)]) == 0
     lines = capsys.readouterr().out.splitlines()
     described = {line.split()[0]: line for line in lines}
@@ -126,7 +126,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--edit" in capsys.readouterr().out
 
 
-def test_json_survives_a_terminal_without_unicode(models: Path) -> None:
+def test_json_is_ascii(models: Path) -> None:
     """And the exit status of a real process is that of `main`."""
 
     def process(*arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -143,6 +143,6 @@ def test_json_survives_a_terminal_without_unicode(models: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "word"), [("She drank a glass of [MASK].", "water"), ("Once upon a", "time")])
-def test_without_a_model_a_shipped_one_answers(text: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_model_a_shipped_one_predicts(text: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", text]) == 0
     assert word in capsys.readouterr().out

@@ -52,7 +52,7 @@ def traced(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     return trace
 
 
-def test_a_decoders_file_keeps_the_contract(traced: Traced) -> None:
+def test_the_arrays_of_a_decoder(traced: Traced) -> None:
     file = traced("decoder", TEXT)
     ids = toys.causal().encode(TEXT).ids
     length = len(ids)
@@ -67,14 +67,14 @@ def test_a_decoders_file_keeps_the_contract(traced: Traced) -> None:
     assert (file["attention"][:, :, *np.triu_indices(length, 1)] == 0).all()
 
 
-def test_its_numbers_are_those_of_the_model(traced: Traced) -> None:
+def test_the_arrays_equal_those_of_run(traced: Traced) -> None:
     file, trace = traced("decoder", TEXT), run(MODELS["decoder"](), toys.causal(), TEXT)
     np.testing.assert_array_equal(file["logits"], trace["logits"])
     np.testing.assert_array_equal(file["attention"], trace.attention())
     np.testing.assert_array_equal(file["last_hidden"], trace["decoder.final_residual"])
 
 
-def test_an_encoders_file_keeps_the_contract(traced: Traced) -> None:
+def test_the_arrays_of_an_encoder(traced: Traced) -> None:
     file = traced("encoder", TEXT)
     length = len(toys.masked().encode(TEXT).ids)
     assert set(file) == {"input_ids", "tokens", "attention", "logits", "last_hidden"}
@@ -84,7 +84,7 @@ def test_an_encoders_file_keeps_the_contract(traced: Traced) -> None:
 
 
 @pytest.mark.parametrize("target", [TARGET, ""])
-def test_an_encoder_decoders_file_keeps_the_contract(traced: Traced, target: str) -> None:
+def test_the_arrays_of_an_encoder_decoder(traced: Traced, target: str) -> None:
     file = traced("both", TEXT, *(("--target", target) if target else ()))
     source, read = toys.masked().encode(TEXT).ids, toys.masked().encode(target, add_special_tokens=False).ids
     length, past = len(read) + 1, len(source)
@@ -101,11 +101,11 @@ def test_an_encoder_decoders_file_keeps_the_contract(traced: Traced, target: str
 
 
 @pytest.mark.parametrize(("name", "logits"), [("bare", set()), ("judge", {"logits"}), ("tagger", {"logits"})])
-def test_logits_are_there_only_with_a_top(traced: Traced, name: str, logits: set[str]) -> None:
+def test_logits_need_an_output_head(traced: Traced, name: str, logits: set[str]) -> None:
     assert set(traced(name, TEXT)) == {"input_ids", "tokens", "attention", "last_hidden"} | logits
 
 
-def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> None:
+def test_the_arrays_of_an_image(traced: Traced, models: Path) -> None:
     file = traced("seer", "--image", str(models / "photo.png"), "--edit", "encoder.1.self.weights[3]=set:0")
     shapes: dict[str, tuple[int, ...]] = {"tokens": (7,), "pixel_values": (3, 12, 18), "attention": (2, 4, 7, 7)}
     shapes |= {"logits": (2,), "last_hidden": (7, 16)}
@@ -115,7 +115,7 @@ def test_a_picture_is_read_in_place_of_a_text(traced: Traced, models: Path) -> N
     assert not file["attention"][1, 3].any()
 
 
-def test_the_choices_are_those_of_variant(traced: Traced) -> None:
+def test_options_choose_a_variant(traced: Traced) -> None:
     file = traced(
         "decoder",
         "--mask",
@@ -134,7 +134,7 @@ def test_the_choices_are_those_of_variant(traced: Traced) -> None:
     assert traced("decoder", TEXT, "--mask", "none")["attention"][:, :, 0, 1:].any()
 
 
-def test_edits_are_made(traced: Traced) -> None:
+def test_edits_are_applied(traced: Traced) -> None:
     file = traced(
         "decoder", TEXT, "--edit", "decoder.1.self.weights[3]=set:0", "--edit=decoder.0.self.mask[:,5,2]=set:0"
     )
@@ -160,7 +160,7 @@ def test_options_stand_on_either_side_and_a_double_dash_ends_them(models: Path, 
         assert Path(out).is_file()
 
 
-def test_any_path_opens_and_any_file_name_is_kept(
+def test_any_path_opens_and_any_file_name_is_written(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(models)
@@ -172,14 +172,14 @@ def test_any_path_opens_and_any_file_name_is_kept(
 
 @pytest.mark.parametrize("text", ["😀👩‍👧", "שלום עולם", "\x00\x07\x1b[31m", "</script>$x$**", "é" * 20, "[MASK]"])
 @pytest.mark.parametrize("model", ["decoder", "encoder"])
-def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
+def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None:
     text = text[:5]  # bytes count as tokens here
     file = traced(model, "--", text)
     assert len(file["tokens"]) == len(file["input_ids"]) == file["attention"].shape[-1]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["", "--model", "decoder"], "The text is empty"),
         (["   ", "--model", "decoder"], "The text is empty"),
@@ -207,14 +207,14 @@ def test_odd_texts_are_texts(traced: Traced, model: str, text: str) -> None:
     ],
 )
 def test_an_error_is_one_sentence_on_standard_error(
-    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     out = tmp_path / "never.npz"
     arguments = [str(models / word) if word.endswith((".png", ".json")) else word for word in arguments]
     assert main(["trace", "--models", str(models), "--out", str(out), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert told in printed.err
+    assert sentence in printed.err
     assert len(printed.err.splitlines()) == 1
     assert printed.err.startswith("headlight: ")
     assert printed.err.endswith(".\n")
@@ -222,7 +222,7 @@ def test_an_error_is_one_sentence_on_standard_error(
 
 
 @pytest.mark.parametrize("out", ["missing/folder/out.npz", ".", "decoder/config.json/out.npz"])
-def test_a_file_that_cannot_be_written_gets_a_sentence(
+def test_a_file_that_cannot_be_written_is_an_error(
     models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
     monkeypatch.chdir(models)
@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(
     assert "cannot be written" in printed.err
 
 
-def test_masked_tokens_and_the_scale_are_those_of_the_model(traced: Traced) -> None:
+def test_mask_tokens_and_scale_reach_the_model(traced: Traced) -> None:
     file = traced("encoder", TEXT, "--mask-token", "2", "--mask-token", "4", "--scale=off")
     trace = run(variant(toys.encoder(), scale=False), toys.masked(), TEXT, masked_positions=(2, 4))
     np.testing.assert_array_equal(file["attention"], trace.attention())

@@ -14,14 +14,14 @@ from model.paths import assets_dir
 from tests.model import toys
 
 
-def written(folder: Path, text: str) -> Path:
+def write_cloze(folder: Path, text: str) -> Path:
     path = folder / "small.txt"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def leaning(model: Transformer, token: int) -> Transformer:
-    """A masked model that always guesses one token."""
+def always_predicting(model: Transformer, token: int) -> Transformer:
+    """The masked model, changed to predict one token everywhere."""
     bias = model.get_parameter("output_head.projection.bias")
     with torch.no_grad():
         bias.zero_()
@@ -30,24 +30,24 @@ def leaning(model: Transformer, token: int) -> Transformer:
 
 
 def test_a_line_is_a_sentence_and_its_words(tmp_path: Path) -> None:
-    path = written(tmp_path, "# a note\n\nthe cat | sat ran\na | or b | c\n")
+    path = write_cloze(tmp_path, "# a note\n\nthe cat | sat ran\na | or b | c\n")
     assert read_cloze(path) == (ClozeSentence("the cat", ("sat", "ran")), ClozeSentence("a | or b", ("c",)))
 
 
 @pytest.mark.parametrize("text", ["the cat", "the cat | ", "the cat|sat", "the cat | sat\nthe dog |"])
-def test_a_line_without_words_is_named(tmp_path: Path, text: str) -> None:
+def test_a_line_without_words_is_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match=r"line [12]: wanted SENTENCE"):
-        read_cloze(written(tmp_path, text))
+        read_cloze(write_cloze(tmp_path, text))
 
 
-def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_sentences_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no sentence"):
-        read_cloze(written(tmp_path, "# nothing\n"))
+        read_cloze(write_cloze(tmp_path, "# nothing\n"))
     with pytest.raises(DataError, match="cannot be read"):
         read_cloze(tmp_path / "missing.txt")
 
 
-def test_in_a_gap_only_words_of_one_token_count() -> None:
+def test_in_place_of_a_mask_only_words_of_one_token_count() -> None:
     tokenizer = toys.masked()
     sentence = ClozeSentence("the [MASK] sat on the mat", ("cat", "dog", "sang away", "Ж"))
     assert len(tokenizer.encode_batch(["Ж"])[0]) == 1  # [UNK]
@@ -61,11 +61,11 @@ def test_at_the_end_a_word_of_one_token_with_its_space_counts() -> None:
     assert {tokenizer.token_text(token) for token in tokens} == {" mat"}
 
 
-def test_the_answer_names_hits_and_misses(tmp_path: Path) -> None:
+def test_hits_and_misses_are_counted(tmp_path: Path) -> None:
     tokenizer = toys.masked()
-    path = written(tmp_path, "the [MASK] sat | cat\nthe [MASK] ran | dog\n")
+    path = write_cloze(tmp_path, "the [MASK] sat | cat\nthe [MASK] ran | dog\n")
     (dog,) = tokenizer.encode_batch(["dog"])[0]
-    result = run_cloze(leaning(toys.encoder(), dog), tokenizer, path)
+    result = run_cloze(always_predicting(toys.encoder(), dog), tokenizer, path)
     assert result.answers[1].rank == 0
     assert result.answers[1].guesses[0] == "dog"
     assert result.hits(1) == 1
@@ -73,15 +73,15 @@ def test_the_answer_names_hits_and_misses(tmp_path: Path) -> None:
     assert {answer.sentence.text for answer in result.misses} <= {"the [MASK] sat"}
 
 
-def test_a_file_for_the_other_kind_of_model_is_refused(tmp_path: Path) -> None:
+def test_a_file_for_the_other_kind_of_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"one \[MASK\]"):
-        run_cloze(toys.encoder(), toys.masked(), written(tmp_path, "the cat sat on the | mat\n"))
+        run_cloze(toys.encoder(), toys.masked(), write_cloze(tmp_path, "the cat sat on the | mat\n"))
     with pytest.raises(DataError, match=r"without \[MASK\]"):
-        run_cloze(toys.decoder(), toys.causal(), written(tmp_path, "the [MASK] sat | cat\n"))
+        run_cloze(toys.decoder(), toys.causal(), write_cloze(tmp_path, "the [MASK] sat | cat\n"))
 
 
 @pytest.mark.parametrize(("name", "gaps"), [("causal", 0), ("masked", 1)])
-def test_the_shipped_sentences_can_be_asked(name: str, gaps: int) -> None:
+def test_the_shipped_sentences_are_well_formed(name: str, gaps: int) -> None:
     sentences = read_cloze(assets_dir() / "cloze" / f"{name}.txt")
     assert len(sentences) >= 70
     assert len({sentence.text for sentence in sentences}) == len(sentences)

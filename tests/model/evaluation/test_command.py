@@ -38,7 +38,7 @@ def masked(tmp_path: Path) -> str:
     return str(tmp_path / "masked")
 
 
-def test_lines_to_read_name_the_misses(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_output_lists_the_misses(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     test = tmp_path / "test.txt"
     test.write_text("the cat sat on the | zzz\n", encoding="utf-8")
     assert main(["evaluate", causal, "--cloze", str(test)]) == 0
@@ -47,63 +47,65 @@ def test_lines_to_read_name_the_misses(causal: str, tmp_path: Path, capsys: pyte
     assert "missed: the cat sat on the  guesses: " in out
 
 
-def test_nothing_to_measure_is_told(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_measure_is_an_error(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", causal]) == 2
     assert "--text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--text", "--cloze"])
-def test_a_missing_file_is_told_before_anything_is_read(
+def test_a_missing_file_is_an_error_before_anything_is_read(
     causal: str, text: str, flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", causal, "--text", text, flag, "nowhere.txt"]) == 2
-    told = capsys.readouterr()
-    assert told.err == "headlight: There is no file nowhere.txt.\n" and not told.out
+    printed = capsys.readouterr()
+    assert printed.err == "headlight: There is no file nowhere.txt.\n" and not printed.out
 
 
-def test_texts_of_the_same_name_are_told_apart(
+def test_texts_of_the_same_name_get_their_folder(
     causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other" / "tales.valid.txt"
     other.parent.mkdir()
     other.write_text("the cat saw the dog\n" * 3, encoding="utf-8")
     assert main(["evaluate", causal, "--text", text, "--text", str(other), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["texts"]
-    assert sorted(told) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
-    assert len({numbers["tokens"] for numbers in told.values()}) == 2
+    printed = json.loads(capsys.readouterr().out)["texts"]
+    assert sorted(printed) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
+    assert len({numbers["tokens"] for numbers in printed.values()}) == 2
 
 
-def test_a_model_without_a_language_head_is_told(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_without_a_language_head_is_an_error(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     save(tmp_path / "bare", toys.decoder(output_head="none"), toys.causal())
     assert main(["evaluate", str(tmp_path / "bare"), "--text", text]) == 2
     assert "output head is 'none'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked"])
-def test_a_card_has_its_parts(
+def test_a_card_has_its_sections(
     kind: str, text: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = request.getfixturevalue(kind)
     assert main(["card", folder, "--text", text]) == 0
-    told = capsys.readouterr().out
-    assert "| held-out text | " in told
-    assert "| tales | " in told
-    assert "| the token before | " in told
-    parts = [line for line in told.splitlines() if line.startswith("## ")]
+    printed = capsys.readouterr().out
+    assert "| held-out text | " in printed
+    assert "| tales | " in printed
+    assert "| the token before | " in printed
+    parts = [line for line in printed.splitlines() if line.startswith("## ")]
     assert parts == [
         "## Measured",
         "## What the heads attend to",
         "## Continuations" if kind == "causal" else "## Masks filled",
     ]
-    assert told.count("\n0. ") == (kind == "causal")
+    assert printed.count("\n0. ") == (kind == "causal")
 
 
-def test_the_same_seeds_say_the_same(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = []
+def test_the_same_seeds_generate_the_same_text(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
     for _ in range(2):
         main(["card", causal])
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
 
 
 def test_the_best_heads_come_first() -> None:
@@ -126,7 +128,7 @@ def test_the_best_heads_come_first() -> None:
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "card"])
-def test_an_id_of_the_hub_is_asked_for_there(
+def test_a_hub_id_is_downloaded(
     verb: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def download(name: str, cache: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Hidden tokens: the same every time, in the share asked for, and guesses counted as they should be."""
+"""Masked tokens are the same every time and as many as they should be; ranks are counted right."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Fixed:
 
     row: np.ndarray
 
-    def token_scores(self, questions: MaskedBatch) -> np.ndarray:
-        return np.tile(self.row, (questions.target_count, 1))
+    def token_scores(self, batch: MaskedBatch) -> np.ndarray:
+        return np.tile(self.row, (batch.target_count, 1))
 
 
-def test_sequences_are_all_of_the_text_and_never_cross_a_document(text: TokenizedText) -> None:
+def test_sequences_cover_the_text_and_never_cross_a_document(text: TokenizedText) -> None:
     rows = list(typed_sequences(text, np.random.default_rng(0)))
     assert np.array_equal(np.concatenate(rows), text.ids)
     starts = np.cumsum([len(row) for row in rows])
@@ -49,26 +49,26 @@ def test_sequences_are_all_of_the_text_and_never_cross_a_document(text: Tokenize
     assert lines.issuperset(starts.tolist())
 
 
-def test_the_questions_are_the_same_every_time(text: TokenizedText) -> None:
+def test_batches_are_the_same_every_time(text: TokenizedText) -> None:
     first, second = (masked_batches(text, toys.masked(), 24) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one.ids, other.ids)
         assert np.array_equal(one.targets, other.targets)
 
 
-def test_about_fifteen_in_a_hundred_tokens_are_hidden(text: TokenizedText) -> None:
+def test_about_fifteen_percent_of_the_tokens_are_masked(text: TokenizedText) -> None:
     tokenizer = toys.masked()
     batches = masked_batches(text, tokenizer, 24)
     asked = sum(batch.target_count for batch in batches)
     ordinary = sum(int((batch.ids >= 0).sum() - 2 * len(batch.ids)) for batch in batches)
     assert 0.1 < asked / ordinary < 0.2
     for batch in batches:
-        hidden = batch.targets >= 0
+        is_masked = batch.targets >= 0
         assert batch.ids.shape[1] <= 24
-        assert hidden.any(1).all()
-        assert np.all(batch.ids[hidden] == tokenizer.mask_id)
-        assert np.all((batch.ids == tokenizer.mask_id) == hidden)
-        assert not np.isin(batch.targets[hidden], list(tokenizer.special_ids)).any()
+        assert is_masked.any(1).all()
+        assert np.all(batch.ids[is_masked] == tokenizer.mask_id)
+        assert np.all((batch.ids == tokenizer.mask_id) == is_masked)
+        assert not np.isin(batch.targets[is_masked], list(tokenizer.special_ids)).any()
         assert np.all(batch.ids[:, 0] == tokenizer.start_id)
 
 
@@ -88,7 +88,7 @@ def test_padding_changes_no_answer(text: TokenizedText) -> None:
         assert scores[row] == pytest.approx(alone, abs=1e-4)
 
 
-def test_guesses_are_counted_by_rank() -> None:
+def test_hits_are_counted_by_rank() -> None:
     ids = np.array([[0, 1, 2, 3, 4, 5]])
     asked = [MaskedBatch(ids, ids)]  # each token from 0 to 5 is asked for once
     assert top_k_accuracy(Fixed(np.array([9.0, 8, 7, 6, 5, 4])), asked).top5_hits == 5
@@ -99,6 +99,6 @@ def test_guesses_are_counted_by_rank() -> None:
     assert counted.top1 == pytest.approx(1 / 6)
 
 
-def test_a_tokenizer_without_masks_is_refused(text: TokenizedText) -> None:
+def test_a_tokenizer_without_a_mask_token_is_an_error(text: TokenizedText) -> None:
     with pytest.raises(DataError, match=r"\[MASK\]"):
         masked_batches(text, toys.causal(), 24)

@@ -28,7 +28,7 @@ def text(tmp_path: Path) -> TokenizedText:
 
 
 @given(st.integers(2, 90), st.integers(1, 20), st.integers(1, 5))
-def test_each_token_but_the_first_is_asked_once(length: int, context: int, rows: int) -> None:
+def test_each_token_but_the_first_is_a_target_once(length: int, context: int, rows: int) -> None:
     ids = np.arange(length)
     asked: list[int] = []
     for batch in sliding_windows(ids, context, rows):
@@ -62,7 +62,7 @@ def test_bytes_are_those_of_the_documents_alone(text: TokenizedText) -> None:
     assert measured.bits_per_byte == pytest.approx(measured.negative_log_likelihood / math.log(2) / size)
 
 
-def test_a_longer_context_only_changes_what_is_seen_before(text: TokenizedText) -> None:
+def test_the_context_length_changes_only_the_likelihood(text: TokenizedText) -> None:
     short, long = (
         text_likelihood(toys.decoder(context_length=8), text),
         text_likelihood(toys.decoder(context_length=24), text),
@@ -71,7 +71,7 @@ def test_a_longer_context_only_changes_what_is_seen_before(text: TokenizedText) 
     assert short.negative_log_likelihood != long.negative_log_likelihood
 
 
-def test_one_token_is_not_enough() -> None:
+def test_a_single_token_is_an_error() -> None:
     nothing = np.zeros(1, dtype=np.int64)
     with pytest.raises(DataError, match="at least 2"):
         text_likelihood(toys.decoder(), TokenizedText("empty", 1.0, nothing, nothing, nothing, 0))

@@ -53,7 +53,7 @@ def test_the_same_seed_draws_the_same_batch(name: str, request: pytest.FixtureRe
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_held_out_batch_never_changes(name: str, request: pytest.FixtureRequest) -> None:
+def test_a_validation_batch_is_always_the_same(name: str, request: pytest.FixtureRequest) -> None:
     objective, _, text = request.getfixturevalue(name)
     one, again = objective.validation_batch(text, 8, 32), objective.validation_batch(text, 8, 32)
     assert torch.equal(one.ids, again.ids) and torch.equal(one.targets, again.targets)
@@ -68,7 +68,7 @@ def test_a_split_batch_is_the_batch(masked: tuple[MaskedLanguageModeling, Tokeni
     assert torch.equal(torch.cat([part.mask for part in parts if part.mask is not None]), batch.mask)
 
 
-def test_the_next_token_is_asked_for_everywhere(
+def test_the_next_token_is_the_target_everywhere(
     causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     objective, made, text = causal
@@ -81,7 +81,7 @@ def test_the_next_token_is_asked_for_everywhere(
     assert {int(number) for number in batch.ids[typed, 1]} <= firsts
 
 
-def test_measuring_goes_over_the_text_side_by_side(
+def test_validation_windows_are_adjacent(
     causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     objective, _, text = causal
@@ -92,7 +92,7 @@ def test_measuring_goes_over_the_text_side_by_side(
     assert objective.validation_batch(text, 5, 10**6).ids.shape == (1, len(text.ids) - 1)
 
 
-def test_a_text_shorter_than_a_window_gets_a_sentence(
+def test_a_text_shorter_than_a_window_is_an_error(
     causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     objective, _, text = causal
@@ -100,7 +100,7 @@ def test_a_text_shorter_than_a_window_gets_a_sentence(
         objective.batch(generator(), 1, 100_000)
 
 
-def test_fifteen_in_a_hundred_are_asked_for_and_no_special_token(
+def test_fifteen_percent_are_targets_and_no_special_token(
     masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     objective, made, _ = masked
@@ -115,7 +115,7 @@ def test_fifteen_in_a_hundred_are_asked_for_and_no_special_token(
     assert not set(shown[shown != made.mask_id].tolist()) & made.special_ids
 
 
-def test_fewer_are_asked_for_as_the_rate_comes_down(
+def test_the_mask_rate_falls_with_the_schedule(
     masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     _, made, text = masked
@@ -133,13 +133,15 @@ def test_fewer_are_asked_for_as_the_rate_comes_down(
     )
 
 
-def test_measuring_masks_all_that_it_asks_for(masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]) -> None:
+def test_validation_replaces_every_target_by_the_mask_token(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
     objective, made, text = masked
     batch = objective.validation_batch(text, 8, 64)
     assert set(batch.ids[batch.targets != IGNORE_INDEX].tolist()) == {made.mask_id}
 
 
-def test_rows_hold_whole_segments_that_do_not_see_each_other(
+def test_rows_pack_segments_that_do_not_attend_to_each_other(
     masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
 ) -> None:
     objective, made, _ = masked
@@ -169,7 +171,7 @@ def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(
         assert any(words in document for document in documents)
 
 
-def test_shares_follow_length_and_weight() -> None:
+def test_sampling_is_in_proportion_to_tokens_and_epochs() -> None:
     nothing = np.zeros(0, np.int64)
     short = TokenizedText("short", 3.0, np.zeros(100, np.uint16), nothing, nothing, 0)
     long = TokenizedText("long", 1.0, np.zeros(600, np.uint16), nothing, nothing, 0)
@@ -179,7 +181,7 @@ def test_shares_follow_length_and_weight() -> None:
 @pytest.mark.parametrize(
     ("objective", "special"), [(MaskedLanguageModeling, ("<|endoftext|>",)), (CausalLanguageModeling, ())]
 )
-def test_a_tokenizer_without_the_needed_tokens_gets_a_sentence(
+def test_a_tokenizer_without_the_special_tokens_is_an_error(
     objective: type[CausalLanguageModeling], special: tuple[str, ...]
 ) -> None:
     made = train_tokenizer("bpe", ["a b c"], 300, special)
@@ -187,7 +189,7 @@ def test_a_tokenizer_without_the_needed_tokens_gets_a_sentence(
         objective(made, [], {})
 
 
-def test_cross_entropy_and_its_gradient_are_those_of_torch() -> None:
+def test_cross_entropy_and_its_gradient_equal_those_of_torch() -> None:
     torch.manual_seed(0)
     logits = torch.randn(600, 50, requires_grad=True)
     targets = torch.randint(50, (600,))

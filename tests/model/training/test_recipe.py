@@ -1,4 +1,4 @@
-"""Recipes: files, flags, and both; nothing unknown gets through."""
+"""Recipes from files, flags, and both; nothing unknown is accepted."""
 
 import argparse
 from dataclasses import fields
@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_file_says_it_all(file: str) -> None:
+def test_a_recipe_file_is_read(file: str) -> None:
     recipe = load_recipe(Path(file))
     assert [(source.name, source.epochs) for source in recipe.texts] == [("a", 3.0), ("b", 0.5)]
     assert recipe.objective == "masked" and recipe.tokenizer.vocabulary_size == 500
@@ -54,7 +54,7 @@ def test_a_file_says_it_all(file: str) -> None:
     )
 
 
-def test_flags_lie_over_the_file(file: str) -> None:
+def test_flags_override_the_file(file: str) -> None:
     recipe = parsed(
         file, "--layers", "5", "--steps", "7", "--vocabulary-size", "900", "--text", "c.txt=2", "--no-tied-embeddings"
     )
@@ -85,7 +85,7 @@ def test_flags_are_enough() -> None:
         ({"texts": ["a.txt"]}, r"texts is \['a.txt'\]; expected a table of fields"),
     ],
 )
-def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence: str) -> None:
+def test_unknown_fields_and_wrong_types_are_errors(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         parse_recipe(table)
 
@@ -98,12 +98,12 @@ def test_what_nobody_knows_is_refused_by_name(table: dict[str, object], sentence
         ({"texts": {"t.txt": "many"}}, "texts.* expected a number"),
     ],
 )
-def test_what_has_the_wrong_kind_gets_a_sentence(table: dict[str, object], sentence: str) -> None:
+def test_sections_of_the_wrong_type_are_errors(table: dict[str, object], sentence: str) -> None:
     with pytest.raises(HeadlightError, match=sentence):
         parse_recipe(table)
 
 
-def test_unknown_names_are_told_before_any_text_is_read() -> None:
+def test_unknown_names_are_errors_before_any_text_is_read() -> None:
     wrong = {
         "--optimizer": "sgd",
         "--schedule": "zigzag",
@@ -115,7 +115,7 @@ def test_unknown_names_are_told_before_any_text_is_read() -> None:
             parsed("--text", "nowhere.txt", "--steps", "3", flag, name)
 
 
-def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
+def test_unknown_objectives_and_wrong_sizes_are_errors() -> None:
     with pytest.raises(UnknownNameError, match=r"no objective 'guess'.*causal, masked"):
         parse_recipe({"objective": "guess"})
     with pytest.raises(ConfigError, match="does not divide"):
@@ -135,7 +135,7 @@ def test_unknown_objectives_and_wrong_sizes_get_a_sentence() -> None:
         (["absent.toml"], "cannot be read"),
     ],
 )
-def test_what_is_missing_is_said(flags: list[str], sentence: str) -> None:
+def test_missing_texts_limits_and_numbers_out_of_range_are_errors(flags: list[str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         parsed(*flags)
 

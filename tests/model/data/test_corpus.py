@@ -26,7 +26,7 @@ def made() -> Tokenizer:
     return train_tokenizer("bpe", [TEXT] * 20, 300)
 
 
-def test_documents_are_cut_at_their_separator(file: Path) -> None:
+def test_documents_are_split_at_their_separator(file: Path) -> None:
     assert list(read_documents(file)) == [["One cat.", "Two dogs."], ["Three birds."]]
 
 
@@ -43,7 +43,7 @@ def test_line_ends_of_windows_are_line_ends(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "weight"),
+    ("text", "path", "epochs"),
     [
         ("a.txt", "a.txt", 1.0),
         ("a.txt.xz=3", "a.txt.xz", 3.0),
@@ -51,12 +51,12 @@ def test_line_ends_of_windows_are_line_ends(file: Path) -> None:
         ("a=b.txt", "a=b.txt", 1.0),
     ],
 )
-def test_a_source_is_a_path_and_passes(text: str, path: str, weight: float) -> None:
-    assert TextSource.parse(text) == TextSource(Path(path), weight)
+def test_a_source_is_a_path_and_epochs(text: str, path: str, epochs: float) -> None:
+    assert TextSource.parse(text) == TextSource(Path(path), epochs)
 
 
 @pytest.mark.parametrize("text", ["a.txt=0", "a.txt=-1", "a.txt=nan", "a.txt=inf"])
-def test_passes_must_be_positive(text: str) -> None:
+def test_epochs_must_be_positive(text: str) -> None:
     with pytest.raises(DataError, match="positive number"):
         TextSource.parse(text)
 
@@ -85,26 +85,24 @@ def test_without_a_separator_documents_begin_with_their_first_line(file: Path, m
     assert tokens.document_starts.tolist() == tokens.line_starts[[0, 2]].tolist()
 
 
-def test_kept_tokens_are_read_back_and_made_anew_for_a_changed_file(
-    file: Path, made: Tokenizer, tmp_path: Path
-) -> None:
-    told: list[str] = []
-    first = tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append)
-    again = tokenize_cached(TextSource(file, 3.0), made, None, tmp_path / "tokens", told.append)
-    assert len(told) == 1 and again.epochs == 3.0
+def test_cached_tokens_are_read_again_unless_the_file_has_changed(file: Path, made: Tokenizer, tmp_path: Path) -> None:
+    messages: list[str] = []
+    first = tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", messages.append)
+    again = tokenize_cached(TextSource(file, 3.0), made, None, tmp_path / "tokens", messages.append)
+    assert len(messages) == 1 and again.epochs == 3.0
     for part in ("ids", "line_starts", "document_starts"):
         assert np.array_equal(getattr(first, part), getattr(again, part))
     file.write_text(TEXT + "Four fish.\n", encoding="utf-8")
-    assert len(tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", told.append).line_starts) == 4
-    assert len(told) == 2
+    assert len(tokenize_cached(TextSource(file), made, None, tmp_path / "tokens", messages.append).line_starts) == 4
+    assert len(messages) == 2
 
 
-def test_the_mix_repeats_and_thins_by_weight(file: Path) -> None:
+def test_the_mixture_repeats_and_drops_documents_by_epochs(file: Path) -> None:
     assert len(list(text_mixture([TextSource(file, 3.0)]))) == 6
     assert len(list(text_mixture([TextSource(file, 0.5)]))) == 1
 
 
-def test_texts_that_cannot_be_used_get_a_sentence(tmp_path: Path, made: Tokenizer) -> None:
+def test_unusable_texts_are_errors(tmp_path: Path, made: Tokenizer) -> None:
     with pytest.raises(DataError, match="There is no file"):
         tokenize_cached(TextSource(tmp_path / "absent.txt"), made, None, tmp_path, print)
     empty, latin, broken = (tmp_path / name for name in ("empty.txt", "latin.txt", "broken.txt.xz"))
