@@ -1,4 +1,4 @@
-"""What a request asks: JSON values from outside, checked field by field."""
+"""What a request asks: a question and a state from JSON values of unknown origin."""
 
 from __future__ import annotations
 
@@ -7,29 +7,17 @@ from typing import Any
 
 from app.state.state import Question, State
 from model.errors import TextError
+from model.validation import from_plain
 
 
 def parse_question(body: dict[str, Any]) -> Question:
-    """The question in a request. Raises TextError for a field that is missing or of another kind."""
-    choices: dict[str, Any] = {}
-    for field in fields(Question):
-        if field.name not in body:
-            continue
-        given = body[field.name]
-        item_type = {"edits": str, "masked_positions": int}.get(field.name)
-        if item_type is None and isinstance(given, str):
-            choices[field.name] = given
-        elif item_type and isinstance(given, list) and all(type(item) is item_type for item in given):
-            choices[field.name] = tuple(given)
-        else:
-            raise TextError(f"The question's {field.name!r} is not of the right kind.")
-    if not {"model", "text"} <= choices.keys():
-        raise TextError("A question needs a model and a text.")
-    return Question(**choices)
+    """The question in a request, which may say more. Raises TextError for a field that is missing or mistyped."""
+    values = {field.name: body[field.name] for field in fields(Question) if field.name in body}
+    return from_plain(Question, values, "question", TextError)
 
 
 def parse_state(body: dict[str, Any]) -> State:
-    """What a request says about how to look; what makes no sense counts as not said, as in an address."""
+    """The state in a request; a value that makes no sense counts as absent, as in a URL."""
     given = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
     return State().change(**given)
 

@@ -161,7 +161,7 @@ def test_a_head_switched_off_is_the_one_that_differs_most(client: TestClient) ->
         (causal(), causal(model="nowhere"), {}, "B: There is no model"),
         (causal(), causal(positional_encoding="gps"), {}, "B: "),
         (causal(), None, {}, "two questions"),
-        (causal(), {"model": "next"}, {}, "B: A question needs"),
+        (causal(), {"model": "next"}, {}, "B: The question lacks text"),
         (causal(), causal(), {"alignment": "meaning"}, "meaning"),
     ],
 )

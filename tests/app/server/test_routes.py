@@ -151,9 +151,10 @@ def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text
         ({"model": "next", "text": "cat", "masked_positions": [1]}, "mask token"),
         ({"model": "masked", "text": "cat", "masked_positions": [40]}, "40"),
         ({"model": "next", "text": "cat", "device": "abacus"}, "abacus"),
-        ({"model": "next", "text": 3}, "text"),
-        ({"model": "next", "text": "cat", "edits": "all"}, "edits"),
-        ({"text": "cat"}, "model"),
+        ({"model": "next", "text": 3}, "text is 3; expected a text"),
+        ({"model": "next", "text": "cat", "edits": "all"}, "edits is 'all'; expected a list"),
+        ({"model": "masked", "text": "cat", "masked_positions": [True]}, "expected a whole number"),
+        ({"text": "cat"}, "lacks model"),
     ],
 )
 def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[str, Any], said: str) -> None:

@@ -117,7 +117,7 @@ def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
     assert len(numbers) == 2 * 4 * 17 * 17
     (prediction,) = meta["predictions"]
     assert {item["text"] for item in prediction["candidates"]} == set(LABELS)
-    assert (prediction["preposition"], prediction["token_text"]) == ("of the picture, read at ", "[CLS]")
+    assert (prediction["preposition"], prediction["token_text"]) == ("of the image, read at ", "[CLS]")
     assert set(meta["attention_groups"][0]["metrics"]) >= {"neighbours", "row", "column", "special", "distance"}
 
 
@@ -203,7 +203,7 @@ def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
     [
         ({"image": "dog"}, "There is no picture 'dog'"),
         ({"image": f"{OWN_IMAGE_PREFIX}gone"}, "no longer here"),
-        ({"image": 3}, "not of the right kind"),
+        ({"image": 3}, "image is 3; expected a text"),
         ({"masked_positions": [2]}, "cannot be masked"),
         ({"edits": ["decoder.0.self.weights=set:0"]}, "changes nothing"),
         ({"edits": ["pixels[9]=set:0"]}, "asks for color_channel 9"),
