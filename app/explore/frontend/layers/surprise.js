@@ -38,10 +38,7 @@ export function drawSurprise(page) {
     page,
     tokens.map((_, position) => nats[position - (shifted ? 1 : 0)] ?? Number.NaN),
   );
-  drawMean(
-    page,
-    [...nats].filter((number) => !Number.isNaN(number)),
-  );
+  layerElement(page, "surprise-reading").textContent = describeMean(nats, tokens, !shifted);
 }
 
 /** @param {ExplorePage} page @param {number[]} surprise of each token, in nats */
@@ -70,10 +67,17 @@ function describe(nats) {
   return `${formatPercent(Math.exp(-nats))}, a surprise of ${formatNumber(nats, 3)} nats`;
 }
 
-/** @param {ExplorePage} page @param {number[]} nats that are known */
-function drawMean(page, nats) {
-  const mean = nats.reduce((sum, number) => sum + number, 0) / (nats.length || 1);
-  const hint = page.state.answer.maskable ? " A token that is not masked is in plain sight." : "";
-  const words = `On average ${formatNumber(mean, 3)} nats a token, as if each had ${formatPercent(Math.exp(-mean))}.${hint}`;
-  layerElement(page, "surprise-reading").textContent = nats.length ? words : "";
+/**
+ * The average surprise in words. Of a model that fills masks only masked tokens count: it reads all others.
+ * @param {Float32Array} nats at each position, NaN where the true token is not known
+ * @param {Pick<Token, "masked">[]} tokens
+ * @param {boolean} fillsMasks
+ */
+export function describeMean(nats, tokens, fillsMasks) {
+  const known = nats.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));
+  if (!known.length)
+    return fillsMasks ? "Mask a token to see how surprising it is: the model reads those that are not masked." : "";
+  const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
+  const [which, hint] = fillsMasks ? ["masked token", " Tokens that are not masked do not count."] : ["token", ""];
+  return `On average ${formatNumber(mean, 3)} nats a ${which}, as if each had ${formatPercent(Math.exp(-mean))}.${hint}`;
 }
