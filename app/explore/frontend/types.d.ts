@@ -56,7 +56,21 @@ export interface Site {
   title: string;
 }
 
+/**
+ * A row of EDIT_OPERATIONS in Python. `title` stands in a menu in front of the number; `description` completes a sentence
+ * about the value, with {number}, or {signed} for a number with its sign.
+ */
+export interface EditOperation {
+  name: string;
+  title: string;
+  description: string;
+  takes_number: boolean;
+  /** The only hook points that it applies to; none for all. */
+  hook_points: string[];
+}
+
 export interface ExploreCatalogue extends Catalogue {
+  operations: EditOperation[];
   hook_points: Record<string, Site>;
   /** Names of images; null for a model of texts. */
   images: string[] | null;

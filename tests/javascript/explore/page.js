@@ -62,6 +62,22 @@ const SITES = {
  */
 export const token = (piece) => ({ text: piece, special: false, masked: false, end: 0 });
 
+/** @param {string} name @param {string} title @param {string} description @param {boolean} takes_number */
+const operation = (name, title, description, takes_number) => ({
+  name,
+  title,
+  description,
+  takes_number,
+  hook_points: name === "uniform" ? ["weights"] : [],
+});
+const OPERATIONS = [
+  operation("scale", "times", "× {number}", true),
+  operation("set", "set to", "set to {number}", true),
+  operation("add", "plus", "{signed}", true),
+  operation("mean", "averaged", "averaged", false),
+  operation("uniform", "uniform", "every allowed token alike", false),
+];
+
 /** @type {Grid} */
 export const GRID = {
   name: "decoder.self",
@@ -92,7 +108,14 @@ export function createPage(choice = {}, answer = {}) {
     scale: /** @type {const} */ ("probability"),
     additive: true,
   };
-  const catalogue = { quantities: [quantity], metrics: [], hook_points: SITES, images: null, examples: [] };
+  const catalogue = {
+    quantities: [quantity],
+    metrics: [],
+    hook_points: SITES,
+    operations: OPERATIONS,
+    images: null,
+    examples: [],
+  };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });
   const tokens = ["The", " dog", " sat"].map(token);
   state.receive(

@@ -41,13 +41,6 @@ const EDITABLE_VALUES = [
   ["output", "feed_forward"],
   ["final_residual", "stack"],
 ];
-/** @type {Option[]} */
-const OPERATIONS = [
-  ["scale", "times"],
-  ["set", "set to"],
-  ["add", "plus"],
-  ["mean", "averaged"],
-];
 
 const memory = remembered(() => ({
   query: /** @type {number | null} */ (null),
@@ -125,6 +118,21 @@ export function drawEditPanel(page) {
 }
 
 /**
+ * What can be done with a value.
+ * @param {ExplorePage} page @param {number} site its place among EDITABLE_VALUES
+ */
+function possibleOperations(page, site) {
+  const [name] = EDITABLE_VALUES[site];
+  return page.state.catalogue.operations.filter(({ hook_points }) => !hook_points.length || hook_points.includes(name));
+}
+
+/** @param {ExplorePage} page @param {{ site: number, operation: string }} chosen */
+function chosenOperation(page, { site, operation }) {
+  const possible = possibleOperations(page, site);
+  return possible.find(({ name }) => name === operation) ?? possible[0];
+}
+
+/**
  * Any value by its site: of the layers in scope, at one token or all.
  * @param {ExplorePage} page
  * @returns {Control}
@@ -144,7 +152,8 @@ function valueControl(page) {
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
   const chosen = { site: EDITABLE_VALUES.length - 2, operation: "scale", place: "" };
   const written = () => {
-    const operation = chosen.operation === "mean" ? "mean" : `${chosen.operation}:${Number(number.value) || 0}`;
+    const { name, takes_number } = chosenOperation(page, chosen);
+    const operation = takes_number ? `${name}:${Number(number.value) || 0}` : name;
     return valueEdits(page, EDITABLE_VALUES[chosen.site], chosen.place).map((text) => text + operation);
   };
   const update = () => {
@@ -159,7 +168,10 @@ function valueControl(page) {
       chosen.site,
       (value) => pick({ site: Number(value) }),
     );
-    fillSelect(operation, OPERATIONS, chosen.operation, (value) => pick({ operation: value }));
+    const operations = possibleOperations(page, chosen.site).map(
+      ({ name, title }) => /** @type {Option} */ ([name, title]),
+    );
+    fillSelect(operation, operations, chosenOperation(page, chosen).name, (value) => pick({ operation: value }));
     const tokens = queryTokens(page).map(
       (each, place) => /** @type {Option} */ ([place, `at ${place} ${inlineText(each.text)}`]),
     );
@@ -169,7 +181,7 @@ function valueControl(page) {
       Number(chosen.place) < tokens.length ? chosen.place : "",
       (value) => pick({ place: value }),
     );
-    number.hidden = chosen.operation === "mean";
+    number.hidden = !chosenOperation(page, chosen).takes_number;
     add.title = written().join("\n");
   };
   return { element: labelledRow("Value", site, operation, number, token, add), update };

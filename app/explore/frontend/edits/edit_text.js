@@ -55,10 +55,10 @@ export function describeEdit(state, edit) {
     ];
   const place = capitalize(describePlace(state, read));
   const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
+  const operation = describeOperation(state, read);
+  if (place && isOwnOperation(state, read)) return [place, ...token, `: ${operation}`];
   const value = `${place ? read.title.slice(0, 1).toLowerCase() + read.title.slice(1) : read.title}`;
-  return place
-    ? [place, ...token, `: ${value} ${describeOperation(read)}`]
-    : [value, ...token, ` ${describeOperation(read)}`];
+  return place ? [place, ...token, `: ${value} ${operation}`] : [value, ...token, ` ${operation}`];
 }
 
 /**
@@ -86,7 +86,6 @@ const DESCRIPTIONS = {
         ` the weight ${formatFigure(read.number)}${describeInside(state, read)}`,
       ];
     }
-    if (read.operation === "uniform") return [`${capitalize(describePlace(state, read))}: every allowed token alike`];
     if (read.operation !== "set" || read.number !== 0) return null;
     return [
       `${read.at.head ? "" : "All heads of "}${read.at.head ? capitalize(describePlace(state, read)) : describePlace(state, read)} off`,
@@ -112,7 +111,7 @@ const DESCRIPTIONS = {
   scale(state, read) {
     const place = capitalize(describePlace(state, read));
     if (read.operation === "set" && read.number === 1) return [`${place}: scores without the scale 1/√d`];
-    return [`${place}: scale of the scores ${describeOperation(read)}`];
+    return [`${place}: scale of the scores ${describeOperation(state, read)}`];
   },
 
   position_ids(state, read) {
@@ -124,17 +123,27 @@ const DESCRIPTIONS = {
   },
 };
 
-/** @param {ParsedEdit} options */
-function describeOperation({ operation, number }) {
-  /** @type {Record<string, string>} */
-  const words = {
-    set: `set to\u00a0${formatFigure(number)}`,
-    scale: `×\u00a0${formatFigure(number)}`,
-    add: `${number < 0 ? "−" : "+"}\u00a0${formatFigure(Math.abs(number))}`,
-    mean: "averaged",
-    uniform: "evenly spread",
-  };
-  return words[operation] || operation;
+/** @param {ExploreState} state @param {ParsedEdit} read */
+function operationOf(state, { operation }) {
+  return state.catalogue.operations.find(({ name }) => name === operation);
+}
+
+/**
+ * Whether an operation belongs to this value alone, so that its description says which value is meant.
+ * @param {ExploreState} state @param {ParsedEdit} read
+ */
+function isOwnOperation(state, read) {
+  return operationOf(state, read)?.hook_points.includes(read.site) ?? false;
+}
+
+/** @param {ExploreState} state @param {ParsedEdit} read */
+function describeOperation(state, read) {
+  const signed = `${read.number < 0 ? "−" : "+"}\u00a0${formatFigure(Math.abs(read.number))}`;
+  const { description } = operationOf(state, read) ?? { description: read.operation };
+  return description
+    .replace(" {", "\u00a0{")
+    .replace("{number}", formatFigure(read.number))
+    .replace("{signed}", signed);
 }
 
 /** @param {number} number */
