@@ -1,4 +1,4 @@
-"""Config: the sizes of a model, and one name for each of its interchangeable parts."""
+"""Config: the sizes of a model and the names of its interchangeable parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 BIASES = ("query", "key", "value", "output", "gate", "up", "down", "norm", "transform")
 EMBEDDING_PROJECTIONS = ("none", "tokens", "all")
 HEAD_TRANSFORMS = ("none", "dense", "dense-norm")
-# The largest of each size: no model comes near, and no hostile file makes a product overflow or a loop endless.
+# Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
     "vocabulary_size": 2**31,
     "context_length": 2**31,
@@ -41,16 +41,16 @@ _MAX_SIZES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What a Transformer is built from; every string is a key of a table elsewhere in `model`.
+    """What a Transformer is built from; names are keys of the registries in `model.nn`.
 
-    Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others:
-    `key_value_heads` = heads, `head_width` = width / heads, `value_width` = head_width, `inner` = 4 width,
-    and the encoder's own = the decoder's. `embedding_norm` norms the embeddings before the first block, whose
-    attention may need no norm of its own then (`first_norm` false; ModernBERT). Where there is a `picture`, its patches
-    stand behind the tokens, which are the class token alone. `parallel` blocks read the stream once for both attention
-    and feed-forward. `score_cap` keeps scores within it by a tanh (0: no cap). `bias` gives every linear map and norm
-    a bias, `biases` only some (BIASES). `start_token` is what the decoder of an encoder-decoder reads first. Raises
-    ConfigError where sizes do not go together.
+    Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others: `key_value_heads`
+    = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
+    decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly (0: no limit).
+    `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
+    the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
+    (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some (BIASES). `start_token_id` is
+    the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
+    patches. Raises ConfigError where sizes do not go together.
     """
 
     architecture: str = "decoder"
@@ -166,22 +166,22 @@ class Config:
 
     @property
     def stacks(self) -> tuple[str, ...]:
-        """The stacks this architecture has, in the order they run."""
+        """The stacks of this architecture, in the order they run."""
         return ("encoder", "decoder") if self.architecture == "encoder-decoder" else (self.architecture,)
 
     @property
     def has_cross_attention(self) -> bool:
-        """Whether the decoder looks at an encoder."""
+        """Whether the decoder has cross-attention."""
         return self.architecture == "encoder-decoder"
 
     @property
     def embedding_dim(self) -> int:
-        """How many channels a row of the token table has."""
+        """Size of a token embedding."""
         return self.embedding.dim or self.d_model
 
     @property
     def embedding_sum_dim(self) -> int:
-        """How many channels tokens and positions have where they are added up."""
+        """Size of the sum of token and position embeddings."""
         return self.embedding_dim if self.embedding.projection == "all" else self.d_model
 
     def has_bias(self, module: str) -> bool:
@@ -189,7 +189,7 @@ class Config:
         return self.bias or module in self.biases
 
     def for_stack(self, stack: str) -> Config:
-        """The config as one stack sees it: in an encoder-decoder the encoder may have sizes of its own, and no mask."""
+        """The config of one stack: in an encoder-decoder the encoder may have its own sizes and has no masks."""
         if not (self.has_cross_attention and stack == "encoder"):
             return self
         encoder_heads: dict[str, int] = {}
@@ -201,7 +201,7 @@ class Config:
         )
 
     def num_layers(self, stack: str) -> int:
-        """How many layers `stack` has."""
+        """The number of layers of `stack`."""
         return self.encoder_layers if self.has_cross_attention and stack == "encoder" else self.layers
 
     def replace(self, **changes: Any) -> Config:
@@ -209,18 +209,18 @@ class Config:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; `from_dict` brings it back."""
+        """As plain JSON values; the inverse of `from_dict`."""
         plain: dict[str, Any] = _tuples_to_lists(asdict(self))
         return plain
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Config:
-        """From plain JSON values. Raises ConfigError for unknown, missing or retyped fields."""
+        """From plain JSON values. Raises ConfigError for unknown, missing or mistyped fields."""
         return from_plain(cls, values, "config", ConfigError)
 
 
 def require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise ConfigError unless `given` is one of `known`."""
+    """Raise ConfigError unless `value` is one of `allowed`."""
     if value not in allowed:
         raise ConfigError(f"{name} is {value!r}; possible are {', '.join(allowed)}.")
 

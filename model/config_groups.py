@@ -1,4 +1,4 @@
-"""Choices that belong together, as groups of a Config; a group's defaults mean "as the plain transformer does it"."""
+"""Nested groups of a Config; the defaults are the original Transformer's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from model.errors import ConfigError
 
-CHANNEL_COUNTS = (1, 3, 4)  # of a picture: grey, red green blue, and these with transparency
+CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 RESAMPLING_FILTERS = (
     "nearest",
     "lanczos",
@@ -15,18 +15,19 @@ RESAMPLING_FILTERS = (
     "box",
     "hamming",
 )  # in the order of their usual numbers
-MAX_PATCHES = 2**12  # every patch looks at every other, whatever a hostile file says
+MAX_PATCHES = 2**12  # attention is quadratic in them, whatever a hostile file says
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
 @dataclass(frozen=True, kw_only=True)
 class RopeConfig:
-    """How rotary positions turn queries and keys.
+    """Rotary position embedding.
 
-    `channels` of each head turn (0: all of them), paired with their neighbour where `interleaved`, else with the
-    one half of them away. `scaling` is a key of SCALINGS that stretches a context of `original` tokens by `factor`;
-    `low` and `high` bound the wavelengths it touches, `short` and `long` divide each pair's frequency in texts up to
-    and past `original`; `strength` multiplies what was turned.
+    `rotary_dim` channels of each head are rotated (0: all), paired with their neighbour where `interleaved`, else with
+    the channel half of them away, at frequencies theta^(-2j/rotary_dim). `scaling` is a key of ROPE_SCALINGS that
+    extends a context of `original_context_length` by `factor`; `low_freq_factor` and `high_freq_factor` bound the
+    frequencies it changes, `short_factor` and `long_factor` divide each pair's frequency in texts up to and past the
+    original context. `attention_factor` multiplies cos and sin.
     """
 
     theta: float = 10_000.0
@@ -45,11 +46,10 @@ class RopeConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RelativePositionConfig:
-    """How relative schemes sort distances: into `buckets`, the last of which begins at `furthest` tokens.
+    """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
 
-    For disentangled attention: whether contents ask for positions (`to_position`) and positions for contents
-    (`from_position`), whether the table is normed, and whether distances keep their own row each (`exact`).
-    `absolute_positions` also adds a learned vector of each position to the embeddings.
+    For disentangled attention: whether there are content-to-position and position-to-content scores, whether the
+    embeddings are `normalized`, and whether every distance has its own embedding (`exact_distances`).
     """
 
     buckets: int = 32
@@ -63,7 +63,7 @@ class RelativePositionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class AlibiConfig:
-    """How ALiBi's bias is counted: multiplied by `scale`, and in bfloat16 where `rounded`, as Falcon does."""
+    """ALiBi: the bias is multiplied by `scale`, and computed in bfloat16 if asked, as Falcon does."""
 
     scale: float = 1.0
     bfloat16: bool = False
@@ -71,11 +71,11 @@ class AlibiConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingConfig:
-    """How tokens become vectors: a table of `width` channels (0: the model's), multiplied by `scale`.
+    """Token embeddings of `dim` channels (0: d_model), multiplied by `scale`.
 
-    Where the table is narrower, `project` says what is widened: the "tokens", or "all" that is summed and normed.
-    `segments` is how many kinds of text a token may belong to; every text is of the first kind here. `apart` gives the
-    encoder of an encoder-decoder a table of its own.
+    Where `dim` is smaller than d_model, `projection` says what is projected: the "tokens" (OPT), or "all", the sum with
+    positions (ALBERT). `segments` is the number of segment embeddings; every text is of the first segment.
+    `separate_encoder` gives the encoder of an encoder-decoder its own table.
     """
 
     dim: int = 0
@@ -89,8 +89,8 @@ class EmbeddingConfig:
 class PerLayerConfig:
     """What differs from layer to layer, one entry each; empty where all layers are alike.
 
-    `masks` come on top of the model's masks ("window:8", "none"); `positions`, `rotations` and `scales` (what scores
-    are multiplied by) stand in place of the model's.
+    `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
+    encoding, rope and score scale.
     """
 
     masks: tuple[str, ...] = ()
@@ -101,12 +101,12 @@ class PerLayerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputHeadConfig:
-    """What a top does before and after its last linear map.
+    """Options of the output head.
 
-    `transform` is "none", "dense" or "dense-norm", and `activation` bends between. Logits are multiplied by `scale`
-    and, where `cap` is not 0, kept within it by a tanh. None is what is usual: as `transform` "dense-norm" for a
-    masked-language head and "none" for all else, as `bias` none for a language head and one for all else. What answers
-    from the last token passes over those with the number `passed`.
+    `transform` before the projection is "none", "dense" or "dense-norm", with `activation`. Logits are multiplied by
+    `logit_scale` and, where `logit_soft_cap` is not 0, limited to it smoothly. None is the usual choice: "dense-norm"
+    for a masked language model and "none" for others; a `bias` except for a language model. Pooling the last token
+    skips those with `pad_token_id`.
     """
 
     transform: str | None = None
@@ -119,11 +119,11 @@ class OutputHeadConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageProcessorConfig:
-    """How a picture becomes numbers: resized, its middle cut out, divided, and shifted, in this order.
+    """Image preprocessing, as in Hugging Face image processors: resize, center crop, rescale, normalize.
 
-    It is resized to `height` x `width` pixels (0: as the model reads it), or until its shorter side has `shortest`,
-    by the filter `resample`; a `crop_height` of 0 cuts nothing. Each colour is multiplied by `factor`, then loses
-    `mean` and is divided by `deviation`, one number for all colours or one for each.
+    Resized to `height` x `width` pixels (0: the model's), or until the shorter side has `shortest_edge`, with the
+    filter `resample`; a `crop_height` of 0 crops nothing. Each channel is multiplied by `rescale_factor`, minus `mean`,
+    divided by `std`; these have one number for all channels or one for each.
     """
 
     resize: bool = True
@@ -140,9 +140,9 @@ class ImageProcessorConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """The pictures that a model reads in place of a text, in pixels; `channels` 0: it reads texts.
+    """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
 
-    They are cut into patches of `patch_height` x `patch_width`, row after row; what is left at the right and at the
+    They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
     bottom is not read.
     """
 
@@ -155,16 +155,16 @@ class ImageConfig:
 
     @property
     def patch_rows(self) -> int:
-        """How many patches lie below each other."""
+        """Rows of patches."""
         return self.height // max(self.patch_height, 1)
 
     @property
     def patch_columns(self) -> int:
-        """How many patches lie side by side."""
+        """Columns of patches."""
         return self.width // max(self.patch_width, 1)
 
     def check(self) -> None:
-        """Raise ConfigError unless a model can read such pictures."""
+        """Raise ConfigError unless a model can read such images."""
         image_sides, processor = ("height", "width", "patch_height", "patch_width"), self.processor
         processor_sides = ("height", "width", "shortest_edge", "crop_height", "crop_width")
         sides = {name: (getattr(self, name), 1) for name in image_sides}
@@ -173,7 +173,7 @@ class ImageConfig:
             if not minimum <= side <= MAX_IMAGE_SIDE:
                 raise ConfigError(f"image.{name} is {side}; a side has {minimum} to {MAX_IMAGE_SIDE:,} pixels.")
         if bool(processor.crop_height) != bool(processor.crop_width):
-            raise ConfigError("image.processor cuts out a height without a width, or a width without a height.")
+            raise ConfigError("image.processor crops a height without a width, or a width without a height.")
         if self.channels not in CHANNEL_COUNTS:
             raise ConfigError(f"image.channels is {self.channels}; images have {', '.join(map(str, CHANNEL_COUNTS))}.")
         if not 0 < self.patch_rows * self.patch_columns <= MAX_PATCHES:
@@ -191,10 +191,10 @@ class ImageConfig:
         processor = self.processor
         for name, numbers in (("mean", processor.mean), ("std", processor.std)):
             if len(numbers) not in (1, self.channels):
-                raise ConfigError(f"image.processor.{name} has {len(numbers)} numbers for {self.channels} colours.")
+                raise ConfigError(f"image.processor.{name} has {len(numbers)} numbers for {self.channels} channels.")
         numbers, divisors = (processor.rescale_factor, *processor.mean), processor.std
         if not all(abs(number) <= 1e6 for number in numbers) or not all(1e-6 <= abs(d) <= 1e6 for d in divisors):
             raise ConfigError(
-                "What colours are multiplied by and lose is at most 1e6, what they are divided by 1e-6 to 1e6; "
+                "image.processor's rescale_factor and mean are at most 1e6, its std 1e-6 to 1e6; "
                 f"here they are {', '.join(f'{number:g}' for number in (*numbers, *divisors))}."
             )

@@ -127,7 +127,7 @@ class Transformer(nn.Module):
         """
         if (self.patch_embedding is None) != (pixels is None):
             raise ImageError(
-                "This model reads text, not images." if self.patch_embedding is None else "This model reads an image."
+                "This model reads texts, not images." if self.patch_embedding is None else "This model reads an image."
             )
         if pixels is not None:
             pixels = hook("pixels", pixels)

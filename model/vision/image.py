@@ -1,6 +1,6 @@
-"""Pictures: files to pixels, pixels to what a model reads, and its patches told as tokens are.
+"""Images: decoding and preprocessing.
 
-Pillow decodes and resizes; it is loaded when the first picture comes, as an extra that texts do without.
+Pillow does both. It is an extra, imported with the first image, so that texts do without it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, eq=False)
 class ProcessedImage:
-    """A picture as a model reads it: its numbers, read-only, and which part of the picture they show.
+    """An image preprocessed for a model; the arrays are read-only.
 
-    `shown` are the bytes that became numbers. `width` and `height` are the picture's own, in pixels; so is `region`,
-    which may reach beyond them.
+    `rgb` is the resized and cropped image that became `pixel_values`. `width` and `height` are those of the original
+    in pixels, as is `crop_region`, which may reach beyond it.
     """
 
     pixel_values: Float[np.ndarray, "colour height width"]
@@ -46,7 +46,7 @@ class ProcessedImage:
 
 
 def read_image(path: str | Path) -> ImageArray:
-    """The pixels of a file. Raises PictureError for what is none, or too large."""
+    """The pixels of an image file. Raises ImageError for another file, and for one that is too large."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -57,7 +57,7 @@ def read_image(path: str | Path) -> ImageArray:
 
 
 def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
-    """The pixels of a PNG, JPEG or WebP file, the right way up. Raises PictureError for all else, and beyond a size."""
+    """The pixels of a PNG, JPEG or WebP file, upright. Raises ImageError for another file, and for a large one."""
     if len(raw) > MAX_FILE_BYTES:
         raise ImageError(f"{name} is larger than {MAX_FILE_BYTES >> 20} MB; make it smaller.")
     _require_pillow()
@@ -78,12 +78,12 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
 
 
 def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
-    """A picture resized, cut and normalised as a model was trained to read it.
+    """An image resized, cropped and normalized as the model's config says, in the end to the size that it reads.
 
-    What then has not the size that the model reads is resized to it. Raises PictureError for a model of texts.
+    Raises ImageError for a model of texts.
     """
     if not config.channels:
-        raise ImageError("This model reads texts; it has no use for a picture.")
+        raise ImageError("This model reads texts, not images.")
     image = _convert_channels(_to_pillow(array), config.channels)
     width, height = image.size
     image, region = _resize_and_crop(image, config)
@@ -99,7 +99,7 @@ def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
 
 
 def _resize_target(width: int, height: int, config: ImageConfig) -> tuple[int, int]:
-    """Width and height to which a picture is resized first."""
+    """Width and height to which an image is resized before cropping."""
     processor = config.processor
     if not processor.shortest_edge:
         return processor.width or config.width, processor.height or config.height
@@ -108,7 +108,7 @@ def _resize_target(width: int, height: int, config: ImageConfig) -> tuple[int, i
     resized_width, resized_height = (
         (processor.shortest_edge, long_edge) if width <= height else (long_edge, processor.shortest_edge)
     )
-    _check_pixel_count(resized_width, resized_height, "Resized as this model wants it, the picture")
+    _check_pixel_count(resized_width, resized_height, "Resized for this model, the image")
     return resized_width, resized_height
 
 
@@ -119,12 +119,12 @@ def _resize(image: Pillow, width: int, height: int, resample: str) -> Pillow:
 
 
 def _to_standard_mode(image: Pillow) -> Pillow:
-    """Grey, red green blue, or these with transparency."""
+    """Grey, RGB or RGBA."""
     from PIL import Image
 
     if image.has_transparency_data:
         return image.convert("RGBA")
-    if image.mode.startswith("I"):  # 16 bits, of which the upper eight say enough
+    if image.mode.startswith("I"):  # 16 bits, of which the upper eight are kept
         return Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
@@ -135,12 +135,12 @@ def _to_pillow(array: ImageArray) -> Pillow:
 
     is_grey = array.ndim == 2
     if array.dtype != np.uint8 or not array.size or not (is_grey or (array.ndim == 3 and array.shape[2] in (3, 4))):
-        raise ImageError("A picture is an array of bytes, [height width] if it is grey, else [height width 3 or 4].")
+        raise ImageError("An image is an array of bytes, [height width] if it is grey, else [height width 3 or 4].")
     return Image.fromarray(array)
 
 
 def _convert_channels(image: Pillow, channels: int) -> Pillow:
-    """With as many colours as the model reads; what is transparent is laid on white."""
+    """With as many channels as the model reads; transparency is blended with white."""
     from PIL import Image
 
     if image.mode == "RGBA" and channels < 4:
@@ -159,7 +159,7 @@ def _require_pillow() -> None:
 
 
 def _resize_and_crop(image: Pillow, config: ImageConfig) -> tuple[Pillow, Box]:
-    """The picture resized and its middle cut out, and what is left in pixels of the picture as it came."""
+    """The image resized and center-cropped, and the region that is left in pixels of the original."""
     processor, (width, height) = config.processor, image.size
     if processor.resize:
         image = _resize(image, *_resize_target(width, height, config), processor.resample)

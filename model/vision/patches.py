@@ -18,10 +18,10 @@ CLASS_TOKEN = "[CLS]"
 
 @dataclass(frozen=True)
 class EncodedImage(Encoded):
-    """The class token and a picture's patches as tokens: `pieces` are "row,column", counted from 0 at the top left.
+    """The class token and an image's patches as tokens, named "row,column", counted from 0 at the top left.
 
-    `region` is what the patches cover, in pixels of the picture itself, of which `seen` tells the size; `patch` is the
-    height and width of one in pixels of what the model reads.
+    `covered_region` is what the patches cover, in pixels of the original image; `patch_size` is the height and width of
+    a patch, in pixels of what the model reads.
     """
 
     patch_rows: int
@@ -31,13 +31,13 @@ class EncodedImage(Encoded):
     patch_size: tuple[int, int]
 
     def covered_pixels(self) -> Shaped[np.ndarray, "covered_height covered_width 3"]:
-        """What the patches cover, as the model sees it: red, green and blue bytes."""
+        """The part of the preprocessed image that the patches cover, as RGB bytes."""
         height, width = self.patch_size
         return self.image.rgb[: self.patch_rows * height, : self.patch_columns * width]
 
 
 def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> EncodedImage:
-    """The tokens in `start` and the patches behind them, numbered on."""
+    """The tokens of `start` followed by the patches, with ids that go on counting."""
     patch_names = tuple(f"{row},{column}" for row in range(config.patch_rows) for column in range(config.patch_columns))
     left, top, right, bottom = image.crop_region
     covered_region = (
@@ -62,19 +62,19 @@ def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> 
 
 
 def input_ids(text: Encoded) -> tuple[int, ...]:
-    """The token numbers that a model is given: all of a text's, and of a picture what stands before its patches."""
+    """The token ids that a model is given: all of a text, and of an image those before its patches."""
     return (
         text.ids[: len(text.ids) - text.patch_rows * text.patch_columns] if isinstance(text, EncodedImage) else text.ids
     )
 
 
 def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_model"] | None:
-    """The pixels that a model is given beside them; None with a text."""
+    """The pixel values that a model is given besides; None for a text."""
     return text.image.pixel_values if isinstance(text, EncodedImage) else None
 
 
 def class_token_tokenizer() -> Tokenizer:
-    """The tokenizer of a model that reads pictures: it knows the one token that stands before the patches."""
+    """The tokenizer of a model that reads images: its vocabulary is the class token."""
     backend = tokenizers.Tokenizer(models.WordLevel({CLASS_TOKEN: 0}, CLASS_TOKEN))
     backend.add_special_tokens([CLASS_TOKEN])
     return Tokenizer(backend)

@@ -72,7 +72,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     page.get_by_test_id("picture-house").click()
     instrument(page, "house")
     after = repainted(page, before)
-    expect(page.get_by_test_id("predictions")).to_contain_text("of the picture")
+    expect(page.get_by_test_id("predictions")).to_contain_text("of the image")
     click_patch(page, 0.9, 0.6)
     repainted(page, after)
     page.wait_for_function("() => new URL(location).searchParams.get('query') > 8")
