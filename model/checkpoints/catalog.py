@@ -1,4 +1,4 @@
-"""What can be opened: the shipped models, and those in folders somebody names."""
+"""List of available checkpoints: shipped models, those below given folders, the Hugging Face cache."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from model.paths import assets_dir
 
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
-MAX_SEARCH_DEPTH = 12  # folders within each other that are searched
+MAX_SEARCH_DEPTH = 12  # levels of folders that are searched
 MAX_FOLDERS = 50_000  # folders of one root that are searched, so that "/" ends
 
 
 @dataclass(frozen=True)
 class CheckpointLocation:
-    """What looks like a checkpoint and is not read yet: a config with weights beside it, an adapter, a single file."""
+    """A probable checkpoint, not read yet: a config with weights beside it, an adapter, or a single file."""
 
     name: str
     folder: Path
@@ -40,12 +40,12 @@ class CatalogEntry:
 
     @property
     def size_bytes(self) -> int:
-        """How large its weights are on disk."""
+        """Size of its weights on disk."""
         return weight_bytes(self.folder)
 
 
 def weight_bytes(location: Path) -> int:
-    """How many bytes the weights at a place take on disk; links to what was never fetched take none."""
+    """Bytes that the weights of a checkpoint take on disk; links to files that were never fetched take none."""
     files = (
         [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES) for path in location.glob(pattern)]
         if location.is_dir()
@@ -57,10 +57,10 @@ def weight_bytes(location: Path) -> int:
 def checkpoint_locations(
     folders: Iterable[str | Path] = (), *, include_hub_cache: bool = True, within_root: bool = False
 ) -> tuple[CheckpointLocation, ...]:
-    """Shipped models, those below `folders` and below $HEADLIGHT_MODELS, then (with `cache`) the Hugging Face cache.
+    """Shipped models, those below `folders` and $HEADLIGHT_MODELS, then (`include_hub_cache`) the Hugging Face cache.
 
-    The first of a name wins. With `inside`, a folder whose links lead out of its root is left out, as it always is in
-    the cache.
+    The first of a name wins. With `within_root`, folders whose links lead out of their root are left out, as they
+    always are in the cache.
     """
     roots = [*map(Path, folders), *map(Path, filter(None, os.environ.get(MODELS_VARIABLE, "").split(os.pathsep)))]
     shipped, hub = assets_dir() / "models", hub_cache_folder()
@@ -76,17 +76,17 @@ def checkpoint_locations(
 
 
 def catalog(folders: Iterable[str | Path] = ()) -> tuple[CatalogEntry, ...]:
-    """The places whose config can be read; why another cannot, `load` says to whoever asks for it by its path."""
+    """Checkpoints whose config can be read; why another cannot, `load` says."""
     return tuple(entry for place in checkpoint_locations(folders) for entry in _readable_entries(place))
 
 
 def find_checkpoint(
     name: str, folders: Iterable[str | Path] = (), *, allow_paths: bool = True, fetch: bool = False
 ) -> Path:
-    """The folder of a name of the catalogue or, where `paths` allows it, of any path.
+    """The folder of a name in the catalog, or (`allow_paths`) any path.
 
-    With `fetch`, an id of the Hugging Face Hub that is neither is downloaded into its cache, also what is only there
-    in part. Raises CheckpointError that lists the names there are.
+    With `fetch`, a model id of the Hugging Face Hub is downloaded into its cache, or completed there. Raises
+    CheckpointError that lists the known names.
     """
     location = next((place for place in checkpoint_locations(folders) if place.name == name), None)
     if location and any(True for _ in _readable_entries(location)):
@@ -100,7 +100,7 @@ def find_checkpoint(
         except CheckpointError as error:
             reason = f" {error}"
     if location:
-        return location.folder  # whoever opens it says what is wrong with it
+        return location.folder  # `load` says what is wrong with it
     known = ", ".join(entry.name for entry in catalog(folders)) or "none"
     path = ", or the path of a checkpoint folder" if allow_paths else ""
     raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.{reason}")
@@ -131,7 +131,7 @@ def _search_root(root: Path) -> list[Path]:
 
 
 def _is_current_snapshot(snapshot: Path) -> bool:
-    """Of several snapshots in the Hub's cache the one that was fetched last, which `refs/main` names."""
+    """Whether a snapshot in the Hub's cache is the latest, which `refs/main` names."""
     try:
         return (snapshot.parent.parent / "refs" / "main").read_text(encoding="utf-8").strip() == snapshot.name
     except (OSError, ValueError):
@@ -139,17 +139,17 @@ def _is_current_snapshot(snapshot: Path) -> bool:
 
 
 def _stays_within(location: Path, root: Path) -> bool:
-    """Whether nothing that is read for a checkpoint lies outside the root that somebody named, behind links neither."""
+    """Whether all files of a checkpoint lie within the root, with links followed."""
     try:
         resolved_root = root.resolve()
         paths = (path for folder in folders_read(location) for path in (folder, *folder.iterdir()))
         return all(path.resolve().is_relative_to(resolved_root) for path in paths)
-    except (OSError, RuntimeError):  # removed meanwhile; links in a circle
+    except (OSError, RuntimeError):  # removed meanwhile, or links in a circle
         return False
 
 
 def hub_cache_folder() -> Path:
-    """Where huggingface_hub keeps what it downloaded: each file a link from a snapshot into the cache's own blobs."""
+    """The cache folder of huggingface_hub; a snapshot's files in it are links to blobs."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     home = os.environ.get("HF_HOME") or Path(caches) / "huggingface"
     return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser().resolve()

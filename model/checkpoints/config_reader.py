@@ -1,4 +1,4 @@
-"""The fields of somebody's config.json, read one by one, each checked for its kind."""
+"""Read the fields of a config.json one by one, each with its type checked."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from model.errors import CheckpointError, reason
 
-MAX_LAYERS = 1_000  # layers; the deepest transformer that anybody wrote of
+MAX_LAYERS = 1_000  # the deepest transformer published has 1,000 layers
 MAX_INTEGER = 2**31
-MAX_JSON_BYTES = 128 << 20  # bytes; the largest vocabularies have 20 million
+MAX_JSON_BYTES = 128 << 20  # the largest vocabularies take about 20 million bytes
 FieldNames = str | tuple[str, ...]
 
 
 class ConfigReader:
-    """A config.json. Every question names one field (or its names in old and new files) and what it is when absent.
+    """The fields of a config.json; each method takes a field's name (or its names in old and new files) and a default.
 
-    `read` gathers which fields were asked for, so that what acts and was never asked for can be told. A null counts
-    as absent. Raises CheckpointError for a field of the wrong kind.
+    A null counts as absent. `fields_read` collects the names that were asked for. Methods raise CheckpointError for a
+    value of the wrong type.
     """
 
     def __init__(self, values: Mapping[str, Any], name: str) -> None:
@@ -29,12 +29,12 @@ class ConfigReader:
         self.tensor_names: frozenset[str] = frozenset()  # the names of the tensors beside the config
 
     def with_defaults(self, **defaults: Any) -> ConfigReader:
-        """The same fields with defaults of a family for those that are absent."""
+        """The same fields, with a family's defaults for those that are absent."""
         given = {name: value for name, value in self.values.items() if value is not None}
         return self._replace_values({**defaults, **given})
 
     def with_aliases(self, names: Mapping[str, str]) -> ConfigReader:
-        """The same fields, those of other names under the usual ones; both at once are the usual one."""
+        """The same fields, with aliases under their usual names; the usual name wins where both are present."""
         aliased = {usual: self.values[name] for name, usual in names.items() if self.has(name) and not self.has(usual)}
         return self._replace_values({**self.values, **aliased}) if aliased else self
 
@@ -48,14 +48,14 @@ class ConfigReader:
         return other
 
     def integer(self, names: FieldNames, default: int | None = None) -> int:
-        """A count: a whole number of at least 0."""
+        """A whole number of at least 0."""
         value = self._get(names, default)
         if type(value) is not int or not 0 <= value < MAX_INTEGER:
             raise self._type_error(names, value, "a whole number from 0 to 2^31")
         return value
 
     def integers(self, names: FieldNames, count: int, default: int) -> list[int]:
-        """Several counts, or one that stands for them all."""
+        """Several whole numbers, or one that stands for all of them."""
         value = self._get(names, default)
         numbers = value if isinstance(value, list) else [value] * count
         if len(numbers) != count or not all(type(item) is int and 0 <= item < MAX_INTEGER for item in numbers):
@@ -63,7 +63,7 @@ class ConfigReader:
         return numbers
 
     def layer_count(self, names: FieldNames, default: int | None = None) -> int:
-        """How many layers: a count that no file can blow up."""
+        """Number of layers, at most MAX_LAYERS."""
         layers = self.integer(names, default)
         if layers > MAX_LAYERS:
             raise self._type_error(names, layers, f"at most {MAX_LAYERS:,} layers")
@@ -84,14 +84,14 @@ class ConfigReader:
         return value
 
     def string(self, names: FieldNames, default: str | None = None) -> str:
-        """A name."""
+        """A text."""
         value = self._get(names, default)
         if not isinstance(value, str):
             raise self._type_error(names, value, "a word")
         return value
 
     def choice(self, names: FieldNames, default: str, known: Mapping[str, str]) -> str:
-        """One of a few names, as what it means here."""
+        """One of the names in `known`, translated by it."""
         value = self.string(names, default)
         if value not in known:
             raise CheckpointError(
@@ -100,14 +100,14 @@ class ConfigReader:
         return known[value]
 
     def list_of(self, names: FieldNames, kind: type | tuple[type, ...], default: Sequence[Any] = ()) -> list[Any]:
-        """A list of things of one kind."""
+        """A list whose items have one type."""
         value = self._get(names, list(default))
         if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
             raise self._type_error(names, value, "a list")
         return value
 
     def nested(self, names: FieldNames) -> ConfigReader | None:
-        """Fields within a field; None where it is absent."""
+        """The fields of a nested object; None where it is absent."""
         value = self._get(names, None, required=False)
         if value is None:
             return None
@@ -116,17 +116,18 @@ class ConfigReader:
         return ConfigReader(value, f"{self.name}, {_joined(names)}")
 
     def has(self, name: str) -> bool:
-        """Whether a field is there and not null."""
+        """Whether a field is present and not null."""
         return self.values.get(name) is not None
 
     def require_values(self, required: Mapping[str, Any]) -> None:
-        """Refuse, by name, fields that act and have another value than the one supported (or absence)."""
+        """Raise CheckpointError for a field with another value than the supported one; an absent field is accepted."""
         for name, supported in required.items():
             value = self.values.get(name)
             options = supported if isinstance(supported, tuple) else (supported,)
             if value is not None and value not in options:
                 raise CheckpointError(
-                    f"{self.name}: its {name} is {json.dumps(value)[:60]}, which acts and is not supported."
+                    f"{self.name}: its {name} is {json.dumps(value)[:60]}, which changes the computation and is not "
+                    "supported."
                 )
             self.fields_read.add(name)
 
@@ -147,7 +148,7 @@ def _joined(names: FieldNames) -> str:
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:
-    """A JSON object from a file. Raises CheckpointError with `name` as whose file it is."""
+    """A JSON object from a file. Raises CheckpointError that calls the checkpoint `name`."""
     try:
         if path.stat().st_size > MAX_JSON_BYTES:
             raise CheckpointError(f"{name}: its {path.name} is far larger than any of its kind.")

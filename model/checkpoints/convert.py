@@ -1,4 +1,4 @@
-"""Checkpoints of other families, poured into our Transformer through their family's table."""
+"""Checkpoints of other families, converted to Transformer weights by their family's mapping."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EXPERT_FIELDS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_nu
 
 @dataclass(frozen=True)
 class ForeignCheckpoint:
-    """A folder of another family: its plan, and its tensors, not yet read."""
+    """A checkpoint of another family: how it converts, and its tensors, not yet read."""
 
     plan: ConversionPlan
     tensors: LazyTensors
 
 
 def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
-    """Read the config and the names of the tensors. Raises CheckpointError for what cannot be opened."""
+    """Read the config and the tensor names. Raises CheckpointError for what cannot be opened."""
     fields = ConfigReader(source.config_json, source.name)
     reject_unsupported(fields, fields.string("model_type", ""))
     foreign = plan_conversion(fields, source.open_tensors())
@@ -45,13 +45,13 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
 
 
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
-    """What a config and the tensors beside it are, for the family that the config names."""
+    """How a config and its tensors convert, by the family that the config names."""
     conversion = make_plan(FAMILIES[fields.string("model_type")], fields, tensors)
     return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)
 
 
 def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
-    """Raise a sentence that names what the folder is, where no family can open it."""
+    """Raise CheckpointError where no family can open the checkpoint: quantised, a mixture of experts, or unknown."""
     quantised = fields.nested("quantization_config")
     if quantised is not None:
         method = quantised.string("quant_method", "an unknown method")
@@ -69,7 +69,7 @@ def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
 def load_weights(
     foreign: ForeignCheckpoint, model: Transformer, device: torch.device, dtype: torch.dtype
 ) -> tuple[str, ...]:
-    """Give the model its weights, on a device and in a dtype; tells what was used and what was left over."""
+    """Give the model its weights, on a device and in a dtype; returns notes on which tensors were loaded."""
     loader = WeightLoader(foreign.plan, foreign.tensors)
     with torch.no_grad():
         converted: dict[int, Tensor] = {}
@@ -80,19 +80,22 @@ def load_weights(
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)
     model.tie_embeddings()
-    notes = [*foreign.plan.notes, f"{len(loader.used)} tensors of the checkpoint are used."]
+    notes = [*foreign.plan.notes, f"{len(loader.used)} tensors were loaded."]
     if loader.unused:
-        notes.append(f"{len(loader.unused)} do not act and were left over: {join_names(loader.unused)}.")
+        notes.append(
+            f"{len(loader.unused)} tensors are not needed for the forward pass and were not loaded: "
+            f"{join_names(loader.unused)}."
+        )
     return tuple(notes)
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
-    """Where config says tied, but embedding and head lie both in the file and differ, they are two."""
+    """Untie embedding and output head where the config ties them, but the file stores two different tensors."""
     if not conversion.config.tied_embeddings:
         return conversion
     loader = WeightLoader(conversion, tensors)
     names = [loader.find(name) for name in ("embedding.weight", "output_head.projection.weight")]
     if None in names or torch.equal(*(tensors[str(name)] for name in names)):
         return conversion
-    note = "Its embedding and its head are different weights, although its config says they are one."
+    note = "The config ties embedding and output head, but the file stores two different tensors; both are loaded."
     return replace(conversion, config=conversion.config.replace(tied_embeddings=False), notes=(*conversion.notes, note))

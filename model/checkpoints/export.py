@@ -1,6 +1,6 @@
-"""Our models in the layout of other families, wherever one fits: for `transformers`, and whatever else reads its files.
+"""Export models in the layout of a family of `transformers`, where one fits.
 
-A family fits where its own table, asked to read the config that would be written, gives back the very same model.
+A family fits where its own mapping reads the config that would be written back as the same Config.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from model.text.tokenizer import Tokenizer
 
 
 def llama_config(config: Config) -> dict[str, Any]:
-    """A decoder with rope, RMSNorm and SwiGLU."""
+    """A decoder with RoPE, RMSNorm and SwiGLU."""
     return {
         "architectures": ["LlamaForCausalLM" if config.output_head == "language-model" else "LlamaModel"],
         "vocab_size": config.vocabulary_size,
@@ -48,7 +48,7 @@ def llama_config(config: Config) -> dict[str, Any]:
 
 
 def eurobert_config(config: Config) -> dict[str, Any]:
-    """An encoder with rope, RMSNorm and SwiGLU, its head a single linear map."""
+    """An encoder with RoPE, RMSNorm and SwiGLU, and a single linear map as its output head."""
     names = {"masked-language-model": "MaskedLM", "sequence-classifier": "SequenceClassification"}
     names["token-classifier"] = "TokenClassification"
     pooling = {"classifier_pooling": "mean" if config.pooling == "mean" else "bos"}
@@ -57,7 +57,7 @@ def eurobert_config(config: Config) -> dict[str, Any]:
 
 
 def modernbert_config(config: Config) -> dict[str, Any]:
-    """An encoder with rope, LayerNorm and a gated feed-forward, every layer looking everywhere."""
+    """An encoder with RoPE, LayerNorm and a gated feed-forward, with full attention in every layer."""
     base = config.rope.theta
     names = {"masked-language-model": "MaskedLM", "sequence-classifier": "SequenceClassification"}
     names["token-classifier"] = "TokenClassification"
@@ -98,14 +98,14 @@ EXPORT_CONFIGS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
 
 
 def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
-    """Write a folder that `transformers` opens; gives the family. Raises CheckpointError where none fits."""
+    """Write a folder that `transformers` opens; returns the family. Raises CheckpointError where none fits."""
     folder = Path(folder)
     model_type, family_config = _matching_family(model.config)
     tensors = _family_tensors(FAMILIES[model_type], family_config, model)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SAFETENSORS_FILE).write_bytes(serialized(tensors, metadata={"format": "pt"}))
     token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
-    if model_type == "eurobert" and tokenizer.mask_id is not None:  # unnamed, it is a number beyond a small vocabulary
+    if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default is beyond a small vocabulary
         token_ids["mask_token_id"] = tokenizer.mask_id
     labels = {str(number): label for number, label in enumerate(model.config.labels)}
     label_fields = (
@@ -139,13 +139,12 @@ def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
         if read.replace(dropout=0.0) == _exported_part(config):
             return model_type, to_family_config(config)
     raise CheckpointError(
-        "No family that others know is built like this model, so it can only be kept as it is. "
-        f"Known for export: {', '.join(EXPORT_CONFIGS)}."
+        f"This model's architecture matches no family that models are exported to: {', '.join(EXPORT_CONFIGS)}."
     )
 
 
 def _exported_part(config: Config) -> Config:
-    """The config without what acts in training alone, or not at all under its output_head."""
+    """The config without what has an effect in training only, or none with its output head."""
     answer = (
         config.output_head_config
         if config.output_head != "language-model"
@@ -155,7 +154,7 @@ def _exported_part(config: Config) -> Config:
 
 
 def _family_tensors(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:
-    """Our parameters under the family's names; what the family keeps in one tensor is put one below the other."""
+    """The parameters under the family's names; what the family stores fused is concatenated along the rows."""
     loader = WeightLoader(make_plan(family, ConfigReader(values, "export"), LazyTensors({})), LazyTensors({}))
     parts: dict[str, list[Tensor]] = {}
     for name, parameter in model.named_parameters():

@@ -1,4 +1,4 @@
-"""Weights that are no numbers: NaN and infinities, which make everything computed from them meaningless."""
+"""NaN and infinite weights, which make all results meaningless."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from torch import Tensor
 from model.checkpoints.load import Checkpoint
 from model.checkpoints.weight_mapping import join_names
 
-MAX_NAMES = 1_000  # names that are told
+MAX_NAMES = 1_000
 
 
 @torch.no_grad()
 def find_nonfinite(checkpoint: Checkpoint) -> tuple[str, ...]:
-    """The names of the parameters that hold a NaN or an infinity, at most MOST; one pass over the weights."""
+    """Names of the parameters that hold a NaN or an infinity, at most MAX_NAMES; one pass over the weights."""
     return tuple(name for name, tensor in checkpoint.model.named_parameters() if not _is_finite(tensor))[:MAX_NAMES]
 
 
 def describe_nonfinite(names: tuple[str, ...]) -> str:
-    """The sentence to say of what `scan` found; empty where that is nothing."""
+    """A sentence about what `find_nonfinite` found; empty where that is nothing."""
     if not names:
         return ""
     count = "1 tensor holds" if len(names) == 1 else f"{len(names)} tensors hold"
-    return f"{count} NaN or infinite weights, so what is computed from them means nothing: {join_names(names)}."
+    return f"{count} NaN or infinite weights, so results will be meaningless: {join_names(names)}."
 
 
 def _is_finite(tensor: Tensor) -> bool:

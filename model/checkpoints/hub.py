@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub by their id, through huggingface_hub, which is an optional extra."""
+"""Download models of the Hugging Face Hub by id, with the optional package huggingface_hub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.checkpoints.files.file_rules import CONFIG_FILES, PICKLE_PATTERNS
 from model.errors import CheckpointError, reason
 
 EXTRA = "attention-headlight[hub]"
-# A name, or an owner's and a model's, as the Hub allows them.
+# "model" or "owner/model", with the characters that the Hub allows.
 _ID_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 _ID_PATTERN = re.compile(f"{_ID_PART}(?:/{_ID_PART})?")
 _SAFETENSORS_FILE, _SAFETENSORS_SHARDS = "model.safetensors", re.compile(r"model-\d+-of-\d+\.safetensors")
@@ -21,17 +21,17 @@ _PICKLE_SHARDS = re.compile(r"pytorch_model(?:-\d+-of-\d+)?\.bin")
 
 
 def is_hub_id(name: str) -> bool:
-    """Whether a name could be a model's on the Hub."""
+    """Whether a name has the form of a model id."""
     return _ID_PATTERN.fullmatch(name) is not None and not {"--", ".."} & {name[i : i + 2] for i in range(len(name))}
 
 
 def download_model(
     name: str, cache: Path, log: Callable[[str], None] = lambda told: print(told, file=sys.stderr)
 ) -> Path:
-    """The folder of a model of the Hub in the local cache, fetched where it is not there; no code is ever fetched.
+    """The folder of a model in the Hub's local cache, downloaded if it is missing; code is never downloaded.
 
-    The library shows its progress; `say` tells what is fetched. Raises CheckpointError, in one sentence, where the
-    extra is missing, the Hub cannot be reached or has no such model, or has none of its kind for us.
+    The library shows its progress; `log` gets a line about what is fetched. Raises CheckpointError if huggingface_hub
+    is not installed, the Hub is unreachable, or the repository holds no supported checkpoint.
     """
     hub = _import_huggingface_hub()
     try:
@@ -52,7 +52,7 @@ def download_model(
 
 
 def needed_files(names: Iterable[str]) -> list[str]:
-    """Of a repository's files those that a checkpoint needs: safetensors, or else the pickles; none in its folders."""
+    """The files of a repository that a checkpoint needs: safetensors, or else pickles; none in subfolders."""
     names = set(names)
     if _SAFETENSORS_FILE in names:
         weights = {_SAFETENSORS_FILE}
@@ -66,7 +66,7 @@ def needed_files(names: Iterable[str]) -> list[str]:
 
 
 def _import_huggingface_hub() -> ModuleType:
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it would ask and tell more than the person did
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # nobody asked for telemetry
     try:
         import huggingface_hub
     except ImportError as error:
@@ -83,11 +83,9 @@ def _why_unusable(names: Iterable[str]) -> str:
 def _error_message(hub: ModuleType, name: str, error: Exception) -> str:
     errors = hub.errors
     if isinstance(error, errors.GatedRepoError):
-        return (
-            f"{name} is given only to those whom its owner lets in: ask on its page, then log in with `hf auth login`."
-        )
+        return f"{name} is a gated model: request access on its page, then log in with `hf auth login`."
     if isinstance(error, errors.RepositoryNotFoundError):
-        return f"The Hugging Face Hub has no model {name!r} that everybody may see."
+        return f"The Hugging Face Hub has no public model named {name!r}."
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "The Hugging Face Hub is switched off here (HF_HUB_OFFLINE)."
     if isinstance(error, OSError) and error.strerror and not isinstance(error, (ConnectionError, TimeoutError)):

@@ -1,4 +1,4 @@
-"""How a checkpoint wants pictures prepared: its preprocessor_config.json, as old and new versions write it."""
+"""Image preprocessing settings (preprocessor_config.json), as old and new versions write them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize",
 
 
 def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImageProcessorConfig:
-    """What the file of the checkpoint `name` says, the reference's defaults where it is silent or not there.
+    """The settings of the checkpoint `name`; what the file does not say has the default of transformers.
 
-    Raises CheckpointError for a step that is not known, and for what is no such step.
+    Raises CheckpointError for unknown steps and for values of the wrong type.
     """
     path = folder / FILE
     fields = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
     for step, value in fields.values.items():
         if step.startswith("do_") and step not in _SUPPORTED_STEPS and value:
-            raise CheckpointError(
-                f"{fields.name}: its {FILE} says {step}, which acts on pictures and is not supported."
-            )
+            raise CheckpointError(f"{fields.name}: its {FILE} says {step}, which changes images and is not supported.")
     height, width, shortest = _size(fields, "size", image)
     crop = _is_enabled(fields, "do_center_crop", False)
     crop_height, crop_width, _ = _size(fields, "crop_size", image) if crop else (0, 0, 0)
@@ -43,12 +41,12 @@ def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImagePr
 
 
 def _is_enabled(fields: ConfigReader, name: str, default: bool = True) -> bool:
-    """Whether a step is taken; a null in the file means no."""
+    """Whether a step is enabled; null means no."""
     return fields.boolean(name, default and name not in fields.values)
 
 
 def _size(fields: ConfigReader, name: str, image: ImageConfig) -> tuple[int, int, int]:
-    """Height, width and shortest side, 0 where the file names none; old files have one number for a square."""
+    """Height, width and shortest edge, 0 where the file names none; old files have one number for a square."""
     if not isinstance(fields.values.get(name), dict):
         height, width = fields.integers(name, 2, 0)
         return height or image.height, width or image.width, 0
@@ -72,7 +70,7 @@ def _resample(fields: ConfigReader) -> str:
 
 
 def _per_channel(fields: ConfigReader, name: str) -> tuple[float, ...]:
-    """One number for each colour; old files may have one for all."""
+    """One number per channel; old files may have one for all."""
     if not isinstance(fields.values.get(name), list):
         return (fields.number(name, 0.5),)
     numbers = fields.list_of(name, (int, float))

@@ -1,4 +1,4 @@
-"""One checkpoint folder: `config.json`, `model.safetensors`, `tokenizer.json`, and `README.md` as its model card."""
+"""Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ from model.vision.patches import class_token_tokenizer
 
 MODEL_TYPE = "headlight"
 WEIGHTS, CARD = "model.safetensors", "README.md"
-MAX_CARD_CHARACTERS = 200_000  # characters of a card that are read
+MAX_CARD_CHARACTERS = 200_000  # of a card that are read
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An open checkpoint: the model, its tokenizer, the text of its card (empty where there is none).
-
-    `notes` are sentences about how the checkpoint's weights were used.
-    """
+    """A loaded checkpoint: model, tokenizer, text of the model card (may be empty), and notes on how it was loaded."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -45,11 +42,11 @@ class Checkpoint:
 def load(
     folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "float32", memory_limit: int | None = None
 ) -> Checkpoint:
-    """Open a folder, ours or of any family in FAMILIES. Weights may be float32, bfloat16 or float16 on disk; they are
-    computed in `dtype` and may take `limit` bytes (None: what memory is free).
+    """Load a checkpoint folder, Headlight's own or of any family in FAMILIES; no code in it is run.
 
-    Raises CheckpointError with one sentence for whatever does not fit, which calls the folder `name` (without one by
-    its own name) and shows no path; nothing in the folder is ever run.
+    Weights are converted to `dtype`; `memory_limit` is the most bytes they may take (None: 90 % of the free memory).
+    Raises CheckpointError for whatever does not fit, in one sentence that calls the checkpoint `name` (default: the
+    folder's own) and shows no path.
     """
     source = open_source(Path(folder), name)
     torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)
@@ -87,7 +84,7 @@ def read_card(folder: Path) -> str:
 def save(
     folder: str | Path, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "bfloat16", card: str = ""
 ) -> None:
-    """Write a model as a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
+    """Write a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
@@ -101,11 +98,11 @@ def save(
     tokenizer.save(folder)
     if card:
         (folder / CARD).write_text(card, encoding="utf-8")
-    os.replace(unfinished, folder / WEIGHTS)  # so that a killed save leaves the old weights whole
+    os.replace(unfinished, folder / WEIGHTS)  # last, so an interrupted save keeps the previous weights
 
 
 def read_config(folder: Path, name: str = "") -> Config:
-    """The config of a checkpoint, by a look at its config and the names of its tensors. Raises CheckpointError."""
+    """The Config of a checkpoint, from its config.json and tensor names. Raises CheckpointError."""
     source = open_source(folder, name)
     return (
         native_config(source)
@@ -115,7 +112,7 @@ def read_config(folder: Path, name: str = "") -> Config:
 
 
 def native_config(source: CheckpointSource) -> Config:
-    """The config of a folder that `save` wrote."""
+    """The Config of a folder that `save` wrote. Raises CheckpointError."""
     fields = {name: value for name, value in source.config_json.items() if name not in ("model_type", "dtype")}
     try:
         return Config.from_dict(fields)
@@ -124,7 +121,7 @@ def native_config(source: CheckpointSource) -> Config:
 
 
 def choose_device(device: str = "auto") -> torch.device:
-    """`auto` is CUDA where there is one, else Apple's MPS, else the CPU. Raises CheckpointError for any that is not."""
+    """`auto` is CUDA if available, else Apple's MPS, else the CPU. Raises CheckpointError for a missing device."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     device_counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
@@ -138,7 +135,7 @@ def choose_device(device: str = "auto") -> torch.device:
 def _load_native_weights(
     source: CheckpointSource, model: Transformer, device: torch.device, dtype: torch.dtype
 ) -> tuple[str, ...]:
-    """Give a model of ours the tensors of its folder, each checked for its name and shape."""
+    """Give a model the tensors of a folder that `save` wrote, with names and shapes checked."""
     parameters, stored = dict(model.named_parameters()), source.open_tensors()
     _check_tensor_names(source.name, set(parameters), set(stored))
     tensors = {}
@@ -156,10 +153,13 @@ def _load_native_weights(
 
 
 def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
-    """What to say of programs that came with a checkpoint."""
+    """Notes on programs that came with a checkpoint and are not run."""
     notes = []
     if source.config_json.get("auto_map"):
-        notes.append("Its config names a program of its own (auto_map), which is not run; the family's rules hold.")
+        notes.append(
+            "Its config names a program of its own (auto_map), which is not run; Headlight's own implementation of the "
+            "family is used."
+        )
     if names := sorted(path.name for path in source.folder.iterdir() if is_program(path.name)):
         count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
         notes.append(f"{count} ignored: {join_names(names)}.")

@@ -1,4 +1,4 @@
-"""LoRA adapters in PEFT's layout, added to the weights of the base model found beside them."""
+"""LoRA adapters in PEFT's layout, merged into the weights of the base model beside them (Hu et al. 2021)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def find_base_model(folder: Path, name: str) -> Path:
 
 
 def merge_lora(folder: Path, name: str, base: LazyTensors) -> LazyTensors:
-    """The base's tensors, those that the adapter changes with B A added. Raises CheckpointError."""
+    """The base model's tensors, with scale * B A added to those that the adapter changes. Raises CheckpointError."""
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     fields.require_values(_REQUIRED_VALUES)
     lora_weights = read_tensors(folder, name, f"{ADAPTER_WEIGHTS}.safetensors", f"{ADAPTER_WEIGHTS}.bin")
     modules = sorted(key.removesuffix(".lora_A.weight") for key in lora_weights if key.endswith(".lora_A.weight"))
     unknown = sorted(set(lora_weights) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
     if unknown:
-        raise CheckpointError(f"{name}: the adapter has weights of an unknown kind: {', '.join(unknown[:5])}.")
+        raise CheckpointError(f"{name}: unsupported adapter weights: {', '.join(unknown[:5])}.")
     readers: dict[str, Callable[[], Tensor]] = dict(base.readers)
     for module in modules:
         target = f"{module.removeprefix(_PREFIX)}.weight"
@@ -57,7 +57,8 @@ def _merge_weight(fields: ConfigReader, module: str, weight: Callable[[], Tensor
     if not _shapes_fit(down, up, base_weight, transposed):
         given = " and ".join(str(tuple(part.shape)) for part in (down, up))
         raise CheckpointError(
-            f"{fields.name}: the adapter gives {path} as {given}, which is no change of {tuple(base_weight.shape)}."
+            f"{fields.name}: the adapter gives {path} as {given}, which does not fit the base weight of shape "
+            f"{tuple(base_weight.shape)}."
         )
     rank = _module_value(fields, "rank_pattern", path, fields.integer("r", 8))
     scale = _module_value(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
@@ -68,14 +69,14 @@ def _merge_weight(fields: ConfigReader, module: str, weight: Callable[[], Tensor
 
 
 def _shapes_fit(down: Tensor, up: Tensor, base_weight: Tensor, transposed: bool) -> bool:
-    """Whether B A is a change of these weights; looked at before any memory is taken for it."""
+    """Whether B A has the shape of the base weight; checked before it is computed."""
     flat = down.dim() == up.dim() == base_weight.dim() == 2
     shape = (*base_weight.shape[::-1],) if transposed else (*base_weight.shape,)
     return flat and up.shape[1] == down.shape[0] and (up.shape[0], down.shape[1]) == shape
 
 
 def _module_value(fields: ConfigReader, name: str, path: str, default: float) -> float:
-    """A number that some modules have of their own, told by how their path ends."""
+    """A number that may differ by module, matched by the end of the module's path."""
     group = fields.nested(name)
     matching_key = next(
         (key for key in (group.values if group else ()) if path == key or path.endswith(f".{key}")), None

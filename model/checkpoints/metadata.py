@@ -1,4 +1,4 @@
-"""What can be told of a checkpoint before it is opened: from its config, the heads of its files and its card."""
+"""Metadata of a checkpoint, read from its config, file headers and model card, without its weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.config import Config
 from model.errors import CheckpointError
 from model.text.tokenizer import TOKENIZER_FILE
 
-NO_MEMORY_LIMIT = 1 << 62  # bytes; what is too large for this machine is told all the same
+NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine has metadata all the same
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
 _LICENCE_PATTERN = re.compile(r"^licen[cs]e:[ \t]*(\S.*)$", re.MULTILINE)
@@ -29,9 +29,9 @@ _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", r
 
 @dataclass(frozen=True)
 class CheckpointMetadata:
-    """A checkpoint as its card on a page shows it; sizes are counts, and bytes in float32 once it is open.
+    """What is known about a checkpoint before it is loaded; `memory_bytes` is for float32.
 
-    Where it cannot be opened, `problem` says why, `config` is None, and what is not known is empty or 0.
+    Where it cannot be loaded, `error` says why, `config` is None, and unknown fields are empty or 0.
     """
 
     family: str
@@ -44,7 +44,7 @@ class CheckpointMetadata:
 
 
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
-    """Look at a folder; no weight is read. Whatever is wrong with it stands in `problem`, which calls it `name`."""
+    """The metadata of a folder; no weight is read. What is wrong with it is `error`, which calls it `name`."""
     licence = card_licence(read_card(folder))
     try:
         source = open_source(folder, name)
@@ -62,7 +62,7 @@ def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
 
 
 def _config_from_tensor_names(source: CheckpointSource) -> Config:
-    """The config by the names of the tensors alone; only `load` compares two weights that may be one."""
+    """The Config from tensor names alone; only `load` compares two tensors that may be tied."""
     if source.config_json.get("model_type") == MODEL_TYPE:
         return native_config(source)
     fields = ConfigReader(source.config_json, source.name)
@@ -71,14 +71,14 @@ def _config_from_tensor_names(source: CheckpointSource) -> Config:
 
 
 def _tensor_names(source: CheckpointSource) -> LazyTensors:
-    """The tensors by name; none where only reading a whole pickle would tell them."""
+    """The tensor names; none where they are only known after a whole pickle is read."""
     pickles = [*source.folder.glob("pytorch_model*.bin")]
     needs_full_read = not any(source.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
     return LazyTensors({}) if needs_full_read else source.open_tensors()
 
 
 def tokenizer_type(folder: Path) -> str:
-    """What kind of tokenizer lies in a folder, in a word or two; empty where there is none."""
+    """The kind of tokenizer in a folder, in a word or two; empty where there is none."""
     if (folder / TOKENIZER_FILE).is_file():
         kind = _TYPE_PATTERN.search((folder / TOKENIZER_FILE).read_bytes())
         return TOKENIZER_TYPES.get(kind[1].decode(), kind[1].decode()) if kind else TOKENIZER_FILE
@@ -86,7 +86,7 @@ def tokenizer_type(folder: Path) -> str:
 
 
 def card_licence(text: str) -> str:
-    """The licence that the head of a model card names, empty where it names none."""
+    """The licence in a model card's front matter; empty where it names none."""
     front_matter = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
     if not front_matter:
         return ""

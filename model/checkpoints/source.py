@@ -1,4 +1,4 @@
-"""What lies at a path: a config and tensors, whatever layout they were saved in."""
+"""Find config and tensors at a path: a folder, an adapter, or a single file."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
 
 
 def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path]:
-    """What may be a checkpoint in a folder that has these files and no config.json: itself, or single files in it."""
+    """Possible checkpoints in a folder without config.json: the folder itself, or single files in it."""
     if {ADAPTER, *SINGLE_FILES} & set(files):
         return [folder]
     return [folder / file for file in sorted(files) if file.endswith(".bin") and is_llama2c(folder / file)]
 
 
 def folders_read(path: Path) -> list[Path]:
-    """The folders that are looked into when a path is opened: its own, and that of an adapter's base."""
+    """The folders that are read when a path is opened: its own, and that of an adapter's base model."""
     if not path.is_dir():
         return [path.parent]
     if (path / CONFIG).is_file() or not (path / ADAPTER).is_file():
@@ -74,7 +74,7 @@ def folders_read(path: Path) -> list[Path]:
 
 
 def display_name(path: Path) -> str:
-    """What sentences call a folder or file: its own name, and in the Hugging Face cache the model's."""
+    """The name of a checkpoint in messages: its folder's or file's, in the Hugging Face cache the model's."""
     parts = path.absolute().parts
     if len(parts) > 3 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return hub_id(parts[-3])

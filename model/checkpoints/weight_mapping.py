@@ -1,4 +1,4 @@
-"""What a checkpoint family is: a table of its weights, a table of its config's fields, and how both become ours."""
+"""Checkpoint families as data: how config fields and tensor names of a `model_type` map to Config and parameters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ConfigValues = dict[str, Any]
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Their tensor of this name (or their module's weight and bias), and the steps that make ours of it.
+    """Where a parameter comes from: a tensor (or module) of the checkpoint, and the operations applied to it in order.
 
-    Of several names, with "|" between them, the first that the checkpoint has is meant.
+    `source` may list alternatives separated by "|"; the first one that the checkpoint has is used.
     """
 
     source: str
@@ -32,7 +32,7 @@ class WeightRule:
 
 
 def rule(name: str, *ops: WeightOp) -> WeightRule:
-    """A row of a weights table that needs more than a name."""
+    """A weight rule with operations."""
     return WeightRule(name, ops)
 
 
@@ -41,7 +41,7 @@ WeightRules = dict[str, str | WeightRule]
 
 @dataclass(frozen=True)
 class HeadMapping:
-    """What stands on top in one of the family's classes: the Config's fields for it, and its weights."""
+    """The output head of one of the family's classes: its Config fields, its weights, tensors that it ignores."""
 
     config_values: Callable[[ConfigReader], ConfigValues]
     weights: WeightRules = field(default_factory=dict)
@@ -49,7 +49,7 @@ class HeadMapping:
 
 
 def no_head(fields: ConfigReader) -> ConfigValues:
-    """No top: the hidden states are all there is."""
+    """A model without an output head."""
     return {"output_head": "none"}
 
 
@@ -57,11 +57,16 @@ def no_head(fields: ConfigReader) -> ConfigValues:
 class Family:
     """One `model_type`, as data.
 
-    `config` reads their fields into ours; `accepted` are fields that act and have one supported value; `inert` those
-    that do not act on a forward pass. `weights` maps our parameters (or modules) to theirs, `{i}` being the layer;
-    `base` may stand in front of every such name. `heads` are told by how the name of their class ends. `ignored` are
-    patterns of tensors that do not act. `numbers` gives what stands in a name for layer i. `also` has other names of
-    fields, and what the family calls them; `apart` are rows that stand in for others where Embed.apart holds.
+    config_values: reads the config's fields into fields of Config.
+    weights: our parameters (or modules) -> tensor names, with `{i}` for the layer.
+    heads_by_class: output heads by how the name of their class ends ("ForCausalLM").
+    base_model_prefix: may stand in front of every tensor name outside the head.
+    ignored_tensors: patterns of tensors without effect on the forward pass.
+    required_values: config fields that change the computation, with the one value supported.
+    ignored_fields: config fields without effect on the forward pass.
+    name_indices: values for the placeholders in a tensor name, by layer.
+    attribute_map: aliases of config fields -> the family's own names (as in transformers).
+    untied_weights: rules that replace others where encoder and decoder have separate embeddings.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -78,7 +83,7 @@ class Family:
 
 @dataclass(frozen=True)
 class ConversionPlan:
-    """A family's answer to one folder: the Config, the head that was chosen, and what to say about it."""
+    """How one checkpoint converts: its Config, its output head, and notes for the person who opens it."""
 
     family: Family
     fields: ConfigReader
@@ -96,7 +101,7 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     values = {"tied_embeddings": False, **family.config_values(fields)}
     values.update(head.config_values(fields))
     if values.get("start_token_id", 0) >= values["vocabulary_size"]:
-        values["start_token_id"] = 0  # the first token, as what is meant does not exist; _beyond says so
+        values["start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes says so
     try:
         config = Config(**values)
     except (ConfigError, TypeError) as error:
@@ -105,7 +110,7 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
 
 
 def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:
-    """What to say about special tokens that the vocabulary does not have."""
+    """Notes about special tokens beyond the vocabulary."""
     names = [name for name in fields.values if name.endswith("_token_id")]
     token_ids = {name: fields.values[name] for name in names if type(fields.values[name]) is int}
     return tuple(
@@ -115,7 +120,7 @@ def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str,
     )
 
 
-# Fields that any config may have and that change the computation; the value given is the one supported.
+# Fields of any config that change the computation, with the one value supported.
 COMMON_REQUIRED_VALUES: Mapping[str, Any] = {
     "pruned_heads": {},
     "add_cross_attention": False,
@@ -124,7 +129,7 @@ COMMON_REQUIRED_VALUES: Mapping[str, Any] = {
 }
 
 
-# Fields that any config may have and that do not act on what a trained model computes.
+# Fields of any config without effect on what a trained model computes.
 COMMON_IGNORED_FIELDS = (
     "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "bos_token_id",
     "chunk_size_feed_forward", "classifier_dropout", "classifier_dropout_prob", "dropout", "dtype", "embd_pdrop",
@@ -137,14 +142,14 @@ COMMON_IGNORED_FIELDS = (
 
 
 def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:
-    """The head that the config's `architectures` names; without it, the one of which most weights are there."""
+    """The output head that the config's `architectures` names; without it, the one with most tensors present."""
     classes = fields.list_of("architectures", str)
     if classes:
         for ending, head in family.heads_by_class.items():
             if classes[0].endswith(ending):
                 return head, ()
         if not classes[0].endswith("Model"):
-            note = f"The head of {classes[0]} is not known; the model is opened without it."
+            note = f"The output head of {classes[0]} is not supported; the model is loaded without one."
             return HeadMapping(no_head, ignored_tensors=("*",)), (note,)
         return HeadMapping(no_head), ()
     counts = [
@@ -154,11 +159,11 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
     count, head = max(counts, key=lambda pair: pair[0])  # the first of equals
     if count < 0:
         return HeadMapping(no_head), ()
-    return head, ("Its config names no class; the head was chosen by its weights.",)
+    return head, ("Its config has no `architectures`; the output head was chosen from the tensors present.",)
 
 
 def _matching_rules(head: HeadMapping, base: str, fields: ConfigReader, tensors: LazyTensors) -> int:
-    """How many rows of a head are among the tensors; -1 where one is missing that is not the embedding's own."""
+    """How many of a head's rules find a tensor; -1 where one is missing that is not tied to the embedding."""
     stored = {key for key, row in head.weights.items() if _is_stored(row, base, tensors)}
     missing = set(head.weights) - stored
     tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied_embeddings", False)
@@ -171,7 +176,7 @@ def _is_stored(row: str | WeightRule, base: str, tensors: LazyTensors) -> bool:
 
 
 class WeightLoader:
-    """Walks our parameters and finds for each its tensor; then tells what was left over."""
+    """Finds a tensor of the checkpoint for each parameter of a model, and tells which tensors are left over."""
 
     def __init__(self, plan: ConversionPlan, tensors: LazyTensors) -> None:
         self.plan, self.tensors = plan, tensors
@@ -181,7 +186,7 @@ class WeightLoader:
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
     def load(self, model: Transformer) -> dict[str, Tensor]:
-        """Our state, with their tensors; a tied parameter is the same tensor. Raises CheckpointError."""
+        """The state dict; a tied parameter is the same tensor. Raises CheckpointError."""
         self._require_all(model)
         state = {name: self._load_tensor(name, parameter) for name, parameter in model.named_parameters()}
         self._reject_unexpected(model)
@@ -189,11 +194,11 @@ class WeightLoader:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Their tensors that no parameter of ours uses."""
+        """Tensors of the checkpoint that no parameter uses."""
         return tuple(sorted(set(self.tensors) - self.used))
 
     def candidate_names(self, name: str) -> list[str]:
-        """What our parameter may be called, the usual name first: a head has none of the base model's prefix."""
+        """Names that a parameter may have in the checkpoint, the usual one first; a head has no base model prefix."""
         row, suffix = self._rule(name)
         layer = re.search(r"\d+", name)
         indices = self.plan.family.name_indices(self.plan.fields, int(layer[0])) if layer else {}
@@ -203,23 +208,23 @@ class WeightLoader:
         return [base + name for name in theirs for base in prefixes]
 
     def find(self, name: str) -> str | None:
-        """The name of the tensor that our parameter is made of; None where the checkpoint has none."""
+        """The name of a parameter's tensor; None where the checkpoint has none."""
         return next((candidate for candidate in self.candidate_names(name) if candidate in self.tensors), None)
 
     def _find_or_tied(self, name: str) -> str | None:
-        """The same; a tied embedding may be kept as the head's."""
+        """The same; a tied embedding may be stored as the output head's."""
         tied = name == "embedding.weight" and self.plan.config.tied_embeddings
         return self.find(name) or (self.find("output_head.projection.weight") if tied else None)
 
     def _require_all(self, model: Transformer) -> None:
-        """Raise CheckpointError that lists what is missing, and a few of those that nothing asks for."""
+        """Raise CheckpointError that lists missing tensors and a few that no parameter uses."""
         sources = {name: self._find_or_tied(name) for name, _ in model.named_parameters()}
         missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
         if not missing:
             return
         unexpected = self._unexpected(model, sorted(set(self.tensors) - set(sources.values())))
-        unused = f", and its config has no use for {join_names(unexpected)}" if unexpected else ""
-        raise CheckpointError(f"{self.plan.fields.name}: the weights lack {join_names(missing)}{unused}.")
+        unused = f"; no parameter of the model uses {join_names(unexpected)}" if unexpected else ""
+        raise CheckpointError(f"{self.plan.fields.name}: missing tensors: {join_names(missing)}{unused}.")
 
     def _load_tensor(self, name: str, parameter: Tensor) -> Tensor:
         source = str(self._find_or_tied(name))
@@ -240,27 +245,25 @@ class WeightLoader:
         except (RuntimeError, IndexError, ValueError) as error:
             shape = tuple(tensor.shape)
             raise CheckpointError(
-                f"{self.plan.fields.name}: {source} is {shape}; {name} cannot be cut from it."
+                f"{self.plan.fields.name}: {name} cannot be made of {source}; its shape {shape} does not fit the config."
             ) from error
 
     def _rule(self, name: str) -> tuple[WeightRule, str]:
-        """The row of a parameter, or of its module with `.weight` or `.bias` as what is left of its name."""
+        """The rule of a parameter, or of its module with `.weight` or `.bias` as the rest of the name."""
         pattern = re.sub(r"\.\d+\.", ".{i}.", name, count=1)
         module, _, leaf = pattern.rpartition(".")
         for key, rest in ((pattern, ""), (module, f".{leaf}")):
             if key in self.rules:
                 row = self.rules[key]
                 return (WeightRule(row) if isinstance(row, str) else row), rest
-        raise CheckpointError(f"{self.plan.fields.name}: nothing in its family's table is our {name}.")
+        raise CheckpointError(f"{self.plan.fields.name}: its family has no rule for the parameter {name}.")
 
     def _reject_unexpected(self, model: Transformer) -> None:
         if unexpected := self._unexpected(model, self.unused):
-            raise CheckpointError(
-                f"{self.plan.fields.name}: weights that its config has no use for: {join_names(unexpected)}."
-            )
+            raise CheckpointError(f"{self.plan.fields.name}: no parameter of the model uses {join_names(unexpected)}.")
 
     def _unexpected(self, model: Transformer, unused: Sequence[str]) -> list[str]:
-        """Of tensors that no parameter uses those that the family does not know as such."""
+        """Unused tensors that the family does not list as ignored."""
         ignored = [*self.plan.family.ignored_tensors, *self.plan.head.ignored_tensors]
         if model.config.tied_embeddings:
             row, leaf = self._rule("output_head.projection.weight")
@@ -270,6 +273,6 @@ class WeightLoader:
 
 
 def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:
-    """Names with commas, the first few of many."""
+    """Names joined by commas; of many the first `limit`."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

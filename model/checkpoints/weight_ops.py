@@ -1,6 +1,6 @@
-"""How tensors of other families are cut into ours: steps for the rows of their weights tables.
+"""Operations that turn a checkpoint's tensor into a parameter: transpose, split a fused QKV, skip rows.
 
-A step takes a tensor (a weight [out in] or a bias [out]) and the config of its stack, and gives a tensor.
+An operation takes a tensor (a weight [out in] or a bias [out]) and the config of its stack, and returns a tensor.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from model.config import Config
 
 
 def transpose(tensor: Tensor, config: Config) -> Tensor:
-    """A weight kept as [in out]; a bias stays."""
+    """A weight stored as [in out]; a bias stays as it is."""
     return tensor.t() if tensor.dim() == 2 else tensor
 
 
 def chunk(index: int, chunks: int) -> WeightOp:
-    """One of several equal parts that lie one below the other."""
+    """One of several equal blocks of rows."""
     return lambda tensor, config: tensor.chunk(chunks, dim=0)[index]
 
 
 def skip_rows(offset: int) -> WeightOp:
-    """Without the first rows, which no token uses."""
+    """All but the first `offset` rows, which no position uses."""
     return lambda tensor, config: tensor[offset:]
 
 
 def last_positions(tensor: Tensor, config: Config) -> Tensor:
-    """The last rows, one for each position of the context; those before them stand for no position."""
+    """The last rows, one for each position of the context; the rows before them are padding."""
     return tensor[-config.context_length :]
 
 
 def per_head_qkv(index: int) -> WeightOp:
-    """Query (0), key (1) or value (2) where each head has the three one below the other."""
+    """Query (0), key (1) or value (2) of a fused weight that is ordered by head."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         return _unflatten_rows(tensor, config.heads, 3, config.head_dim)[:, index].flatten(0, 1)
@@ -42,7 +42,7 @@ def per_head_qkv(index: int) -> WeightOp:
 
 
 def grouped_qkv(index: int) -> WeightOp:
-    """Query (0), key (1) or value (2) where each key/value head follows the queries it serves."""
+    """Query (0), key (1) or value (2) of a fused weight where each key/value head follows its group of queries."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         group_size = config.heads // config.key_value_heads
@@ -54,7 +54,7 @@ def grouped_qkv(index: int) -> WeightOp:
 
 
 def stacked_qkv(index: int) -> WeightOp:
-    """All queries (0), then all keys (1), then all values (2)."""
+    """Query (0), key (1) or value (2) of a fused weight that holds all queries, then all keys, then all values."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         keys, values = (config.key_value_heads * width for width in (config.head_dim, config.value_head_dim))
@@ -65,10 +65,10 @@ def stacked_qkv(index: int) -> WeightOp:
 
 
 def flatten(tensor: Tensor, config: Config) -> Tensor:
-    """A bias that was kept as one row."""
+    """A bias that is stored as a matrix of one row."""
     return tensor.flatten()
 
 
 def _unflatten_rows(tensor: Tensor, *sizes: int) -> Tensor:
-    """The rows of a tensor counted along several axes."""
+    """The row axis of a tensor split into several axes."""
     return tensor.reshape(*sizes, *tensor.shape[1:])

@@ -45,7 +45,7 @@ def hostile(files: Zip) -> dict[str, tuple[bytes, str]]:
         "a path that leads out": (zipped({**files, "../../escaped.json": b"{}"}), "leads out of its folder"),
         "a link": (linked(files), "is a link and no file"),
         "code": (zipped({**files, "modeling_tiny.py": b"print('run')"}), "a program"),
-        "a bomb": (zipped({**files, "model.safetensors": bytes(64 << 20)}), "as no weights do"),
+        "a bomb": (zipped({**files, "model.safetensors": bytes(64 << 20)}), "which weights never do"),
         "weights that are cut off": (zipped({**files, "model.safetensors": weights[:-100]}), "cannot be read"),
         "no zip at all": (b"PK but no zip", "no .zip archive"),
     }

@@ -145,6 +145,6 @@ def test_files_of_one_folder_in_another(tmp_path: Path) -> None:
         mixed = tmp_path / "mixed"
         shutil.copytree(folder, mixed)
         shutil.copy(other / "model.safetensors", mixed)
-        with pytest.raises(CheckpointError, match=r"lack|no use for|the config wants"):
+        with pytest.raises(CheckpointError, match=r"missing tensors|no parameter|the config wants"):
             load(mixed)
         shutil.rmtree(mixed)

@@ -187,13 +187,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "narrow": ({"n_inner": 30}, "the config wants"),
     "activation": ({"activation_function": "mish"}, "mish"),
     "crossed": ({"add_cross_attention": True}, "add_cross_attention"),
-    "shallow": ({"n_layer": 1}, "no use for"),
+    "shallow": ({"n_layer": 1}, "no parameter of the model uses"),
 }
 
 
 @pytest.mark.parametrize(
     ("kind", "share", "sentence"),
-    [("default", 1.0, "rope.rotary_dim is 11, but a head has only 11 channels"), ("yarn", 0.3, "3 are to turn")],
+    [("default", 1.0, "rope.rotary_dim is 11, but a head has only 11 channels"), ("yarn", 0.3, "3 are rotated")],
 )
 def test_turning_channels_without_a_partner_are_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
     odd = CASES["gpt_neox"][0].config | {"hidden_size": 33, "rotary_pct": 0.5}
@@ -215,7 +215,7 @@ def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as refused:
         load(tmp_path / "model")
     assert str(refused.value) == (
-        "model: the weights lack transformer.wpe.weight, transformer.h.0.ln_1.bias, and its config has no use for "
+        "model: missing tensors: transformer.wpe.weight, transformer.h.0.ln_1.bias; no parameter of the model uses "
         "other.transformer.h.0.ln_1.bias, other.transformer.wpe.weight."
     )
 

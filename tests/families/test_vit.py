@@ -72,7 +72,7 @@ def test_what_has_another_size_than_the_model_reads_is_resized_to_it(checkpoint:
 @pytest.mark.parametrize(
     ("prepare", "told"),
     [
-        ({"do_pad": True}, "do_pad, which acts on pictures"),
+        ({"do_pad": True}, "do_pad, which changes images"),
         ({"do_flip_channel_order": True}, "do_flip_channel_order"),
         ({"resample": 9}, r"resample is 9; known are 0 \(nearest\)"),
         ({"size": {"longest_edge": 30}}, "it names longest_edge"),
@@ -168,13 +168,13 @@ def test_labels_are_the_files_own(checkpoint: Path) -> None:
     (checkpoint / FILE).unlink(missing_ok=True)
     opened = load(checkpoint)
     assert opened.model.config.labels == ("cat", "house", "chess board")
-    assert not any("left over" in note for note in opened.notes)
+    assert not any("not loaded" in note for note in opened.notes)
 
 
 def test_a_model_that_fills_pictures_in_opens_without_its_head(tmp_path: Path) -> None:
     case = Case("ViTForMaskedImageModeling", VIT | {"encoder_stride": 8}, image=(24, 24))
     model = build(case, tmp_path)
-    assert any("ViTForMaskedImageModeling is not known" in note for note in load(tmp_path).notes)
+    assert any("ViTForMaskedImageModeling is not supported" in note for note in load(tmp_path).notes)
     found = traced(tmp_path)
     prepared = processor(case)(photo(case), return_tensors="pt")
     with torch.no_grad():

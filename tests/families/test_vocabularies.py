@@ -228,8 +228,8 @@ SPOILT: dict[str, tuple[Make, str]] = {
     "a token without a name": (lambda f: configured(f, "gpt2", bos_token={"lstrip": True}), "as a token"),
     "special tokens in no list": (lambda f: configured(f, "gpt2", additional_special_tokens="x"), "no list"),
     "a special token that is null": (lambda f: configured(f, "gpt2", additional_special_tokens=[None]), "no name|name"),
-    "a number that is none": (lambda f: configured(f, "gpt2", added_tokens_decoder={"x": "y"}), "no token's number"),
-    "added tokens without numbers": (lambda f: (f / "added_tokens.json").write_text('{"a": "b"}'), "without a number"),
+    "a number that is none": (lambda f: configured(f, "gpt2", added_tokens_decoder={"x": "y"}), "no token id"),
+    "added tokens without ids": (lambda f: (f / "added_tokens.json").write_text('{"a": "b"}'), "without an id"),
     "a start that is not there": (lambda f: configured(f, "gpt2", bos_token="<x>", add_bos_token=True), "lacks <x>"),
     "no flag": (lambda f: configured(f, "gpt2", add_prefix_space="yes"), "true or false"),
 }

@@ -1,4 +1,4 @@
-"""BART and Marian: an encoder and a decoder with norms after the sum, whose sizes may differ."""
+"""BART and Marian: a post-norm encoder and decoder, whose sizes may differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.config_groups import EmbeddingConfig, OutputHeadConfig
 
 
 def shared_config(fields: ConfigReader, vocabulary: int, activation: str, start_token: int) -> ConfigValues:
-    """Sizes of both stacks."""
+    """Fields of both families: sizes, post-norm, biases."""
     width = fields.integer("d_model", 1024)
     return {
         "architecture": "encoder-decoder",
@@ -36,25 +36,25 @@ def shared_config(fields: ConfigReader, vocabulary: int, activation: str, start_
 
 
 def _has_separate_encoder(fields: ConfigReader) -> bool:
-    """Whether each stack has a table of tokens of its own, as files with nothing tied have."""
+    """Whether encoder and decoder have separate embeddings, as files without tied weights do."""
     tied, names = fields.boolean("tie_word_embeddings", True), fields.tensor_names
     return not tied and all(any(name.endswith(copy) for name in names) for copy in _COPIES)
 
 
 def bart(fields: ConfigReader) -> ConfigValues:
-    """Learned positions, normed embeddings."""
+    """Learned positions, LayerNorm on the embeddings."""
     return shared_config(fields, 50_265, "gelu", 2) | {"positional_encoding": "learned", "embedding_norm": True}
 
 
 def marian(fields: ConfigReader) -> ConfigValues:
-    """Waves as positions."""
+    """Sinusoidal positional encodings."""
     vocabulary = fields.integer("vocab_size", 58_101)
     fields.require_values({"decoder_vocab_size": vocabulary})
     return shared_config(fields, 58_101, "gelu", 58_100) | {"positional_encoding": "sinusoidal-halves"}
 
 
 def language_config(fields: ConfigReader) -> ConfigValues:
-    """Files may hold a bias of the logits."""
+    """A language-model head, which may have a bias on the logits."""
     tied = fields.boolean("tie_word_embeddings", True)
     return {
         "output_head": "language-model",

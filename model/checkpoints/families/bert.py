@@ -1,4 +1,4 @@
-"""BERT and its kin: RoBERTa, DistilBERT, ELECTRA, ALBERT."""
+"""BERT and its relatives: RoBERTa, DistilBERT, ELECTRA, ALBERT."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.config_groups import EmbeddingConfig, OutputHeadConfig
 def shared_config(
     fields: ConfigReader, vocabulary: int = 30_522, width: int = 768, activation: str = "gelu"
 ) -> ConfigValues:
-    """Both ways, learned positions, norms after the sum, biases everywhere."""
+    """A bidirectional encoder with learned positions, post-norm, and biases."""
     return {
         "architecture": "encoder",
         "vocabulary_size": fields.integer("vocab_size", vocabulary),
@@ -39,19 +39,19 @@ ENCODER_CONFIG = {
 
 
 def bert(fields: ConfigReader) -> ConfigValues:
-    """As in the paper."""
+    """Devlin et al. 2019."""
     return shared_config(fields)
 
 
 def roberta(fields: ConfigReader) -> ConfigValues:
-    """Positions are counted from one past the padding token's number."""
+    """RoBERTa: positions start after the padding token's id."""
     choices = shared_config(fields, vocabulary=50_265)
     first = fields.integer("pad_token_id", 1) + 1
     return choices | {"context_length": max(choices["context_length"] - first, 1)}
 
 
 def distilbert(fields: ConfigReader) -> ConfigValues:
-    """Other names, no segments."""
+    """DistilBERT: other field names, no segments."""
     return {
         "architecture": "encoder",
         "vocabulary_size": fields.integer("vocab_size", 30_522),
@@ -67,7 +67,7 @@ def distilbert(fields: ConfigReader) -> ConfigValues:
 
 
 def electra(fields: ConfigReader) -> ConfigValues:
-    """Embeddings may be narrower than the stream, and are widened after their norm."""
+    """ELECTRA: embeddings may be smaller than d_model, and are projected up after their norm."""
     choices = shared_config(fields.with_defaults(num_attention_heads=4, intermediate_size=1024), width=256)
     embedding_size = fields.integer("embedding_size", 128)
     project = "none" if embedding_size == choices["d_model"] else "all"
@@ -77,7 +77,7 @@ def electra(fields: ConfigReader) -> ConfigValues:
 
 
 def albert(fields: ConfigReader) -> ConfigValues:
-    """Layers share their weights in groups; embeddings are always widened."""
+    """ALBERT: groups of layers share weights; embeddings are always projected up to d_model."""
     defaults = {"num_attention_heads": 64, "intermediate_size": 16_384}
     choices = shared_config(fields.with_defaults(**defaults), vocabulary=30_000, width=4096, activation="gelu_new")
     embedding_size = fields.integer("embedding_size", 128)
@@ -89,7 +89,7 @@ def albert(fields: ConfigReader) -> ConfigValues:
 
 
 def shared_layer_indices(fields: ConfigReader, layer: int) -> dict[str, int]:
-    """Which group of ALBERT's layers, and which in the group, layer number `layer` of the stack is."""
+    """The group of a layer, and its index in the group, as ALBERT names its tensors."""
     layers_per_group = max(fields.integer("inner_group_num", 1), 1)
     layers, groups = fields.integer("num_hidden_layers", 12), fields.integer("num_hidden_groups", 1)
     return {"group": layer // layers_per_group * groups // max(layers, 1), "inside": layer % layers_per_group}
@@ -103,7 +103,7 @@ def masked_language_head(
     activation_field: str | None = "hidden_act",
     default_activation: str = "gelu",
 ) -> HeadMapping:
-    """A head that says which token was masked; `act` is the field of its activation (None: always gelu)."""
+    """A masked-language-model head; `activation_field` is the config field of its activation (None: always gelu)."""
 
     def config(fields: ConfigReader) -> ConfigValues:
         activation = (
@@ -126,13 +126,13 @@ def masked_language_head(
 
 
 def pooled_classifier(dense: str, project: str, activation: str = "tanh") -> HeadMapping:
-    """A classifier of texts that bends the first token's hidden state first."""
+    """A sequence classifier with a dense layer and an activation on the first token (pooler)."""
     answer = OutputHeadConfig(transform="dense", activation=activation)
     return classifier_head(project, rows={"output_head.transform.dense": dense}, output_head_config=answer)
 
 
 def replaced_token_config(fields: ConfigReader) -> ConfigValues:
-    """ELECTRA's own head: was this token replaced?"""
+    """ELECTRA's discriminator head: whether a token was replaced."""
     answer = OutputHeadConfig(transform="dense", activation=fields.choice("hidden_act", "gelu", MLP_ACTIVATIONS))
     return {"output_head": "token-classifier", "labels": ("replaced",), "output_head_config": answer}
 

@@ -1,4 +1,4 @@
-"""What many families share: names of activations, rotary positions in old and new files, labels, usual heads."""
+"""Shared by families: names of activations, types of rotary scaling, labels, output heads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GATED_MLP_ACTIVATIONS = {
     "gelu_accurate": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
-# How some classes that are no language models make one vector of a text.
+# How some classes pool a text into one vector.
 SUMMARY_FIELDS = (
     "summary_activation", "summary_first_dropout", "summary_last_dropout", "summary_proj_to_labels", "summary_type",
     "summary_use_proj",
@@ -34,14 +34,14 @@ ROPE_TYPES = {
 
 
 def block_rules(ours: str, theirs: str, rows: WeightRules) -> WeightRules:
-    """The rows of one layer, `ours` and `theirs` put in front of the names."""
+    """The weight rules of a block: our names in the stack `ours`, theirs with the prefix `theirs`."""
     rules = {name: row if isinstance(row, WeightRule) else WeightRule(row) for name, row in rows.items()}
     sources = {name: "|".join(theirs + option for option in row.source.split("|")) for name, row in rules.items()}
     return {f"{ours}.blocks.{{i}}.{name}": WeightRule(sources[name], row.ops) for name, row in rules.items()}
 
 
 def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]:
-    """The labels of a classifier in the order of its logits; so many `usual` ones where no field says."""
+    """The labels of a classifier in the order of its logits; `default_count` of them where no field says."""
     id2label = fields.nested("id2label")
     if id2label is None:
         return tuple(f"LABEL_{number}" for number in range(min(fields.integer("num_labels", default_count), 100_000)))
@@ -52,7 +52,7 @@ def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]
 
 
 def language_head(project: str = "lm_head", tied_by_default: bool = True, **answer: Any) -> HeadMapping:
-    """A head that says which token comes next; `default`: whether it shares the embedding where no field says."""
+    """A language-model head; `tied_by_default`: whether it shares the embedding where no field says."""
 
     def config(fields: ConfigReader) -> ConfigValues:
         return {
@@ -65,9 +65,9 @@ def language_head(project: str = "lm_head", tied_by_default: bool = True, **answ
 
 
 def classifier_head(project: str, *, count: int = 2, rows: WeightRules | None = None, **choices: Any) -> HeadMapping:
-    """A head that gives a text (or with top="token-classifier" each token) one of the config's labels.
+    """A sequence classifier, or with output_head="token-classifier" a classifier of tokens.
 
-    There are `count` of them where no field says.
+    Its labels are the config's, or `count` of them where no field says.
     """
 
     def config(fields: ConfigReader) -> ConfigValues:
@@ -77,9 +77,9 @@ def classifier_head(project: str, *, count: int = 2, rows: WeightRules | None = 
 
 
 def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
-    """A head that gives a text a label from its last token that is no padding, which files often write as an end.
+    """A sequence classifier on the last token that is not padding.
 
-    `padding` is its number where no field says.
+    `default_pad_token_id` is the padding token where no field says.
     """
     base_head = classifier_head("score", pooling="last")
 
@@ -96,7 +96,7 @@ def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
 def decoder_heads(
     tied: bool, token_classifier: str = "score", default_pad_token_id: int | None = None
 ) -> dict[str, HeadMapping]:
-    """What stands on decoders of the usual make: next token, a label from the last token, labels of tokens."""
+    """The usual heads of a decoder: language model, sequence classifier on the last token, token classifier."""
     return {
         "ForCausalLM": language_head(tied_by_default=tied),
         "ForSequenceClassification": last_token_classifier(default_pad_token_id),

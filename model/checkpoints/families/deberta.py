@@ -59,7 +59,7 @@ def _relative_positions(
 
 
 def deberta_masked_config(fields: ConfigReader) -> ConfigValues:
-    """Which token was masked."""
+    """Masked-language-model head."""
     answer = OutputHeadConfig(activation=fields.choice("hidden_act", "gelu", MLP_ACTIVATIONS))
     return {
         "output_head": "masked-language-model",
@@ -69,7 +69,7 @@ def deberta_masked_config(fields: ConfigReader) -> ConfigValues:
 
 
 def deberta_sequence_config(fields: ConfigReader) -> ConfigValues:
-    """A label of the text, from its first token."""
+    """Sequence classifier on the first token."""
     answer = OutputHeadConfig(transform="dense", activation=fields.choice("pooler_hidden_act", "gelu", MLP_ACTIVATIONS))
     return {"output_head": "sequence-classifier", "labels": read_labels(fields), "output_head_config": answer}
 
@@ -111,7 +111,7 @@ DEBERTA = Family(
         "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
     },
     base_model_prefix="deberta.",
-    # The norm is of the distances, and is there without them, too.
+    # encoder.LayerNorm normalizes the relative embeddings; it is stored even where they are not used.
     ignored_tensors=(
         "embeddings.position_ids",
         "mask_predictions.*",
@@ -120,5 +120,5 @@ DEBERTA = Family(
         "encoder.LayerNorm.*",
     ),
     required_values={"conv_kernel_size": 0, "is_decoder": False},
-    ignored_fields=("legacy", "pooler_hidden_size"),  # both are seen by the weights
+    ignored_fields=("legacy", "pooler_hidden_size"),  # both are known from the tensors
 )

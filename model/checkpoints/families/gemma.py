@@ -33,9 +33,9 @@ _GEMMA3_DEFAULTS = _GEMMA2_DEFAULTS | {"vocab_size": 262_208, "max_position_embe
 
 
 def gemma(fields: ConfigReader, defaults: Mapping[str, Any] = _GEMMA_DEFAULTS) -> ConfigValues:
-    """Embeddings grow with the width, norms count their stretch from one."""
+    """Embeddings scaled by sqrt(d_model), RMSNorm with a weight of 1 + w."""
     choices = shared_config(fields.with_defaults(**defaults))
-    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its approximation
+    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its tanh approximation
     return choices | {
         "feed_forward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
         "norm": "gemma-rmsnorm",
@@ -45,7 +45,7 @@ def gemma(fields: ConfigReader, defaults: Mapping[str, Any] = _GEMMA_DEFAULTS) -
 
 
 def gemma2(fields: ConfigReader) -> ConfigValues:
-    """Norms before and after, scores and logits kept within caps, a window in every other layer."""
+    """Norms before and after each sublayer, soft caps on scores and logits, a window in every other layer."""
     choices = gemma(fields, _GEMMA2_DEFAULTS) | {
         "norm_placement": "sandwich",
         "feed_forward": _gated_activation(fields),
@@ -60,7 +60,7 @@ def gemma2(fields: ConfigReader) -> ConfigValues:
 
 
 def gemma3(fields: ConfigReader) -> ConfigValues:
-    """Gemma 2 with normed queries and keys; layers with a window turn by a base of their own."""
+    """Gemma 3: Gemma 2 with QK norm; layers with a sliding window have their own rope theta."""
     choices = gemma(fields, _GEMMA3_DEFAULTS) | {
         "norm_placement": "sandwich",
         "feed_forward": _gated_activation(fields),
@@ -71,7 +71,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     types = fields.list_of("layer_types", str, default_types)
     masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
     global_rope = rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention")
-    # Old files scale only the layers without a window, and their rope_theta is not meant for the others.
+    # In old files rope_theta and rope_scaling hold for the layers without a window only.
     local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
     local_rope = rope_config(
         local, width, context, layer_type="sliding_attention", field_names=("rope_local_base_freq", "-")
@@ -86,7 +86,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
 
 
 def _gated_activation(fields: ConfigReader) -> str:
-    """Later files mean what they say, gelu too, and say it in another field."""
+    """The activation, which later files keep in another field, where gelu is the exact one."""
     return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED_MLP_ACTIVATIONS)
 
 
@@ -99,7 +99,7 @@ def _soft_cap(fields: ConfigReader, name: str, default: float) -> float:
 
 
 def _soft_capped_head(default: float) -> HeadMapping:
-    """A language head whose logits are kept within a cap."""
+    """A language-model head with a soft cap on the logits."""
     plain = language_head()
 
     def config(fields: ConfigReader) -> ConfigValues:
@@ -133,5 +133,5 @@ GEMMA3 = Family(
     "model.",
     _IGNORED,
     _REQUIRED_VALUES,
-    ignored_fields=("attn_logit_softcapping",),  # a field of Gemma 2 that its files still have, and nobody reads
+    ignored_fields=("attn_logit_softcapping",),  # a field of Gemma 2, without effect here
 )

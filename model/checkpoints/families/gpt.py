@@ -12,7 +12,7 @@ from model.errors import CheckpointError
 
 
 def shared_config(fields: ConfigReader, defaults: tuple[int, int, int, int, int]) -> ConfigValues:
-    """Sizes under the names of GPT-2's kin; `defaults`: vocabulary, context, width, layers, heads."""
+    """Sizes under GPT-2's names; `defaults`: vocabulary, context, d_model, layers, heads."""
     vocabulary, context, width, layers, count = defaults
     return {
         "architecture": "decoder",
@@ -29,7 +29,7 @@ def shared_config(fields: ConfigReader, defaults: tuple[int, int, int, int, int]
 
 
 def gpt2(fields: ConfigReader) -> ConfigValues:
-    """Learned positions, norms before, biases everywhere; scores may shrink with depth."""
+    """Learned positions, pre-norm, biases; scores may be divided by the layer's number."""
     choices = shared_config(fields, (50_257, 1024, 768, 12, 12)) | {"positional_encoding": "learned", "bias": True}
     scaled, by_layer_index = (
         fields.boolean("scale_attn_weights", True),
@@ -41,7 +41,7 @@ def gpt2(fields: ConfigReader) -> ConfigValues:
 
 
 def gpt_neo(fields: ConfigReader) -> ConfigValues:
-    """Unscaled scores; every other layer (as attention_types says) looks through a window."""
+    """Unscaled scores, and sliding-window attention in the layers that attention_types calls local."""
     choices = shared_config(fields, (50_257, 2048, 2048, 24, 16))
     kinds = [
         kind
@@ -64,7 +64,7 @@ def _repeat_pattern(fields: ConfigReader, pattern: list[object]) -> list[str]:
 
 
 def gptj(fields: ConfigReader) -> ConfigValues:
-    """Attention and feed-forward read the same norm of the stream; neighbouring channels turn together."""
+    """Attention and feed-forward in parallel, interleaved rotary embedding."""
     choices = shared_config(fields, (50_400, 2048, 4096, 28, 16))
     return choices | {
         "positional_encoding": "rope",
@@ -75,7 +75,7 @@ def gptj(fields: ConfigReader) -> ConfigValues:
 
 
 def gpt_neox(fields: ConfigReader) -> ConfigValues:
-    """A part of each head turns; attention and feed-forward side by side or in turn."""
+    """Partial rotary embedding; attention and feed-forward in parallel or in sequence."""
     width, count = fields.integer("hidden_size", 6144), fields.integer("num_attention_heads", 64)
     context = fields.integer("max_position_embeddings", 2048)
     names = ("rotary_emb_base", "rotary_pct")
@@ -99,7 +99,7 @@ def gpt_neox(fields: ConfigReader) -> ConfigValues:
 
 
 def nanogpt(fields: ConfigReader) -> ConfigValues:
-    """GPT-2 as nanoGPT writes it: exact GELU, biases everywhere or nowhere."""
+    """GPT-2 as nanoGPT writes it: exact GELU, all biases or none."""
     return {
         "architecture": "decoder",
         "vocabulary_size": fields.integer("vocab_size", 50_304),
@@ -157,7 +157,7 @@ GPT_NEO = Family(
     decoder_heads(tied=True, token_classifier="classifier"),
     base_model_prefix="transformer.",
     ignored_tensors=("h.*.attn.attention.bias", "h.*.attn.attention.masked_bias"),
-    ignored_fields=("attention_layers",),  # what follows from attention_types
+    ignored_fields=("attention_layers",),  # derived from attention_types
 )
 _GPTJ_OUTSIDE_BLOCKS: WeightRules = {"embedding": "wte", "decoder.final_norm": "ln_f"}
 GPTJ = Family(

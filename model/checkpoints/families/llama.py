@@ -1,4 +1,4 @@
-"""Llama and what is built like it: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3, EuroBERT."""
+"""Llama and models with its architecture: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3, EuroBERT."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FEEDFORWARD_PROJECTIONS = ("gate", "up", "down")
 def shared_config(
     fields: ConfigReader, activation: str = "silu", original_context: int = 0, rotary_fraction: float | None = None
 ) -> ConfigValues:
-    """Sizes, norm, activation and rotary positions, under the names that the whole kin uses."""
+    """Sizes, norm, activation and rotary embedding, under the names that all these families share."""
     width, heads = fields.integer("hidden_size", 4096), fields.integer("num_attention_heads", 32)
     head_width = fields.integer("head_dim", 0) or width // max(heads, 1)
     context = fields.integer("max_position_embeddings", 2048)
@@ -68,7 +68,7 @@ def shared_config(
     }
 
 
-# Sizes that files of each family need not say.
+# Each family's default sizes.
 _MISTRAL = {"max_position_embeddings": 131_072, "intermediate_size": 14_336}
 _QWEN = {"vocab_size": 151_936, "max_position_embeddings": 32_768, "intermediate_size": 22_016}
 _SMOLLM = {
@@ -100,7 +100,7 @@ _EURO = {
 
 
 def llama(fields: ConfigReader) -> ConfigValues:
-    """Biases only where the config asks for them."""
+    """Biases as attention_bias and mlp_bias say."""
     biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False) + FEEDFORWARD_PROJECTIONS * fields.boolean(
         "mlp_bias", False
     )
@@ -108,12 +108,12 @@ def llama(fields: ConfigReader) -> ConfigValues:
 
 
 def eurobert(fields: ConfigReader) -> ConfigValues:
-    """An encoder: every token looks everywhere."""
+    """A bidirectional encoder."""
     return llama(fields.with_defaults(**_EURO)) | {"architecture": "encoder", "masks": ()}
 
 
 def eurobert_masked_config(fields: ConfigReader) -> ConfigValues:
-    """Which token was masked, straight from the final norm."""
+    """Masked-language-model head: one linear map after the final norm."""
     answer = OutputHeadConfig(transform="none", bias=None if fields.boolean("mlp_bias", False) else False)
     return {
         "output_head": "masked-language-model",
@@ -123,7 +123,7 @@ def eurobert_masked_config(fields: ConfigReader) -> ConfigValues:
 
 
 def eurobert_sequence_config(fields: ConfigReader) -> ConfigValues:
-    """A label of the text, from its first token or the mean of all."""
+    """Sequence classifier on the first token or on the mean of all."""
     pooling = fields.choice("classifier_pooling", "late", {"bos": "first", "mean": "mean"})
     answer = OutputHeadConfig(transform="dense", activation="gelu")
     biases = (*llama(fields)["biases"], "transform")
@@ -137,7 +137,7 @@ def eurobert_sequence_config(fields: ConfigReader) -> ConfigValues:
 
 
 def mistral(fields: ConfigReader) -> ConfigValues:
-    """Every layer looks through a window."""
+    """Sliding-window attention in every layer."""
     window = fields.integer("sliding_window", 4096 if "sliding_window" not in fields.values else 0)
     masks = ("causal", f"window:{window}") if window else ("causal",)
     return shared_config(fields.with_defaults(**_MISTRAL)) | {
@@ -147,7 +147,7 @@ def mistral(fields: ConfigReader) -> ConfigValues:
 
 
 def _sliding_window_layers(fields: ConfigReader, layers: int) -> PerLayerConfig:
-    """Qwen's upper layers look through a window where the config switches it on."""
+    """Sliding-window attention in the upper layers, where use_sliding_window is set."""
     window = fields.integer("sliding_window", 4096) if fields.boolean("use_sliding_window", False) else 0
     full = fields.integer("max_window_layers", 28)
     default_types = ["sliding_attention" if window and layer >= full else "full_attention" for layer in range(layers)]
@@ -155,7 +155,7 @@ def _sliding_window_layers(fields: ConfigReader, layers: int) -> PerLayerConfig:
 
 
 def qwen2(fields: ConfigReader) -> ConfigValues:
-    """Queries, keys and values have biases, the output has none."""
+    """Biases on queries, keys and values."""
     choices = shared_config(fields.with_defaults(**_QWEN))
     return choices | {
         "biases": ("query", "key", "value"),
@@ -164,7 +164,7 @@ def qwen2(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3(fields: ConfigReader) -> ConfigValues:
-    """Queries and keys are normed head by head."""
+    """QK norm per head."""
     choices = shared_config(fields.with_defaults(head_dim=128, **_QWEN))
     biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False)
     return choices | {
@@ -175,7 +175,7 @@ def qwen3(fields: ConfigReader) -> ConfigValues:
 
 
 def smollm3(fields: ConfigReader) -> ConfigValues:
-    """Every few layers know no positions."""
+    """No positional encoding in some layers (NoPE)."""
     choices = llama(fields.with_defaults(**_SMOLLM))
     layers = choices["layers"]
     every = fields.integer("no_rope_layer_interval", 4) or 1
@@ -188,7 +188,7 @@ def smollm3(fields: ConfigReader) -> ConfigValues:
 
 
 def olmo2(fields: ConfigReader) -> ConfigValues:
-    """What is written is normed, not what is read; queries and keys of all heads are normed together."""
+    """Norm on the sublayer's output (post-sublayer), QK norm over all heads."""
     biases = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False)
     return shared_config(fields.with_defaults(**_OLMO)) | {
         "norm_placement": "post-sublayer",
@@ -198,7 +198,7 @@ def olmo2(fields: ConfigReader) -> ConfigValues:
 
 
 def phi3(fields: ConfigReader) -> ConfigValues:
-    """A window in every layer, where there is one."""
+    """Sliding-window attention in every layer, if the config has a window."""
     window = fields.integer("sliding_window", 0)
     return shared_config(fields.with_defaults(**_PHI), original_context=4096, rotary_fraction=1.0) | {
         "masks": ("causal", f"window:{window}") if window else ("causal",)
@@ -206,7 +206,7 @@ def phi3(fields: ConfigReader) -> ConfigValues:
 
 
 def llama2c(fields: ConfigReader) -> ConfigValues:
-    """Neighbouring channels turn together."""
+    """Interleaved rotary embedding."""
     choices = shared_config(fields)
     return choices | {"rope": replace(choices["rope"], interleaved=True)}
 

@@ -11,7 +11,7 @@ from model.config_groups import AlibiConfig, EmbeddingConfig
 
 
 def opt(fields: ConfigReader) -> ConfigValues:
-    """Norms before or after; embeddings may be narrower and are widened before positions join them."""
+    """Pre-norm or post-norm; embeddings smaller than d_model are projected up before positions are added."""
     width = fields.integer("hidden_size", 768)
     embedding_size = fields.integer("word_embed_proj_dim", width)
     norm_first = fields.boolean("do_layer_norm_before", True)
@@ -35,7 +35,7 @@ def opt(fields: ConfigReader) -> ConfigValues:
 
 
 def bloom(fields: ConfigReader) -> ConfigValues:
-    """Slopes as positions, normed embeddings; the stream may start from its norm."""
+    """ALiBi, LayerNorm on the embeddings; residual connections may start from the norm's output."""
     residual_from_norm = fields.boolean("apply_residual_connection_post_layernorm", False)
     return {
         "architecture": "decoder",
@@ -55,7 +55,7 @@ def bloom(fields: ConfigReader) -> ConfigValues:
 
 
 def falcon(fields: ConfigReader) -> ConfigValues:
-    """Few key/value heads, attention and feed-forward side by side; an old kind has slopes and goes in turn."""
+    """Multi-query or grouped-query attention parallel to the feed-forward; in old models ALiBi, and in sequence."""
     width, count = fields.integer(("n_embed", "hidden_size"), 4544), fields.integer("num_attention_heads", 71)
     context, head = fields.integer("max_position_embeddings", 2048), width // max(count, 1)
     grouped = fields.boolean("new_decoder_architecture", False)
@@ -83,7 +83,7 @@ def falcon(fields: ConfigReader) -> ConfigValues:
 
 
 def phi(fields: ConfigReader) -> ConfigValues:
-    """A part of each head turns; attention and feed-forward read the same norm side by side."""
+    """Partial rotary embedding; attention and feed-forward in parallel after one norm."""
     width, count = fields.integer("hidden_size", 2048), fields.integer("num_attention_heads", 32)
     context = fields.integer("max_position_embeddings", 2048)
     return {
@@ -178,7 +178,7 @@ FALCON = Family(
     _CLASS_HEADS,
     base_model_prefix="transformer.",
     ignored_tensors=("*.rotary_emb.inv_freq",),
-    ignored_fields=("num_ln_in_parallel_attn",),  # which norms there are is seen by their weights
+    ignored_fields=("num_ln_in_parallel_attn",),  # known from the norms' tensors
 )
 PHI = Family(
     phi,

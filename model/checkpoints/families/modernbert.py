@@ -1,4 +1,4 @@
-"""ModernBERT and DeBERTa-v2/v3."""
+"""ModernBERT (Warner et al. 2024)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POOLINGS = {"cls": "first", "mean": "mean"}
 
 
 def modernbert(fields: ConfigReader) -> ConfigValues:
-    """Gated feed-forward, normed embeddings, most layers look through a window and turn by a base of their own."""
+    """Gated feed-forward, LayerNorm on the embeddings, a sliding window and its own rope theta in most layers."""
     width, count, layers = (
         fields.integer("hidden_size", 768),
         fields.integer("num_attention_heads", 12),
@@ -65,7 +65,7 @@ def _modernbert_head(fields: ConfigReader) -> OutputHeadConfig:
 
 
 def modernbert_masked_config(fields: ConfigReader) -> ConfigValues:
-    """Which token was masked."""
+    """Masked-language-model head."""
     activation = fields.choice("classifier_activation", "gelu", MLP_ACTIVATIONS)
     answer = OutputHeadConfig(activation=activation, bias=None if fields.boolean("decoder_bias", True) else False)
     return {
@@ -76,7 +76,7 @@ def modernbert_masked_config(fields: ConfigReader) -> ConfigValues:
 
 
 def modernbert_sequence_config(fields: ConfigReader) -> ConfigValues:
-    """A label of the text, from its first token or the mean of all."""
+    """Sequence classifier on the first token or on the mean of all."""
     pooling = fields.choice("classifier_pooling", "cls", POOLINGS)
     answer = _modernbert_head(fields)
     return {
@@ -88,7 +88,7 @@ def modernbert_sequence_config(fields: ConfigReader) -> ConfigValues:
 
 
 def modernbert_token_config(fields: ConfigReader) -> ConfigValues:
-    """A label of each token."""
+    """Token classifier."""
     return {
         "output_head": "token-classifier",
         "labels": read_labels(fields),

@@ -23,11 +23,10 @@ def rope_config(
     field_names: tuple[str, str] = ("rope_theta", "partial_rotary_factor"),
     **choices: Any,
 ) -> RopeConfig:
-    """The group `Rotation`; `base` and `share` (of a head that turns; None: this family turns all)
-    are what holds where no field says.
+    """The RopeConfig of a file; `theta` and `rotary_fraction` (None: always the whole head) are defaults.
 
-    New files keep `rope_parameters`, where layers differ one for each `layer_type`; old ones keep `rope_scaling` and,
-    under `names`, base and share beside it.
+    New files have `rope_parameters`, one for each `layer_type` where layers differ; old files have `rope_scaling`, with
+    theta and rotary fraction beside it under `field_names`.
     """
     group = scaling_fields(fields, layer_type)
     theta = group.number("rope_theta", fields.number((field_names[0], "rope_theta"), theta))
@@ -41,7 +40,7 @@ def rope_config(
     rotary_dim = int(head_width * fraction)
     if theta <= 1 or not 0 < fraction <= 1 or not rotary_dim:
         raise CheckpointError(
-            f"{fields.name}: rotary positions with base {theta} over a share of {fraction} cannot be."
+            f"{fields.name}: a rope theta of {theta} over a fraction of {fraction} of each head is not possible."
         )
     stored_rotary_dim = 0 if rotary_dim == head_width // 2 * 2 else rotary_dim
     found = {"theta": theta, "rotary_dim": stored_rotary_dim, "scaling": kind, **choices}
@@ -51,7 +50,7 @@ def rope_config(
 
 
 def scaling_fields(fields: ConfigReader, layer_type: str = "") -> ConfigReader:
-    """The group of fields that scales rotary positions; an empty one where there is none."""
+    """The nested fields of rotary scaling; empty where there are none."""
     group = fields.nested(("rope_scaling", "rope_parameters")) or fields.nested("rope_parameters")
     empty = ConfigReader({}, fields.name)
     if group is None:
@@ -62,7 +61,7 @@ def scaling_fields(fields: ConfigReader, layer_type: str = "") -> ConfigReader:
 def _scaling_values(
     fields: ConfigReader, group: ConfigReader, kind: str, contexts: tuple[int, int], rotary_dim: int
 ) -> dict[str, Any]:
-    """What each kind of scaling needs besides its factor."""
+    """The fields of RopeConfig that a type of scaling needs."""
     context, original = contexts
     name = "original_max_position_embeddings"
     original = fields.integer(name, 0) or group.integer(name, original)
@@ -70,7 +69,7 @@ def _scaling_values(
         original = context
     factor = group.number("factor", context / max(original, 1))
     if factor <= 0 or original < 1:
-        raise CheckpointError(f"{fields.name}: a rope scaling by {factor} from {original} tokens cannot be.")
+        raise CheckpointError(f"{fields.name}: a rope scaling by {factor} from {original} tokens is not possible.")
     values: dict[str, Any] = {"factor": factor, "original_context_length": original}
     if kind == "llama3":
         names = ("low_freq_factor", "high_freq_factor")
@@ -79,7 +78,7 @@ def _scaling_values(
             raise CheckpointError(f"{fields.name}: its high_freq_factor is not above its low_freq_factor.")
     elif kind == "yarn":
         if rotary_dim % 2:
-            raise CheckpointError(f"{fields.name}: yarn scales pairs of channels, but {rotary_dim} are to turn.")
+            raise CheckpointError(f"{fields.name}: yarn scales pairs of channels, but {rotary_dim} are rotated.")
         values |= {
             "low_freq_factor": group.number("beta_slow", 1) or 1.0,
             "high_freq_factor": group.number("beta_fast", 32) or 32.0,
@@ -94,7 +93,7 @@ def _scaling_values(
 
 
 def _yarn_attention_factor(group: ConfigReader, factor: float) -> float:
-    """How much longer queries and keys become (Peng et al. 2024, section 3.4)."""
+    """What queries and keys are multiplied by (Peng et al. 2024, section 3.4)."""
 
     def strength(weight: float) -> float:
         return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
@@ -108,13 +107,13 @@ def _frequency_factors(group: ConfigReader, name: str, rotary_dim: int) -> tuple
     if len(divisors) != (rotary_dim + 1) // 2 or not all(divisors):
         raise CheckpointError(
             f"{group.name}: its {name} has {len(divisors)} numbers for {(rotary_dim + 1) // 2} "
-            f"turning pairs of channels."
+            f"rotated pairs of channels."
         )
     return divisors
 
 
 def layer_masks(fields: ConfigReader, layers: int, default_types: list[str], window: int) -> tuple[str, ...]:
-    """Each layer's extra mask: a window of tokens where `layer_types` (or `usual`) says sliding, else none."""
+    """Each layer's extra mask: a sliding window where `layer_types` (or `default_types`) asks for one, else none."""
     types = fields.list_of("layer_types", str, default_types)
     known = {"full_attention": "none", "sliding_attention": f"window:{window}" if window else "none"}
     unknown = sorted(set(types) - set(known))

@@ -1,4 +1,4 @@
-"""T5 and its v1.1 files: an encoder and a decoder that know distances only, and no biases at all."""
+"""T5 and its v1.1 files: encoder-decoder with a relative position bias, without biases on linear maps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEEDFORWARD_ACTIVATIONS = (
 
 
 def t5(fields: ConfigReader) -> ConfigValues:
-    """Unscaled scores, buckets of distances, depths of their own."""
+    """Unscaled scores, relative position buckets; encoder and decoder may differ in depth."""
     encoder_layers = fields.layer_count("num_layers", 6)
     return {
         "architecture": "encoder-decoder",
@@ -47,7 +47,7 @@ def t5(fields: ConfigReader) -> ConfigValues:
 
 
 def language_config(fields: ConfigReader) -> ConfigValues:
-    """Outputs are scaled where they meet the embedding's own weights, also in old files, which do not say so."""
+    """Logits are scaled by d_model^-0.5 where the embedding is tied, also in old files, which do not say so."""
     scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
     scale = max(fields.integer("d_model", 512), 1) ** -0.5 if scaled else 1.0
     return {
@@ -64,7 +64,7 @@ def encoder_config(fields: ConfigReader) -> ConfigValues:
 
 
 def token_config(fields: ConfigReader) -> ConfigValues:
-    """The encoder alone, with a label for each token."""
+    """The encoder alone, with a token classifier."""
     return {**encoder_config(fields), "output_head": "token-classifier", "labels": read_labels(fields)}
 
 
@@ -124,7 +124,7 @@ T5 = Family(
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
     ),
     required_values={"is_decoder": False},
-    ignored_fields=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two follow from feed_forward_proj
+    ignored_fields=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two are derived from feed_forward_proj
     attribute_map={
         "hidden_size": "d_model",
         "num_attention_heads": "num_heads",

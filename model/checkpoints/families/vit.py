@@ -1,4 +1,4 @@
-"""ViT: a picture's patches in place of tokens (Dosovitskiy et al. 2021)."""
+"""ViT: image patches in place of tokens (Dosovitskiy et al. 2021)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.config_groups import ImageConfig
 
 
 def vit(fields: ConfigReader) -> ConfigValues:
-    """Both ways, norms before the sublayers, a class token in front of the patches, learned positions."""
+    """A bidirectional pre-norm encoder with a class token in front of the patches and learned positions."""
     height, width = fields.integers("image_size", 2, 224)
     patch_height, patch_width = fields.integers("patch_size", 2, 16)
     image = ImageConfig(
@@ -44,11 +44,11 @@ def vit(fields: ConfigReader) -> ConfigValues:
 
 
 def drop_batch_axis(tensor: Tensor, config: Config) -> Tensor:
-    """Without the axis of the batch."""
+    """Without the batch axis."""
     return tensor.squeeze(0)
 
 
-# What files say, and the same in programs since the fifth version, for weights that somebody kept from there.
+# Names in files, and the module names in transformers 5, for weights saved from there.
 _LAYER = {
     "self_attention_residual.norm": ("layernorm_before", "layernorm_before"),
     "self_attention.query": ("attention.attention.query", "attention.q_proj"),
@@ -74,5 +74,5 @@ VIT = Family(
     {"ForImageClassification": classifier_head("classifier")},
     base_model_prefix="vit.",
     ignored_tensors=("pooler.*", "embeddings.mask_token"),
-    ignored_fields=("encoder_stride", "pooler_act", "pooler_output_size"),  # of tops that give no answer here
+    ignored_fields=("encoder_stride", "pooler_act", "pooler_output_size"),  # of heads that are not loaded
 )

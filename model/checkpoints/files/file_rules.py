@@ -1,4 +1,4 @@
-"""Which files make a checkpoint, and which are programs: for uploads, downloads, and what a folder holds besides."""
+"""Which files belong to a checkpoint, and which are programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapte
 SINGLE_FILES = ("ckpt.pt", "model.bin", "tokenizer.bin")  # nanoGPT's and llama2.c's
 CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES)
 
-# Programs for a processor, a shell or an interpreter, and the pickles that no reader of ours opens.
+# Programs for a processor, a shell or an interpreter, and pickles that are not weights.
 PROGRAM_SUFFIXES = (
     ".py", ".pyc", ".pyo", ".pyd", ".pyw", ".pyx", ".ipynb", ".so", ".dll", ".dylib", ".exe", ".com", ".scr", ".msi",
     ".sh", ".bash", ".zsh", ".fish", ".csh", ".bat", ".cmd", ".ps1", ".vbs", ".js", ".mjs", ".cjs", ".ts", ".jar",

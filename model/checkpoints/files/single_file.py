@@ -16,7 +16,7 @@ from model.checkpoints.config_reader import MAX_LAYERS
 from model.checkpoints.files.tensor_files import LazyTensors, TensorReaders, load_pickle, require_supported
 from model.errors import CheckpointError
 
-MAGIC = 0x616B3432  # "ak42", in front of the later of llama2.c's formats
+MAGIC = 0x616B3432  # "ak42", the first bytes of llama2.c's later formats
 _HEADER_BYTES = 256
 
 
@@ -35,7 +35,7 @@ def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
 
 
 def is_llama2c(path: Path) -> bool:
-    """Whether a file of any name is llama2.c's, by its head and its length."""
+    """Whether a file of any name is llama2.c's, by its header and its length."""
     try:
         return bool(read_llama2c(path, path.name))
     except (CheckpointError, OSError):
@@ -81,7 +81,7 @@ def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
 
 
 def _layout(values: dict[str, Any], has_magic: bool) -> list[tuple[str, tuple[int, ...]]]:
-    """The names and shapes in the order they lie in the file; `layers` ones hold every layer's."""
+    """Names and shapes in the order of the file; those that begin with `layers` hold all layers."""
     hidden_size, intermediate_size, vocabulary = (
         values["hidden_size"],
         values["intermediate_size"],

@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint, whatever files they lie in; nothing in a file is ever run."""
+"""The tensors of a checkpoint, from safetensors or PyTorch files, sharded or not; no code in them is run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 class LazyTensors(Mapping[str, Tensor]):
-    """Names and the tensors they stand for; one is only read when it is asked for."""
+    """Tensors by name, each read when it is asked for."""
 
     def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
         self.readers = dict(readers)
@@ -41,15 +41,12 @@ class LazyTensors(Mapping[str, Tensor]):
 
 
 def open_tensors(folder: Path, name: str) -> LazyTensors:
-    """All tensors of a folder, which sentences call `name`.
-
-    Raises CheckpointError where there are none or they cannot be read.
-    """
+    """All tensors of the checkpoint `name`. Raises CheckpointError where there are none or they cannot be read."""
     return read_tensors(folder, name, SAFETENSORS_FILE, PICKLE_FILE)
 
 
 def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: str) -> LazyTensors:
-    """The tensors of a safetensors file, or else of a pickled one, of these names; either may be in shards."""
+    """The tensors of a safetensors file, or else of a pickle, of these names; either may be sharded."""
     for file_name, read in ((safetensors_file, _read_safetensors), (pickle_file, _read_pickle)):
         if (folder / file_name).is_file():
             return LazyTensors(_rename_old_norms(read(folder / file_name, name)))
@@ -67,7 +64,7 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
 
 
 def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
-    """Norms of the oldest files have a gamma and a beta; everybody says weight and bias now."""
+    """The oldest files call the weight and bias of a norm gamma and beta."""
 
     def now(name: str) -> str:
         stem, _, leaf = name.rpartition(".")
@@ -118,14 +115,14 @@ def _read_pickle(path: Path, name: str) -> TensorReaders:
 
 
 def load_pickle(path: Path, name: str) -> dict[str, Any]:
-    """A dictionary written by torch.save, read without running anything in it.
+    """A dictionary that torch.save wrote, loaded with `weights_only`.
 
-    Raises CheckpointError for any other file, and for one whose parts would grow in memory.
+    Raises CheckpointError for any other file, and for one with compressed entries.
     """
     try:
         if is_zip := _is_zip(path):
             _reject_compression(path, name)
-        with warnings.catch_warnings():  # torch warns of pickles by other programs, and reads them or does not
+        with warnings.catch_warnings():  # torch warns of pickles by other programs
             warnings.simplefilter("ignore")
             values = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
     except CheckpointError:
@@ -149,7 +146,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _reject_compression(path: Path, name: str) -> None:
-    """torch keeps the parts of a file as they are; a hostile one may have shrunk them a thousandfold."""
+    """Raise CheckpointError for compressed entries: torch.save does not compress, so they are a zip bomb."""
     with path.open("rb") as file, zipfile.ZipFile(BoundedZipReader(file)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > path.stat().st_size:
@@ -159,9 +156,9 @@ def _reject_compression(path: Path, name: str) -> None:
 
 
 def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
-    """The tensor, if one can compute with it.
+    """The tensor, if it is of a supported dtype.
 
-    Raises CheckpointError for quantised ones, and for those that repeat a few stored numbers up to any size.
+    Raises CheckpointError for quantised tensors, and for expanded (stride 0) ones, which may have any size.
     """
     if tensor.dtype not in SUPPORTED_DTYPES:
         kind = str(tensor.dtype).removeprefix("torch.")

@@ -1,6 +1,6 @@
-"""Strangers' uploads: a .zip, or a folder sent file by file, checked and then laid on disk as a checkpoint folder.
+"""Validate an uploaded zip or folder and write it as a checkpoint folder.
 
-Every name is judged before the first byte is written, and every byte is counted while it is.
+All names are checked before the first byte is written, and bytes are counted while they are written.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import Protocol, TypeVar, runtime_checkable
 from model.checkpoints.files.file_rules import is_checkpoint_file, is_program
 from model.errors import CheckpointError
 
-MAX_DIRECTORY_BYTES = 4 << 20  # bytes that a zip's own list of its files may take
+MAX_DIRECTORY_BYTES = 4 << 20  # of a zip's central directory
 CHUNK_BYTES = 1 << 20
-RATIO_EXEMPT_BYTES = 1 << 20  # bytes below which no file is suspected for having shrunk well
-MAX_FOLDER_DEPTH, MAX_NAME_BYTES = 8, 200  # folders within each other; bytes of one name
+RATIO_EXEMPT_BYTES = 1 << 20  # smaller files may have any compression ratio
+MAX_FOLDER_DEPTH, MAX_NAME_BYTES = 8, 200  # levels of folders; bytes of one name
 ALLOWED_COMPRESSIONS = (
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
-)  # others may ask for gigabytes of memory before the first byte
-DEFAULT_FOLDER = "upload"  # what a checkpoint is called whose files lie in no folder of their own
-WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\s*(\..*)?", re.IGNORECASE)  # devices of Windows
+)  # others may take gigabytes of memory before the first byte
+DEFAULT_FOLDER = "upload"  # the folder of an upload whose files lie in none
+WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\s*(\..*)?", re.IGNORECASE)  # reserved names
 Entry = TypeVar("Entry")
 Folder = tuple[str, ...]
 
 
 @runtime_checkable
 class BinaryFile(Protocol):
-    """A file open for reading bytes, anywhere in it."""
+    """A seekable file open for reading bytes."""
 
     def read(self, size: int = -1, /) -> bytes: ...
     def seek(self, offset: int, whence: int = 0, /) -> int: ...
@@ -50,7 +50,7 @@ FileContent = bytes | bytearray | memoryview | BinaryFile
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """What an upload may hold: bytes once unpacked, files, and how many times larger than packed each may become."""
+    """Limits of an upload: bytes when unpacked, number of files, compression ratio of a file."""
 
     max_bytes: int = 4 << 30
     max_files: int = 1_000
@@ -59,7 +59,7 @@ class UploadLimits:
 
 @dataclass(frozen=True)
 class UploadedFile:
-    """A file of an upload: the parts of its path, how many bytes it says it has, and its content in chunks."""
+    """A file of an upload: the parts of its path, its declared size in bytes, and its content in chunks."""
 
     parts: tuple[str, ...]
     size: int
@@ -67,12 +67,12 @@ class UploadedFile:
 
     @property
     def quoted_path(self) -> str:
-        """Its path as one word, as a sentence shows it."""
+        """Its path as messages show it."""
         return _quoted("/".join(self.parts))
 
 
 def extract_zip(data: BinaryFile | bytes, folder: Path, limits: UploadLimits = UploadLimits()) -> Path:
-    """Lay what a .zip holds of a checkpoint into `folder` (new or empty); gives the folder that `load` opens.
+    """Write the checkpoint in a .zip into `folder` (new or empty); returns the folder that `load` opens.
 
     Raises CheckpointError, and leaves nothing behind, for code, links, paths that lead elsewhere, encrypted files,
     names that occur twice, more than `limits` allow, and archives that hold no checkpoint or several.
@@ -85,7 +85,7 @@ def extract_zip(data: BinaryFile | bytes, folder: Path, limits: UploadLimits = U
 
 
 def write_files(files: Mapping[str, FileContent], folder: Path, limits: UploadLimits = UploadLimits()) -> Path:
-    """The same for a folder that came file by file: its contents by their paths within it."""
+    """The same for a folder that was sent file by file: contents by path."""
     with _checkpoint_errors():
         return _write_checkpoint(
             [_uploaded_file(name, content) for name, content in _limit_file_count(list(files.items()), limits)],
@@ -95,9 +95,9 @@ def write_files(files: Mapping[str, FileContent], folder: Path, limits: UploadLi
 
 
 class BoundedZipReader:
-    """A file that refuses to give more at once than an honest archive's list of files takes.
+    """A file of which at most MAX_DIRECTORY_BYTES are read at once.
 
-    zipfile reads that list whole, as long as the archive says it is, and makes an object of every entry.
+    zipfile reads the central directory at once, as long as the archive claims it is, and makes an object per entry.
     """
 
     def __init__(self, file: BinaryFile) -> None:
@@ -105,11 +105,11 @@ class BoundedZipReader:
         self.seek, self.tell = file.seek, file.tell
 
     def seekable(self) -> bool:
-        """It is."""
+        """True, as zipfile asks."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most DIRECTORY bytes."""
+        """At most MAX_DIRECTORY_BYTES. Raises CheckpointError where more are asked for."""
         if size > MAX_DIRECTORY_BYTES:
             raise CheckpointError("The archive's list of files is far longer than a checkpoint's.")
         return self.file.read(size if size >= 0 else MAX_DIRECTORY_BYTES)
@@ -117,7 +117,7 @@ class BoundedZipReader:
 
 @contextmanager
 def _checkpoint_errors() -> Iterator[None]:
-    """Whatever an archive makes zipfile raise becomes a sentence."""
+    """Raise whatever an archive makes zipfile raise as CheckpointError."""
     try:
         yield
     except zipfile.LargeZipFile as error:
@@ -169,15 +169,15 @@ def _zip_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: UploadL
     if entry.file_size > RATIO_EXEMPT_BYTES and entry.file_size > limits.max_compression_ratio * entry.compress_size:
         raise CheckpointError(
             f"{item.quoted_path} would grow from {entry.compress_size:,} to {entry.file_size:,} "
-            f"bytes, as no weights do."
+            f"bytes, which weights never do."
         )
     return item
 
 
 def _safe_parts(name: str) -> tuple[str, ...]:
-    """The folders and the file that a name leads through. Raises CheckpointError where it is not within the upload."""
+    """The parts of a path. Raises CheckpointError where it leads out of the upload."""
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
-        raise CheckpointError(f"The upload holds {_quoted(name)}, a name with characters that no name has.")
+        raise CheckpointError(f"The upload holds {_quoted(name)}, a name with control characters.")
     path = name.replace("\\", "/")
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     leads_out = path.startswith("/") or ".." in parts or any(":" in part or _is_reserved(part) for part in parts)
@@ -197,7 +197,7 @@ def _quoted(name: str) -> str:
 
 
 def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: UploadLimits) -> Path:
-    """Judge all, then write what the checkpoint among them needs."""
+    """Check all files, then write those that the checkpoint needs."""
     seen: set[str] = set()
     for item in items:
         key = "/".join(unicodedata.normalize("NFC", part).casefold().rstrip(". ") for part in item.parts)
@@ -229,7 +229,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
 
 
 def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
-    """The folder to open, and those whose files it needs: an adapter stands on a model in another folder."""
+    """The folder to open, and all folders that it needs: an adapter has its base model in another one."""
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])

@@ -1,7 +1,4 @@
-"""The tokenizer of a checkpoint folder: its tokenizer.json as it stands, or what older files make of one.
-
-Only without a tokenizer.json do the rules of `recipes` apply.
-"""
+"""The tokenizer of a checkpoint folder: its tokenizer.json, or one built from older vocabulary files by a preset."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ LLAMA2C_FILE = "tokenizer.bin"  # what llama2.c makes of a tokenizer.model
 
 @dataclass(frozen=True)
 class TokenizerFiles:
-    """A folder of vocabulary files, with everything that says how to read them."""
+    """A folder of vocabulary files, with the settings that say how to read them."""
 
     folder: Path
     name: str
@@ -47,10 +44,7 @@ BackendReader = Callable[[TokenizerFiles], tokenizers.Tokenizer]
 
 
 def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
-    """The tokenizer of a folder whose family is `kind`; sentences call it `name`.
-
-    Raises CheckpointError where there is none that can be read.
-    """
+    """The tokenizer of a folder of the family `model_type`. Raises CheckpointError, which calls the folder `name`."""
     name = name or display_name(folder)
     if (folder / TOKENIZER_FILE).is_file():
         return Tokenizer.load(folder, name)
@@ -59,7 +53,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     preset = preset_for(model_type, config.string("tokenizer_class", ""))
     if preset is None:
         raise CheckpointError(
-            f"{name} has no {TOKENIZER_FILE}, and how {model_type} cuts its texts is not known without one."
+            f"{name} has no {TOKENIZER_FILE}, and the tokenizer of {model_type} cannot be built without one."
         )
     files = TokenizerFiles(folder, name, config, preset, read_special_tokens(folder, config, preset.special_tokens))
     with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
@@ -72,7 +66,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
 
 
 def _find_reader(folder: Path, name: str) -> BackendReader | None:
-    """What reads the files that are there: the first row of READERS whose files all are; None for a pair of models."""
+    """The first row of READERS whose files are all present; its value is None for Marian's pair of models."""
     for files, reader in READERS.items():
         if all((folder / file).is_file() for file in files):
             return reader
@@ -83,7 +77,7 @@ def _find_reader(folder: Path, name: str) -> BackendReader | None:
 
 
 def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any:
-    """What puts the marks around a text."""
+    """The post-processor that adds special tokens to a text."""
     preset, config = files.preset, files.config
     prefix_roles = [*preset.prefix_roles, *(["bos"] if _adds_token(config, "add_bos_token", preset.adds_bos) else [])]
     suffix_roles = [*preset.suffix_roles, *(["eos"] if _adds_token(config, "add_eos_token", preset.adds_eos) else [])]
@@ -92,7 +86,7 @@ def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any
     missing = sorted(token for token, number in token_ids.items() if number is None)
     if missing:
         raise CheckpointError(
-            f"{files.name}: its vocabulary lacks {', '.join(missing)}, which stand around every text."
+            f"{files.name}: its vocabulary lacks {', '.join(missing)}, which its template adds to every text."
         )
     single = [
         token
@@ -127,7 +121,7 @@ def _byte_level_bpe(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    """BERT's vocab.txt; tokenizer_config.json says whether case counts."""
+    """BERT's vocab.txt; tokenizer_config.json says whether the tokenizer is cased."""
     fields, unknown = files.config, files.special_tokens.token("unk") or "[UNK]"
     vocabulary = models.WordPiece.read_file(str(files.folder / VOCAB_TXT))
     if unknown not in vocabulary:
@@ -145,7 +139,7 @@ def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    """A SentencePiece model; T5's has its sentinels after the pieces."""
+    """A SentencePiece model; T5's sentinels come after the pieces."""
     path = next(files.folder / name for name in SENTENCEPIECE_FILES if (files.folder / name).is_file())
     backend = sentencepiece_backend(
         read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"),
@@ -175,7 +169,7 @@ READERS: dict[tuple[str, ...], BackendReader | None] = {
 
 
 def legacy_tokenizer_type(folder: Path) -> str:
-    """What kind of vocabulary lies in a folder without a tokenizer.json, in a word or two; empty without any."""
+    """The kind of vocabulary in a folder without tokenizer.json, in a word or two; empty where there is none."""
     known: dict[BackendReader | None, str] = {_byte_level_bpe: "byte pairs", _wordpiece: "WordPiece"}
     try:
         return known.get(_find_reader(folder, display_name(folder)), "SentencePiece")

@@ -1,24 +1,23 @@
-"""What each kind of older tokenizer does to a text, as a table: its marks, what stands around a text, how it is cut.
+"""Presets for tokenizers without tokenizer.json, one per tokenizer class of transformers.
 
-Only for folders without a tokenizer.json. A row is a class of the reference; what a row says is what that class does
-where the folder's own files are silent.
+A preset holds what the class does where the folder's own files say nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tokenizers import AddedToken
 
-# The widths of white space, words with the space before them, and each digit by itself (Qwen2's own pattern).
+# Qwen2's pre-tokenizer pattern: words with the space before them, single digits, runs of white space.
 QWEN2_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
 
 def special_tokens(**roles: str) -> dict[str, AddedToken]:
-    """Tokens by their role; a mask written with a space before it takes that space."""
+    """Special tokens by role; a token written with a leading space strips the space before it (lstrip)."""
     return {
         role: AddedToken(token.strip(), special=True, normalized=False, lstrip=token.startswith(" "))
         for role, token in roles.items()
@@ -27,12 +26,14 @@ def special_tokens(**roles: str) -> dict[str, AddedToken]:
 
 @dataclass(frozen=True)
 class TokenizerPreset:
-    """How a text becomes tokens.
+    """How one class of tokenizers works.
 
-    `before` and `after` are the roles of the marks around every text; `adds_start` and `adds_end` say whether the
-    roles bos and eos stand there too, where the field add_bos_token or add_eos_token does not (None: no such field).
-    `appended` marks lie after the vocabulary. `pattern` cuts a text before byte pairs are made, `composed` composes
-    its letters (NFC); `pieces` names what is done before SentencePiece's own pieces are made.
+    special_tokens: by role.
+    prefix_roles, suffix_roles: roles of the special tokens around every text.
+    adds_bos, adds_eos: defaults of the fields add_bos_token and add_eos_token (None: the class has no such field).
+    appended_tokens: special tokens after the end of the vocabulary.
+    split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
+    sentencepiece_style: a row of STYLES. adds_sentinels: whether T5's <extra_id_0> and so on follow.
     """
 
     special_tokens: Mapping[str, AddedToken]
@@ -44,14 +45,13 @@ class TokenizerPreset:
     split_pattern: str = ""
     nfc: bool = False
     sentencepiece_style: str = "plain"
-    adds_sentinels: bool = field(default=False)  # T5's <extra_id_0> and so on
+    adds_sentinels: bool = False
 
 
 _GPT2 = TokenizerPreset(
     special_tokens(bos="<|endoftext|>", eos="<|endoftext|>", unk="<|endoftext|>"), adds_bos=False, adds_eos=False
 )
-# The mask takes the space before it, as these models were trained; the reference's fifth version forgets that where
-# no tokenizer_config.json says so.
+# The mask strips the space before it, as in training; transformers 5 does so only if tokenizer_config.json says so.
 _ROBERTA = TokenizerPreset(
     special_tokens(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask=" <mask>"),
     ("cls",),
@@ -60,8 +60,8 @@ _ROBERTA = TokenizerPreset(
 _BERT = TokenizerPreset(
     special_tokens(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",)
 )
-# Without a tokenizer_config.json the reference's fifth version puts no first token in front of Llama's and Gemma's
-# texts, nor Llama's space; the models were trained with them.
+# The models were trained with a bos token, and Llama's with a leading space; transformers 5 adds neither where no
+# tokenizer_config.json says so.
 _LLAMA = TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False)
 _ALBERT_TOKENS = special_tokens(
     bos="[CLS]", eos="[SEP]", unk="<unk>", sep="[SEP]", pad="<pad>", cls="[CLS]", mask="[MASK]"
@@ -104,7 +104,7 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
     "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
 }
-# Each family's usual class. What other tokenizers a family's folders hold is told by their tokenizer_config.json.
+# Each family's default class; tokenizer_config.json may name another.
 DEFAULT_CLASSES: Mapping[str, str] = {
     "nanogpt": "nanogpt",
     "llama2.c": "LlamaTokenizer",
@@ -137,9 +137,9 @@ DEFAULT_CLASSES: Mapping[str, str] = {
 
 
 def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:
-    """The recipe of the class that a folder names, or else of its family; None where neither is known."""
+    """The preset of the class that a folder names, or else of its family; None where neither is known."""
     class_key = class_name.removesuffix("Fast")
-    # OPT's files name GPT-2's class and list their own marks; without them they would get GPT-2's.
+    # OPT's and GPT-NeoX's files name GPT-2's class, whose special tokens are others.
     if class_key == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
         class_key = DEFAULT_CLASSES[model_type]
     return PRESETS.get(class_key) or PRESETS.get(DEFAULT_CLASSES.get(model_type, ""))

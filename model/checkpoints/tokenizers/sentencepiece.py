@@ -1,4 +1,8 @@
-"""SentencePiece models (.model files) turned into tokenizers, by a reader of the few fields that matter."""
+"""SentencePiece models (.model files) as tokenizers of the `tokenizers` library.
+
+The few fields needed are read from the protocol buffer here: the message classes of the sentencepiece package need a
+protobuf runtime of exactly their version, and cannot be imported beside those of transformers.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,17 @@ from model.checkpoints.config_reader import ConfigReader
 from model.errors import CheckpointError
 
 SPACE = "▁"
-MAX_PIECE_LENGTH = 1_000  # characters of a piece; its halves are all looked at
+MAX_PIECE_LENGTH = 1_000  # of a piece; BPE merges are found by trying all its halves
 UNIGRAM, BPE = 1, 2
-UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # kinds of pieces that no text is cut into as others are
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # types of pieces that are not ordinary ones
 
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """What a SentencePiece file holds: each piece's text, score and kind, and how texts are prepared.
+    """A SentencePiece model: each piece's text, score and type, and how texts are normalized.
 
-    `charsmap` replaces characters, `prefix` puts a space in front, `squeezed` takes spaces away at both ends and all
-    but one elsewhere.
+    Fields have their names in sentencepiece_model.proto; `precompiled_charsmap` replaces characters, `add_dummy_prefix`
+    puts a space in front, `remove_extra_whitespaces` strips both ends and keeps one of several spaces.
     """
 
     texts: tuple[str, ...]
@@ -37,12 +41,12 @@ class SentencePieceModel:
 
     @property
     def unknown_id(self) -> int:
-        """The number of the unknown piece."""
+        """The id of the unknown piece."""
         return self.types.index(UNKNOWN) if UNKNOWN in self.types else 0
 
 
 def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
-    """From the bytes of a .model file. Raises CheckpointError where they are none."""
+    """From the bytes of a .model file. Raises CheckpointError where they are not one."""
     try:
         fields = list(_protobuf_fields(raw))
         pieces = [dict(_protobuf_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
@@ -59,11 +63,11 @@ def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
             remove_extra_whitespaces=bool(normalizer.get(4, 1)),
         )
     except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
-        raise CheckpointError(f"{name} is no SentencePiece model that can be read.") from error
+        raise CheckpointError(f"{name} is not a SentencePiece model that can be read.") from error
 
 
 def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
-    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces for SPACE and lines around marks."""
+    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces in place of SPACE."""
     texts, scores, offset = list[str](), list[float](), 4
     try:
         while offset < len(raw):
@@ -88,7 +92,7 @@ def _submessage(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[
 
 
 def _protobuf_fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a protocol buffer message: (number, value); a value is a whole number or bytes."""
+    """The fields of a protocol buffer message as (number, value); a value is an integer or bytes."""
     at = 0
     while at < len(raw):
         key, at = _varint(raw, at)
@@ -123,10 +127,10 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
 def sentencepiece_backend(
     pieces: SentencePieceModel, name: str, style: str = "plain", fields: ConfigReader | None = None
 ) -> tokenizers.Tokenizer:
-    """A tokenizer of the same pieces, which finds control and user's own pieces in a text as they are written.
+    """A tokenizer of the same pieces, which recognizes control and user-defined pieces in a text.
 
-    `style` is a row of STYLES, whose options stand in `fields`. Raises CheckpointError for kinds other than Unigram
-    and BPE.
+    `style` is a row of STYLES, with its options in `fields`. Raises CheckpointError for types other than Unigram and
+    BPE.
     """
     backend = plain_text_backend(pieces, name)
     STYLES[style](backend, pieces, fields or ConfigReader({}, name))
@@ -185,7 +189,7 @@ def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
 
 
 def _normalizers(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
-    """What the file itself says is done to a text before it is cut."""
+    """The normalization that the file itself asks for."""
     steps: list[normalizers.Normalizer] = (
         [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
     )
@@ -199,7 +203,7 @@ def _default_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fi
 
 
 def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """ALBERT's quotes, accents and case, and then the file's own characters; white space only parts words."""
+    """ALBERT: quotes, accents and case, then the file's own character map; white space only separates words."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]
     if not fields.boolean("keep_accents", False):
         steps += [normalizers.NFKD(), normalizers.StripAccents()]
@@ -213,7 +217,7 @@ def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fie
 
 
 def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """DeBERTa's white space, composed letters, and where asked for its case and every punctuation mark by itself."""
+    """DeBERTa: white space, NFC, and as options lower case and separate punctuation marks."""
     lower = [normalizers.Lowercase()] if fields.boolean("do_lower_case", False) else []
     spaces = normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")
     strip = normalizers.Strip(left=False, right=True)
@@ -231,7 +235,7 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
 
 
 def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
-    """Which two pieces make a third, the likeliest first: what BPE needs and SentencePiece leaves to the scores."""
+    """BPE merges, best score first: SentencePiece stores scores of pieces where `tokenizers` wants pairs."""
     found = []
     for text, number in numbers.items():
         halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]

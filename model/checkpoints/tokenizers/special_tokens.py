@@ -1,4 +1,4 @@
-"""Special tokens: what each role (the first token, the mask ...) is played by, and the tokens that were added later.
+"""Special tokens by role (bos, eos, unk, ...), and tokens added to the vocabulary.
 
 Read from tokenizer_config.json, special_tokens_map.json and added_tokens.json, all of them optional.
 """
@@ -28,28 +28,25 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """A folder's special tokens by role, those without a role, and all that were added to the vocabulary, in order."""
+    """Special tokens by role, those without a role, and all tokens added to the vocabulary, in order."""
 
     roles: Mapping[str, AddedToken]
     unnamed: tuple[AddedToken, ...] = ()
     added: tuple[AddedToken, ...] = field(default=())
 
     def token(self, role: str) -> str | None:
-        """The token of a role, if it has one."""
+        """The token of a role; None where it has none."""
         return self.roles[role].content if role in self.roles else None
 
 
 def read_tokenizer_config(folder: Path, name: str) -> ConfigReader:
-    """The tokenizer's own config; empty where there is none."""
+    """The folder's tokenizer_config.json; empty where there is none."""
     path = folder / TOKENIZER_CONFIG
     return ConfigReader(read_json(path, name) if path.is_file() else {}, name)
 
 
 def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[str, AddedToken]) -> SpecialTokens:
-    """The marks of a folder with these options; `usual` ones hold where no file says.
-
-    Raises CheckpointError for files of another form.
-    """
+    """The special tokens of a folder, with `defaults` where no file says. Raises CheckpointError for invalid files."""
     decoder, name = fields.nested("added_tokens_decoder"), fields.name
     named = dict(fields.values)
     if decoder is None and (folder / SPECIAL_TOKENS_MAP).is_file():
@@ -76,10 +73,10 @@ def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[st
 def add_special_tokens(
     backend: tokenizers.Tokenizer, special_tokens: SpecialTokens, appended: tuple[str, ...] = ()
 ) -> None:
-    """Make a backend find the marks in a text.
+    """Make a tokenizer recognize special tokens in a text.
 
-    What was added comes after the vocabulary, as do `appended` ones. A mark that is neither there nor in the
-    vocabulary stays out: the model has no embedding for it.
+    Added and `appended` tokens come after the vocabulary. Other tokens that the vocabulary lacks are left out: the
+    model has no embedding for them.
     """
     present = {token.content for token in backend.get_added_tokens_decoder().values()}  # a .model file's own
     for token in special_tokens.added:
@@ -91,7 +88,7 @@ def add_special_tokens(
 
 
 def _token(value: Any, name: str, special: bool) -> AddedToken | None:
-    """A token as a file gives it: a word, or a group with flags; None for null."""
+    """A token as files write it: a string, or an object with flags; None for null."""
     if value is None:
         return None
     if isinstance(value, str) and value:
@@ -99,7 +96,9 @@ def _token(value: Any, name: str, special: bool) -> AddedToken | None:
     if isinstance(value, dict) and isinstance(value.get("content"), str) and value["content"]:
         flags = {flag: value[flag] for flag in _FLAGS if isinstance(value.get(flag), bool)}
         return AddedToken(value["content"], special=bool(value.get("special", special)), **flags)
-    raise CheckpointError(f"{name}: its tokenizer files give {str(value)[:60]!r} as a token, which is none.")
+    raise CheckpointError(
+        f"{name}: its tokenizer files give {str(value)[:60]!r} as a token; wanted a text, or an object with content."
+    )
 
 
 def _required_token(value: Any, name: str) -> AddedToken:
@@ -110,7 +109,7 @@ def _required_token(value: Any, name: str) -> AddedToken:
 
 
 def _token_list(value: Any, name: str) -> list[Any]:
-    """Special tokens without a role: a list, or a group of names of the file's own."""
+    """Special tokens without a role: a list, or the values of an object."""
     if value is None:
         return []
     if isinstance(value, dict):
@@ -123,7 +122,7 @@ def _token_list(value: Any, name: str) -> list[Any]:
 def _from_added_tokens_decoder(values: Mapping[str, Any], name: str) -> list[AddedToken]:
     """From `added_tokens_decoder`, by number."""
     if not all(number.isdecimal() and len(number) < 10 for number in values):
-        raise CheckpointError(f"{name}: its added_tokens_decoder has a key that is no token's number.")
+        raise CheckpointError(f"{name}: its added_tokens_decoder has a key that is no token id.")
     tokens = [_token(values[number], name, special=False) for number in sorted(values, key=int)]
     return [token for token in tokens if token]
 
@@ -135,7 +134,7 @@ def _from_added_tokens_file(folder: Path, name: str, special: set[str]) -> list[
         return []
     numbers = read_json(path, name)
     if not all(type(number) is int and word for word, number in numbers.items()):
-        raise CheckpointError(f"{name}: its {ADDED_TOKENS} has a token without a number.")
+        raise CheckpointError(f"{name}: its {ADDED_TOKENS} has a token without an id.")
     return [
         AddedToken(word, special=word in special, normalized=word not in special)
         for word in sorted(numbers, key=lambda word: numbers[word])

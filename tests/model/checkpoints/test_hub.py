@@ -118,8 +118,8 @@ def test_a_model_is_fetched_once_without_its_programs(hub: tuple[str, list[str]]
     assert second == (0, ""), "it is in the cache"
     assert (tmp_path / "out.npz").is_file()
     assert listed[0] == 0 and ID in listed[1]
-    assert gone[0] == 2 and "has no model 'somebody/gone'" in gone[1] and gone[1].count("\n") == 1
-    assert closed[0] == 2 and "only to those whom its owner lets in" in closed[1]
+    assert gone[0] == 2 and "has no public model named 'somebody/gone'" in gone[1] and gone[1].count("\n") == 1
+    assert closed[0] == 2 and "is a gated model: request access" in closed[1]
     assert down[0] == 2 and "cannot be reached for 'down/here'" in down[1] and down[1].count("\n") == 1
     assert not any(name in path for path in asked for name in ("modeling.py", "pytorch_model.bin", "onnx"))
     fetched = {path.name for path in (tmp_path / "home").rglob("snapshots/*/*")}

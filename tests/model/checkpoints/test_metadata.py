@@ -45,7 +45,7 @@ def test_a_pickle_that_can_only_be_read_whole_is_not_read(tmp_path: Path, monkey
     [
         ("{", "no JSON"),
         ('{"model_type": "mamba"}', "mamba"),
-        ('{"model_type": "headlight"}', "misses"),
+        ('{"model_type": "headlight"}', "lacks"),
         (
             '{"model_type": "headlight", "vocabulary_size": 99, "context_length": 9, "d_model": 9, "layers": 0, '
             '"heads": -1}',

@@ -89,8 +89,11 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a stream": (lambda: with_entry("toy/config.json:vocab.txt"), "leads out"),
     "a device of Windows": (lambda: with_entry("toy/NUL.txt"), "leads out"),
     "no name": (lambda: with_entry("./"), "leads out"),
-    "a NUL": (lambda: renamed(with_entry("toy/vocab.txt#.py"), b"vocab.txt#.py", b"vocab.txt\0.py"), "no name has"),
-    "a new line": (lambda: with_entry("toy/a\nb.txt"), "no name has"),
+    "a NUL": (
+        lambda: renamed(with_entry("toy/vocab.txt#.py"), b"vocab.txt#.py", b"vocab.txt\0.py"),
+        "control characters",
+    ),
+    "a new line": (lambda: with_entry("toy/a\nb.txt"), "control characters"),
     "deep": (lambda: with_entry("a/" * 40 + "vocab.txt"), "too deep"),
     "long": (lambda: with_entry("é" * 150 + "vocab.txt"), "too long"),
     "twice": (lambda: with_entry("toy/Config.JSON"), "twice"),
