@@ -245,7 +245,7 @@ class WeightLoader:
         except (RuntimeError, IndexError, ValueError) as error:
             shape = tuple(tensor.shape)
             raise CheckpointError(
-                f"{self.plan.fields.name}: {name} cannot be made of {source}; its shape {shape} does not fit the config."
+                f"{self.plan.fields.name}: {name} cannot be made of {source}, whose shape is {shape}."
             ) from error
 
     def _rule(self, name: str) -> tuple[WeightRule, str]:
