@@ -23,7 +23,7 @@ TOP_K = 5
 
 @dataclass(frozen=True)
 class ClozeSentence:
-    """A sentence with a gap, and the words that a person would accept in it."""
+    """A sentence with a missing word, and the words that a person would accept."""
 
     text: str
     accepted: tuple[str, ...]
@@ -31,7 +31,7 @@ class ClozeSentence:
 
 @dataclass(frozen=True)
 class ClozeAnswer:
-    """A model's first guesses for a gap, and the index of the first accepted one (None if there is none)."""
+    """A model's first guesses for the missing word, and the index of the first accepted one (None if there is none)."""
 
     sentence: ClozeSentence
     guesses: tuple[str, ...]
@@ -117,7 +117,7 @@ def cloze_prompt(tokenizer: Tokenizer, sentence: ClozeSentence) -> str:
 
 
 def accepted_ids(tokenizer: Tokenizer, sentence: ClozeSentence) -> frozenset[int]:
-    """The ids of the accepted words that are one token in the gap, or after the sentence and a space."""
+    """The ids of the accepted words that are one token in place of [MASK], or after the sentence and a space."""
     (prompt_ids,) = tokenizer.encode_batch([cloze_prompt(tokenizer, sentence)])
     if MASK not in sentence.text:
         continued = tokenizer.encode_batch([f"{sentence.text} {word}" for word in sentence.accepted])

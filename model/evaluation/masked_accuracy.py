@@ -60,7 +60,7 @@ class MaskedBatch:
 class MaskedPredictor(Protocol):
     """Scores every token of the vocabulary at each masked position."""
 
-    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
         """Scores, higher for likelier; one row per masked position, in their order."""
         ...
 
@@ -130,7 +130,7 @@ class ModelPredictor:
     model: Transformer
 
     @torch.inference_mode()
-    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
         """The logits at masked positions."""
         ids = torch.from_numpy(batch.ids).to(self.model.device)
         final = self.model.encode_hidden(ids.clamp(min=0), padding_mask=ids >= 0)
@@ -148,8 +148,8 @@ def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -
 
 
 def _target_ranks(
-    scores: Float[np.ndarray, "asked token"], targets: Int[np.ndarray, " asked"]
-) -> Int[np.ndarray, " asked"]:
+    scores: Float[np.ndarray, "target token"], targets: Int[np.ndarray, " target"]
+) -> Int[np.ndarray, " target"]:
     """The number of tokens ranked before each target."""
     own = scores[np.arange(len(targets)), targets][:, None]
     before = np.arange(scores.shape[1])[None, :] < targets[:, None]

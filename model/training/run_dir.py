@@ -38,7 +38,7 @@ class RunFolder:
             if different:
                 raise DataError(
                     f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
-                    "give another --out, or delete that folder to begin anew."
+                    "give another --out, or delete that folder to start again."
                 )
         self.path.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(fingerprint, indent=2) + "\n", encoding="utf-8")

@@ -86,24 +86,26 @@ def test_probabilities_sum_to_one(ids: list[int], context: list[int], order: int
 
 
 @given(texts, short, st.integers(1, 4))
-def test_probabilities_match_a_direct_implementation_of_the_paper(ids: list[int], asked: list[int], order: int) -> None:
-    probability = counted(ids, order=order).probabilities(array(asked))
-    slow = [reference_probability(ids, asked[:place], token, 4, order) for place, token in enumerate(asked)]
+def test_probabilities_match_a_direct_implementation_of_the_paper(
+    ids: list[int], queried: list[int], order: int
+) -> None:
+    probability = counted(ids, order=order).probabilities(array(queried))
+    slow = [reference_probability(ids, queried[:place], token, 4, order) for place, token in enumerate(queried)]
     assert probability == pytest.approx(slow, abs=1e-5)
 
 
 @given(texts, short)
-def test_distribution_agrees_with_probabilities(ids: list[int], asked: list[int]) -> None:
+def test_distribution_agrees_with_probabilities(ids: list[int], queried: list[int]) -> None:
     model = counted(ids)
-    singly = [model.distribution(array(asked[:place]))[token] for place, token in enumerate(asked)]
-    assert model.probabilities(array(asked)) == pytest.approx(singly, abs=1e-6)
+    singly = [model.distribution(array(queried[:place]))[token] for place, token in enumerate(queried)]
+    assert model.probabilities(array(queried)) == pytest.approx(singly, abs=1e-6)
 
 
 @given(texts, st.sampled_from([0.5, 3.0]))
 def test_epochs_of_the_only_text_change_nothing(ids: list[int], epochs: float) -> None:
-    asked = np.array([0, 1, 2, 3, 0, 0, 1])
-    assert counted(ids, weight=epochs).probabilities(asked) == pytest.approx(
-        counted(ids).probabilities(asked), abs=1e-6
+    queried = np.array([0, 1, 2, 3, 0, 0, 1])
+    assert counted(ids, weight=epochs).probabilities(queried) == pytest.approx(
+        counted(ids).probabilities(queried), abs=1e-6
     )
 
 
@@ -116,8 +118,8 @@ def test_a_text_with_more_epochs_weighs_more() -> None:
 def test_saved_tables_load_equal(tmp_path: Path) -> None:
     model = counted([0, 1, 2, 3, 2, 1, 0, 0, 1, 2])
     model.save(tmp_path)
-    asked = np.array([0, 1, 2, 2, 2])
-    assert np.array_equal(KneserNey.load(tmp_path, 4, 3).probabilities(asked), model.probabilities(asked))
+    queried = np.array([0, 1, 2, 2, 2])
+    assert np.array_equal(KneserNey.load(tmp_path, 4, 3).probabilities(queried), model.probabilities(queried))
 
 
 def test_uniform_probabilities_cost_the_logarithm_of_the_vocabulary() -> None:

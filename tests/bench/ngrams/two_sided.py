@@ -37,7 +37,7 @@ class Unigram:
 
     probabilities: Float[np.ndarray, " token"]
 
-    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
         """Each token's frequency, for every masked position."""
         return np.broadcast_to(self.probabilities, (batch.target_count, len(self.probabilities)))
 
@@ -56,7 +56,7 @@ class TwoSidedNgram:
     contexts: dict[tuple[int, ...], np.ndarray]
     tables: dict[tuple[int, ...], DiscountTable]
 
-    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "asked token"]:
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
         """The probability of every token at each masked position."""
         stream, positions = _batch_stream(batch, self.size)
         found = {offsets: self._find_contexts(stream, positions, offsets) for offsets in BACKOFF}
