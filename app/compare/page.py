@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.services.examples import opening_examples
 from app.services.open_models import available_models, own_models
-from app.services.variant_choices import variant_choices
+from app.services.variant_choices import mask_arguments_payload, variant_choices
 from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
@@ -132,6 +132,8 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, side_
             **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
             "alignment": [(name, alignment.title) for name, alignment in ALIGNMENTS.items()],
         },
+        "fields": [(field, title) for field, (title, _) in variant_choices().items()],
+        "mask_arguments": mask_arguments_payload(),
         "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),
     }

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from app.services.variant_choices import variant_choices
+from app.services.variant_choices import mask_arguments_payload, variant_choices
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
 from app.ui.component import Component
 from model.checkpoints import CatalogEntry
 from model.config import Config
-from model.nn.masks import MASKS
 
 VARIANT = Component(
     "model_variant",
@@ -44,7 +43,6 @@ def variant_controls(state: State, trained: Config) -> None:
     A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
     """
     trained_fields, choices = variant_fields(trained), variant_choices()
-    defaults = {name: row.argument.default for name, row in MASKS.items() if row.argument is not None}
     data = {
         "fields": [
             {"field": field, "title": title, "options": _options(trained_fields[field], names)}
@@ -53,8 +51,7 @@ def variant_controls(state: State, trained: Config) -> None:
         ],
         "trained_scale": trained.scale,
         "state": {field: getattr(state, field) for field in choices},
-        "default_window": int(defaults["window"]),
-        "default_matrix": defaults["custom"],
+        "mask_arguments": mask_arguments_payload(),
         "serial": report_serial(),
         "turn": VARIANT.reported().get("turn", 0),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.masks import mask_titles
+from model.nn.masks import mask_arguments, mask_titles
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.registry import titles
 
@@ -15,4 +15,12 @@ def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
         "positional_encoding": ("Positional encoding", titles(POSITIONAL_ENCODINGS)),
         "attention_function": ("Attention function", titles(ATTENTION_FUNCTIONS)),
         "scale": ("Scale 1/√d", {"on": "divided by √d", "off": "not divided"}),
+    }
+
+
+def mask_arguments_payload() -> dict[str, dict[str, str]]:
+    """For the browser: what stands behind the colon of those masks that need it, by the mask's name."""
+    return {
+        name: {"title": argument.title, "default": argument.default, "control": argument.control}
+        for name, argument in mask_arguments().items()
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -35,16 +35,17 @@ class QueryKeyPositions:
 
 @dataclass(frozen=True)
 class MaskArgument:
-    """What stands behind a mask's colon: its name, a value to begin with, and how its text becomes a value.
+    """What stands behind a mask's colon: its title, a value to begin with, and how its text becomes a value.
 
     `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
-    its second number of tokens.
+    its second number of tokens. `control` says with what a page lets people choose it: a slider, or a box for rows.
     """
 
-    name: str
+    title: str
     default: str
     parse: Callable[[str], Any]
     extend: Callable[[str, int, int], str] = lambda text, old_length, new_length: text
+    control: Literal["number", "matrix"] = "number"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,12 @@ def mask_titles() -> dict[str, str]:
     return {NO_MASK: "Bidirectional", **titles(offered), **combined}
 
 
+def mask_arguments() -> dict[str, MaskArgument]:
+    """The arguments of those choices that have one, by the names of `mask_titles`."""
+    offered = {name: MASKS[name.removeprefix("causal+")] for name in mask_titles() if name != NO_MASK}
+    return {name: row.argument for name, row in offered.items() if row.argument is not None}
+
+
 Matrix = tuple[tuple[bool, ...], ...]
 
 
@@ -188,7 +195,7 @@ MASKS: Registry[Mask] = Registry(
             description="Each token attends only to those fewer than a number of tokens away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
-            argument=MaskArgument("width", "4", _parse_width),
+            argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,
         ),
         "padding": Mask(
@@ -203,7 +210,13 @@ MASKS: Registry[Mask] = Registry(
             description="A matrix of your own: a row for each query, 1 where it may attend.",
             formula=r"m_{ij} = M_{ij}",
             allowed=custom,
-            argument=MaskArgument("matrix", "100/110/111", _parse_matrix, _extend_matrix),
+            argument=MaskArgument(
+                "Matrix: a row for each query, 1 where it may attend",
+                "100/110/111",
+                _parse_matrix,
+                _extend_matrix,
+                "matrix",
+            ),
         ),
     },
 )

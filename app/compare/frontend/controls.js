@@ -1,20 +1,12 @@
 // How the models of the two sides are changed: A as the sidebar says, B by a list for each part; and things worth comparing.
 
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
-import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend/mask_spec.js";
+import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
 
 /** @import { Catalog, Difference, Options, Preset, Question, VariantField } from "./types.d.ts" */
 /** @typedef {(patch: Difference) => void} Differ B differs from A in something else; undefined: not any more */
 
-/** @type {[VariantField, string][]} */
-const PARTS = [
-  ["masks", "Mask"],
-  ["positional_encoding", "Positions"],
-  ["attention_function", "Kernel"],
-  ["scale", "Scores"],
-];
-const NEW_MASK = { width: 4, matrix: "100/110/111" };
-const WIDEST = 64; // tokens
+const LARGEST = 64; // number behind a mask's colon
 const SAME = "as A";
 
 /**
@@ -33,7 +25,7 @@ export function trainedParts({ models }, model) {
  */
 export function describeA(element, catalog, a) {
   const trained = trainedParts(catalog, a.model);
-  const words = [a.model, ...PARTS.map(([part]) => titleOf(catalog, part, a[part] || trained[part] || ""))];
+  const words = [a.model, ...catalog.fields.map(([part]) => titleOf(catalog, part, a[part] || trained[part] || ""))];
   if (a.edits.length) words.push(`${a.edits.length} change${a.edits.length > 1 ? "s" : ""}`);
   updateChildren(
     element,
@@ -50,7 +42,7 @@ export function describeA(element, catalog, a) {
  * @param {Differ} differ
  */
 export function drawControlsB(element, catalog, b, difference, differ) {
-  const parts = PARTS.map(([part, title]) => partControl(catalog, part, title, b, difference[part], differ));
+  const parts = catalog.fields.map(([part, title]) => partControl(catalog, part, title, b, difference[part], differ));
   updateChildren(element, modelControl(catalog, b, difference, differ), ...parts, editsControl(b, difference, differ));
 }
 
@@ -74,10 +66,11 @@ export function drawPresets(element, presets, choose) {
  * @param {VariantField} part
  * @param {string} value
  */
-function titleOf({ options }, part, value) {
+function titleOf({ options, mask_arguments }, part, value) {
   const { kind, argument } = part === "masks" ? parseMask(value) : { kind: value, argument: "" };
   const title = options[part].find(([name]) => name === kind)?.[1] || value;
-  return argument && hasWindow(kind) ? `${title} of ${argument}` : title;
+  const short = part === "masks" && mask_arguments[kind]?.control === "number";
+  return argument && short ? `${title} of ${argument}` : title;
 }
 
 /**
@@ -114,44 +107,42 @@ function partControl(catalog, part, title, b, given, differ) {
   ];
   const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
   const pick = (/** @type {string} */ value) => {
-    const full = part === "masks" ? defaultMask(value, NEW_MASK) : value;
+    const full = part === "masks" ? defaultMask(value, catalog.mask_arguments) : value;
     differ({ [part]: value === SAME ? undefined : full });
   };
   const label = labelled(title, createSelect(part, options, given === undefined ? SAME : kind, pick));
-  if (part === "masks" && hasWindow(kind)) label.append(widthField(kind, argument, differ));
-  if (part === "masks" && kind === "custom") label.append(matrixField(argument, differ));
+  const row = part === "masks" ? catalog.mask_arguments[kind] : undefined;
+  if (row) label.append((row.control === "number" ? numberField : matrixField)(kind, row.title, argument, differ));
   return label;
 }
 
 /**
  * @param {string} kind
+ * @param {string} title
  * @param {string} argument
  * @param {Differ} differ
  */
-function widthField(kind, argument, differ) {
+function numberField(kind, title, argument, differ) {
   const field = createElement("input");
-  Object.assign(field, { type: "number", min: 1, max: WIDEST, value: argument, ariaLabel: "Window width in tokens" });
+  Object.assign(field, { type: "number", min: 1, max: LARGEST, value: argument, ariaLabel: title, title });
   field.onchange = () => {
-    const width = Math.round(Number(field.value)) || 1;
-    differ({ masks: `${kind}:${Math.min(Math.max(width, 1), WIDEST)}` });
+    const number = Math.round(Number(field.value)) || 1;
+    differ({ masks: `${kind}:${Math.min(Math.max(number, 1), LARGEST)}` });
   };
   return field;
 }
 
 /**
+ * @param {string} kind
+ * @param {string} title
  * @param {string} argument
  * @param {Differ} differ
  */
-function matrixField(argument, differ) {
+function matrixField(kind, title, argument, differ) {
   const field = createElement("input");
-  Object.assign(field, {
-    type: "text",
-    value: argument,
-    ariaLabel: "Matrix: a row per query, 1 = may attend",
-    spellcheck: false,
-  });
-  field.title = "A row for each query, 1 where it may attend, rows parted by /";
-  field.onchange = () => differ({ masks: customMask(field.value) });
+  Object.assign(field, { type: "text", value: argument, ariaLabel: title, spellcheck: false });
+  field.title = `${title}, rows separated by /`;
+  field.onchange = () => differ({ masks: matrixMask(kind, field.value) });
   return field;
 }
 

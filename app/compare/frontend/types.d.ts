@@ -1,5 +1,7 @@
 // What the Compare page gets from Python and sends back.
 
+import type { MaskArguments } from "../../ui/frontend/mask_spec.js";
+
 /** Whose tokens an attention's queries or keys are. */
 export type Axis = "text" | "source";
 
@@ -64,6 +66,9 @@ export type Options = [string, string][];
 export interface Catalog {
   models: { name: string; title: string; trained: TrainedParts }[];
   options: Record<VariantField | "alignment", Options>;
+  /** What can be exchanged, with its title. */
+  fields: [VariantField, string][];
+  mask_arguments: MaskArguments;
 }
 
 /** Something worth comparing; without a text, A keeps its own. */

@@ -4,7 +4,7 @@
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
-import { customMask, defaultMask, hasWindow, parseMask } from "../../ui/frontend/mask_spec.js";
+import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
 
 /** @import { VariantChoice, VariantData, VariantField } from "./types.d.ts" */
 
@@ -70,7 +70,7 @@ class ModelVariant {
         ...this.#data.fields.map((part) => this.#createSelect(part, shown[part.field])),
       );
     this.#drawn = drawn;
-    this.#drawWindow(kind, argument);
+    this.#drawNumber(kind, argument);
     this.#drawMatrix(kind, argument);
     this.#drawScale();
     const reset = findByTestId(this.#root, "as-trained");
@@ -90,10 +90,7 @@ class ModelVariant {
     select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
     select.onchange = () =>
       this.#change({
-        [field]:
-          field === "masks"
-            ? defaultMask(select.value, { width: this.#data.default_window, matrix: this.#data.default_matrix })
-            : select.value,
+        [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments) : select.value,
       });
     label.append(createElement("span", "name", title), select);
     return label;
@@ -103,11 +100,14 @@ class ModelVariant {
    * @param {string} kind
    * @param {string} argument
    */
-  #drawWindow(kind, argument) {
-    const part = find(this.#root, '[data-part="width"]');
+  #drawNumber(kind, argument) {
+    const part = find(this.#root, '[data-part="number"]');
     const slider = find(part, "input", HTMLInputElement);
-    part.hidden = !hasWindow(kind);
-    if (part.hidden) return;
+    const row = this.#data.mask_arguments[kind];
+    part.hidden = row?.control !== "number";
+    if (!row || part.hidden) return;
+    find(part, ".title").textContent = row.title;
+    slider.ariaLabel = row.title;
     slider.value = argument;
     find(part, "output").textContent = slider.value;
     slider.oninput = () => this.#change({ masks: `${kind}:${slider.value}` });
@@ -120,11 +120,13 @@ class ModelVariant {
   #drawMatrix(kind, argument) {
     const part = find(this.#root, '[data-part="matrix"]');
     const box = find(part, "textarea", HTMLTextAreaElement);
-    part.hidden = kind !== "custom";
-    if (part.hidden) return;
+    const row = this.#data.mask_arguments[kind];
+    part.hidden = row?.control !== "matrix";
+    if (!row || part.hidden) return;
+    find(part, ".title").textContent = row.title;
     const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
     if (root.activeElement !== box) box.value = argument.replaceAll("/", "\n");
-    box.oninput = () => this.#change({ masks: customMask(box.value) });
+    box.oninput = () => this.#change({ masks: matrixMask(kind, box.value) });
   }
 
   #drawScale() {

@@ -1,3 +1,5 @@
+import type { MaskArguments } from "../../ui/frontend/mask_spec.js";
+
 /** What a model's parts are replaced by; "" is as trained. A mask is a kind, with an argument behind a colon. */
 export interface VariantChoice {
   masks: string;
@@ -20,9 +22,7 @@ export interface VariantData {
   state: VariantChoice;
   /** Whether the model was trained with scores divided by √d. */
   trained_scale: boolean;
-  /** Window width, in tokens, and matrix of a mask that was just chosen. */
-  default_window: number;
-  default_matrix: string;
+  mask_arguments: MaskArguments;
   /** The last change of this session that Streamlit has heard from another component. */
   serial: number;
   /** The last change that it has heard from this one. */

@@ -3,6 +3,12 @@
 /** @typedef {{ kind: string, argument: string }} MaskSpec */
 
 /**
+ * What stands behind a mask's colon, as its row in Python says.
+ * @typedef {{ title: string, default: string, control: "number" | "matrix" }} MaskArgument
+ */
+/** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */
+
+/**
  * @param {string} spec
  * @returns {MaskSpec}
  */
@@ -11,28 +17,22 @@ export function parseMask(spec) {
   return colon < 0 ? { kind: spec, argument: "" } : { kind: spec.slice(0, colon), argument: spec.slice(colon + 1) };
 }
 
-/** @param {string} kind */
-export function hasWindow(kind) {
-  return kind.endsWith("window");
-}
-
 /**
- * A mask of a kind that was just chosen, with the argument to begin with.
+ * A mask of a kind that was just chosen, with the argument to begin with where it needs one.
  * @param {string} kind
- * @param {{ width: number, matrix: string }} defaults window width in tokens; a row for each query, parted by /
+ * @param {MaskArguments} maskArguments
  */
-export function defaultMask(kind, { width, matrix }) {
-  if (kind === "custom") return `custom:${matrix}`;
-  return hasWindow(kind) ? `${kind}:${width}` : kind;
+export function defaultMask(kind, maskArguments) {
+  const argument = maskArguments[kind];
+  return argument ? `${kind}:${argument.default}` : kind;
 }
 
 /**
- * A matrix that somebody typed, rows on lines of their own or parted by /.
+ * A mask of a kind by a matrix that somebody typed, rows on lines of their own or parted by /.
+ * @param {string} kind
  * @param {string} typed
  */
-export function customMask(typed) {
-  return `custom:${typed
-    .trim()
-    .split(/[\s/]+/)
-    .join("/")}`;
+export function matrixMask(kind, typed) {
+  const rows = typed.trim().split(/[\s/]+/);
+  return `${kind}:${rows.join("/")}`;
 }

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.services.variant_choices import variant_choices
+from app.services.variant_choices import mask_arguments_payload, variant_choices
 from model import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS
 from model.nn.attention_functions import SoftmaxAttention
+from model.nn.masks import check_mask
 from model.nn.positional_encodings import PositionalEncoding
 
 
@@ -32,4 +33,12 @@ def test_a_new_row_is_offered_by_its_title(monkeypatch: pytest.MonkeyPatch) -> N
     titles = {field: names for field, (_, names) in variant_choices().items()}
     assert titles["positional_encoding"]["spiral"] == "Spiral"
     assert titles["attention_function"]["cubed"] == "Cubed"
+    assert mask_arguments_payload()["causal+stripes"] == mask_arguments_payload()["window"]
     assert (titles["masks"]["stripes"], titles["masks"]["causal+stripes"]) == ("Stripes", "Causal + stripes")
+
+
+def test_masks_with_an_argument_say_with_what_it_begins() -> None:
+    arguments = mask_arguments_payload()
+    assert set(arguments) == {"window", "causal+window", "custom"}
+    for name, argument in arguments.items():
+        check_mask(f"{name.removeprefix('causal+')}:{argument['default']}")

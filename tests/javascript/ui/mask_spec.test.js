@@ -2,9 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { customMask, defaultMask, hasWindow, parseMask } from "../../../app/ui/frontend/mask_spec.js";
+import { defaultMask, matrixMask, parseMask } from "../../../app/ui/frontend/mask_spec.js";
 
-const DEFAULTS = { width: 4, matrix: "100/110/111" };
+/** @import { MaskArguments } from "../../../app/ui/frontend/mask_spec.js" */
+
+/** @type {MaskArguments} */
+const ARGUMENTS = {
+  window: { title: "Window width", default: "4", control: "number" },
+  "causal+window": { title: "Window width", default: "4", control: "number" },
+  custom: { title: "Matrix", default: "100/110/111", control: "matrix" },
+};
 
 test("a mask is a kind, and perhaps an argument", () => {
   assert.deepEqual(parseMask("causal"), { kind: "causal", argument: "" });
@@ -14,24 +21,14 @@ test("a mask is a kind, and perhaps an argument", () => {
 });
 
 test("kinds that need an argument begin with one", () => {
-  assert.equal(defaultMask("window", DEFAULTS), "window:4");
-  assert.equal(defaultMask("causal+window", DEFAULTS), "causal+window:4");
-  assert.equal(defaultMask("custom", DEFAULTS), "custom:100/110/111");
-  assert.equal(defaultMask("none", DEFAULTS), "none");
-  assert.equal(defaultMask("", DEFAULTS), "");
-});
-
-test("only a window has a width", () => {
-  assert.deepEqual(["window", "causal+window", "causal", "custom", ""].map(hasWindow), [
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
+  assert.equal(defaultMask("window", ARGUMENTS), "window:4");
+  assert.equal(defaultMask("causal+window", ARGUMENTS), "causal+window:4");
+  assert.equal(defaultMask("custom", ARGUMENTS), "custom:100/110/111");
+  assert.equal(defaultMask("none", ARGUMENTS), "none");
+  assert.equal(defaultMask("", ARGUMENTS), "");
 });
 
 test("a matrix may be typed on lines or with strokes", () => {
-  assert.equal(customMask(" 10\n11 \n"), "custom:10/11");
-  assert.equal(customMask("100/110 / 111"), "custom:100/110/111");
+  assert.equal(matrixMask("custom", " 10\n11 \n"), "custom:10/11");
+  assert.equal(matrixMask("custom", "100/110 / 111"), "custom:100/110/111");
 });
