@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from time import sleep
@@ -13,6 +14,7 @@ import streamlit as st
 
 from app.explore.head_view import SHOWN, head_view
 from app.explore.quantities import QUANTITIES
+from app.explore.tabs import TABS, tabs_json
 from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples
 from app.services.head_selection import find_default_head, selected_attention, selected_heads
@@ -39,12 +41,6 @@ MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might ta
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
-# Each tab with its HTML; the table of the same names in tabs.js draws them.
-TAB_FILES = {
-    "heads": f"{DRAWING}/heads/heads_tab.html",
-    "walkthrough": f"{FRONTEND}/walkthrough/walkthrough_tab.html",
-    "layers": f"{FRONTEND}/layers/layers_tab.html",
-}
 INSTRUMENT = Component(
     EXPLORE_COMPONENT,
     module=f"{FRONTEND}/main.js",
@@ -56,13 +52,14 @@ INSTRUMENT = Component(
     ),
     parts=(
         ("<!-- what can be taken away -->", read(f"{FRONTEND}/export/export_menu.html")),
-        (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(file)) for name, file in TAB_FILES.items())),
+        (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())),
     ),
 )
 
 
 def show(state: State, entry: CatalogEntry) -> None:
     """The page."""
+    state = _with_known_names(state)
     example = opening_examples(entry, state.device)[0]
     question = state.question(example.text, example.source)
     state = with_default_head(state, lambda: find_default_head(question, state))
@@ -90,6 +87,14 @@ def show(state: State, entry: CatalogEntry) -> None:
     _source_code(resolved)
 
 
+def _with_known_names(state: State) -> State:
+    """The state; a tab or quantity that this version does not know counts as not chosen."""
+    registries: dict[str, Mapping[str, object]] = {"tab": TABS, "quantity": QUANTITIES}
+    default = State()
+    unknown = [name for name, registry in registries.items() if getattr(state, name) not in registry]
+    return state.change(**{name: getattr(default, name) for name in unknown})
+
+
 def _component_data(state: State, entry: CatalogEntry, question: Question) -> dict[str, Any]:
     """What the instrument needs to know from Streamlit."""
     sidebar = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
@@ -113,6 +118,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
             }
             for name, kind in QUANTITIES.items()
         ],
+        "tabs": tabs_json(),
         "metrics": metrics_json(bool(entry.config.image.channels)),
         "operations": [
             {

@@ -15,10 +15,6 @@ OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
 UNCHANGED = ""  # the value of a part that is left as the model was trained
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-TABS = ("heads", "walkthrough", "layers")
-ANALYSES = ("logit_lens", "logit_attribution", "information_flow", "head_ablation")
-QUANTITY_NAMES = ("weights", "scores", "masked_scores", "value_norm", "rollout", "gradient",
-                  "minus_head", "minus_trained", "minus_text")  # fmt: skip
 PLOTS = (
     "",
     "heatmap",
@@ -191,9 +187,6 @@ PER_MODEL_DEFAULTS: Mapping[str, Any] = {
 }  # what another model starts with
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "device": DEVICES,
-    "tab": TABS,
-    "analysis": ANALYSES,
-    "quantity": QUANTITY_NAMES,
     "plot": PLOTS,
     "unit": UNITS,
     "hide": HIDDEN_TOKENS,
