@@ -8,11 +8,10 @@ import pytest
 
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
 from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
-from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
 from app.services.head_selection import find_default_head
 from app.services.resolved_question import resolve
-from app.state.state import QUANTITY_NAMES, Question, State
+from app.state.state import Question, State
 from app.ui.wire_format import unpack
 from model.analysis.head_metrics import head_metrics
 from model.errors import EditError
@@ -26,10 +25,6 @@ def weights(question: Question, layer: int, head: int) -> np.ndarray:
     stack = "encoder" if question.model in ("masked", "mood") else "decoder"
     found: np.ndarray = resolve(question).value(f"{stack}.{layer}.self.weights")[head]
     return found
-
-
-def test_the_address_knows_everything_that_can_be_shown() -> None:
-    assert set(QUANTITY_NAMES) == set(QUANTITIES)
 
 
 def test_one_head_is_its_weights() -> None:
