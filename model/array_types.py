@@ -1,6 +1,6 @@
-"""Shapes in types: jaxtyping's where it is installed (tests check them), names without effect elsewhere.
+"""Array types with shapes: jaxtyping's where it is installed (tests check them), without effect elsewhere.
 
-Training runs on bare machines, so nothing at run time may need jaxtyping.
+Nothing at run time needs jaxtyping.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ else:
     except ImportError:
 
         class _Unchecked:
-            """`Float[Tensor, "pos width"]` is then simply a Tensor."""
+            """`Float[Tensor, "pos d_model"]` is then simply a Tensor."""
 
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]

@@ -1,4 +1,4 @@
-"""The attentions of a model, each a grid of layers and heads: where it stands, and whose tokens ask and are asked."""
+"""The attention groups of a model: decoder self-attention, cross-attention, encoder self-attention."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ STACK_TITLES = {"encoder": "Encoder", "decoder": "Decoder"}
 
 @dataclass(frozen=True)
 class AttentionGroup:
-    """One kind of attention in one stack, named `decoder.self`; queries and keys are "text" or "source"."""
+    """One kind of attention in one stack, named as in `decoder.self`, with its layers and heads.
+
+    `queries` and `keys` say which text they come from: "text" or "source".
+    """
 
     name: str
     stack: str
@@ -24,7 +27,7 @@ class AttentionGroup:
 
 
 def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
-    """Every kind of attention a model has; the one that gives the answer first."""
+    """Every attention group of a model, beginning with the self-attention of the stack with the output head."""
 
     def group(stack: str, kind: str, title: str, queries: str, keys: str) -> AttentionGroup:
         return AttentionGroup(

@@ -1,15 +1,15 @@
-"""What can go wrong, told as a sentence to the person who caused it.
+"""Errors, each a sentence for the person who caused it.
 
 HeadlightError
-├── UnknownName      a name that no table holds; lists what is known
+├── UnknownNameError a name that no registry has; lists the known ones
 ├── ConfigError      sizes or names that do not go together
 ├── TextError        a text that cannot be run: empty, too long, no [MASK] ...
-├── PictureError     a picture that cannot be read, or that a model has no use for
+├── ImageError       an image that cannot be read, or a model that reads none
 ├── EditError        an edit that cannot be read, or names a value that does not exist
 ├── CheckpointError  a folder that cannot be opened
 └── DataError        a training text or recipe that cannot be used
 
-`str(error)` is that sentence: what was given, what was possible, what to do.
+`str(error)` is the sentence: what was given, what is possible, what to do.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from contextlib import contextmanager
 
 
 class HeadlightError(Exception):
-    """The root: whoever calls Headlight catches this one and shows its sentence."""
+    """The base class of all errors that Headlight raises on purpose."""
 
 
 class UnknownNameError(HeadlightError, KeyError):
-    """A name that a table does not hold."""
+    """A name that a registry does not have."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would show its repr
@@ -38,7 +38,7 @@ class TextError(HeadlightError):
 
 
 class ImageError(HeadlightError):
-    """A picture that cannot be read, or that a model has no use for."""
+    """An image that cannot be read, or a model that reads none."""
 
 
 class EditError(HeadlightError):
@@ -55,7 +55,7 @@ class DataError(HeadlightError):
 
 @contextmanager
 def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
-    """What a library raises (bare Exception, and panics that are not even that) as a sentence, without any path."""
+    """Turn any exception of a library, panics of Rust code included, into `kind` with a sentence, without paths."""
     try:
         yield
     except (HeadlightError, KeyboardInterrupt, SystemExit, MemoryError):
@@ -65,7 +65,7 @@ def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What a library says of a failure, in one line behind a colon; nothing where that may hold a path."""
+    """A library's own message behind a colon, in one line; empty where it may hold a path."""
     message = (error.strerror or "") if isinstance(error, OSError) else str(error)
     line = message.partition("\n")[0].strip().rstrip(".")[:200]
     return f": {line}" if line and not {"/", "\\"} & set(line) else ""

@@ -1,4 +1,4 @@
-"""Where the shipped models, sample texts and pictures lie."""
+"""The path of the shipped models, sample texts and images."""
 
 from pathlib import Path
 

@@ -1,6 +1,7 @@
-"""How long a tokenizer may make a text: a stranger's tokenizer.json can ask for more than any memory holds.
+"""Limits on how much longer a tokenizer may make a text.
 
-Forty replacements of one letter by two make 2^40 letters of it, and the library takes the whole process down with it.
+An uploaded tokenizer.json can ask for more than any memory holds: forty replacements of one letter by two make 2^40
+letters of it, and the tokenizers library then aborts the process.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from tokenizers import normalizers
 
 from model.errors import CheckpointError, TextError
 
-MAX_CHARACTERS = 4_000_000  # characters, 20 times the longest text that anybody may send
-MAX_TOKEN_EXPANSION = 1_000  # times longer than its entry that a token may be spelt
+MAX_CHARACTERS = 4_000_000  # characters, 20 times the longest text that is accepted
+MAX_TOKEN_EXPANSION = 1_000  # largest factor by which decoding may lengthen a token
 # The most characters that one becomes, in Unicode's tables or by what the step puts around it.
 _MAX_EXPANSION = {"NFD": 4, "NFC": 3, "NFKD": 18, "NFKC": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4}
 
 
 class NormalizationLimit:
-    """What the steps of a normalizer add to a text, at most."""
+    """An upper bound of how much the steps of a normalizer lengthen a text."""
 
     def __init__(self, normalizer: normalizers.Normalizer | None) -> None:
         self.steps = list(_normalizer_steps(normalizer)) if normalizer else []
 
     def check(self, text: str) -> None:
-        """Raise TextError where the text would become longer than LONGEST; steps are only tried where they may."""
+        """Raise TextError if the text would exceed MAX_CHARACTERS; steps run only while the bound allows."""
         length = len(text)
         for _, factor, added in self.steps:
             length = length * factor + added
@@ -44,13 +45,13 @@ class NormalizationLimit:
 
 
 def check_decoder(steps: list[dict[str, Any]]) -> None:
-    """Raise CheckpointError for a decoder that spells tokens far longer than they are."""
+    """Raise CheckpointError for a decoder that makes tokens far longer than their vocabulary entries."""
     if prod(_replacement_growth(step)[0] for step in steps if step.get("type") == "Replace") > MAX_TOKEN_EXPANSION:
         raise CheckpointError("The decoder of its tokenizer makes every token many times longer.")
 
 
 def _normalizer_steps(normalizer: normalizers.Normalizer) -> Iterator[tuple[normalizers.Normalizer, int, int]]:
-    """Each step, how many times longer it makes a text, and how many characters it adds besides."""
+    """Each step, the factor by which it lengthens a text, and how many characters it adds besides."""
     if isinstance(normalizer, normalizers.Sequence):
         for index in range(len(normalizer)):
             yield from _normalizer_steps(normalizer[index])
@@ -74,6 +75,6 @@ def _replacement_growth(step: dict[str, Any]) -> tuple[int, int]:
 
 
 def _longest_replacement(charsmap: bytes) -> int:
-    """The longest string that the table puts in a character's place."""
+    """The length of the longest replacement in the table."""
     strings = charsmap[4 + int.from_bytes(charsmap[:4], "little") :]
     return max((len(string) for string in strings.split(b"\0")), default=1) or 1

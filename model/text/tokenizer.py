@@ -1,4 +1,4 @@
-"""Tokenizers: text to numbers and back, on the `tokenizers` library."""
+"""Tokenizers: text to token ids and back, on the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.errors import CheckpointError, TextError, wrap_errors
 from model.text.normalization_limits import NormalizationLimit, check_decoder
 
 TOKENIZER_FILE = "tokenizer.json"
-END_OF_TEXT = "<|endoftext|>"  # stands in front of every text: it ends one and begins the next
+END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -25,9 +25,9 @@ REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 class Encoded:
     """A text as tokens; every field but `text` has one entry per token.
 
-    `tokens` are the vocabulary's entries ("Ġcat"), `pieces` what they stand for (" cat", and of a character that takes
-    several tokens "é₁", "é₂"), `spans` the characters of `text` they come from ((0, 0) for what the tokenizer adds by
-    itself, which `special` marks).
+    `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text they stand for (" cat"; parts of one
+    character are numbered, "é₁", "é₂"), `offsets` the characters of `text` they come from ((0, 0) for tokens that the
+    tokenizer adds, which `special_mask` marks).
     """
 
     text: str
@@ -39,7 +39,7 @@ class Encoded:
 
 
 class Tokenizer:
-    """Text to token numbers and back. Never pads and never cuts off."""
+    """Text to token ids and back, without padding or truncation."""
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
         backend.no_padding()
@@ -59,11 +59,11 @@ class Tokenizer:
         self._decoder_steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
         check_decoder(self._decoder_steps)
         self._normalization_limit = NormalizationLimit(backend.normalizer)
-        self.target_tokenizer: Tokenizer = self  # cuts what a decoder writes, which a few models do in another way
+        self.target_tokenizer: Tokenizer = self  # of the decoder's text; another one in Marian models
 
     @classmethod
     def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
-        """From a folder's tokenizer.json. Raises CheckpointError where there is none, or none that can be read."""
+        """From a folder's tokenizer.json. Raises CheckpointError if there is none or it cannot be read."""
         path = Path(folder) / TOKENIZER_FILE
         name = name or path.parent.name
         if not path.is_file():
@@ -72,14 +72,14 @@ class Tokenizer:
             return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
 
     def save(self, folder: str | Path) -> None:
-        """Writes tokenizer.json into the folder."""
+        """Write tokenizer.json into the folder."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
-        """The text's tokens, with the special tokens that the tokenizer puts around a text unless told not to.
+        """The text's tokens, with the tokenizer's special tokens around them unless told otherwise.
 
-        Half characters (lone surrogates), which no file can hold, are read as U+FFFD.
+        Lone surrogates are read as U+FFFD. Raises TextError if the tokenizer fails.
         """
         text = sanitize_surrogates(text)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
@@ -101,7 +101,7 @@ class Tokenizer:
         )
 
     def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
-        """Token numbers that no text was cut into (generated, masked) as an Encoded; without spans, unless given."""
+        """An Encoded for given token ids (generated, masked); offsets are (0, 0) unless given."""
         offsets = tuple(offsets) or ((0, 0),) * len(ids)
         return Encoded(
             text=text,
@@ -113,19 +113,19 @@ class Tokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Only the token numbers of many texts, without special tokens around them: quick, for training."""
+        """The token ids of many texts, without special tokens: fast, for training."""
         encodings = self.backend.encode_batch_fast(
             [sanitize_surrogates(text) for text in texts], add_special_tokens=False
         )
         return [encoding.ids for encoding in encodings]
 
     def normalize(self, text: str) -> str:
-        """The text as it is before it is cut into tokens."""
+        """The text after the tokenizer's normalizer."""
         text = sanitize_surrogates(text)
         return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text that the tokens stand for, without special tokens."""
+        """The text of token ids, without special tokens. Raises TextError for an id that is not in the vocabulary."""
         token_ids = [int(number) for number in ids]
         for token_id in token_ids:
             if not 0 <= token_id < self.vocabulary_size:
@@ -135,7 +135,7 @@ class Tokenizer:
         return self.backend.decode(token_ids, skip_special_tokens=True)
 
     def token_text(self, token_id: int) -> str:
-        """What one token stands for, spaces included; half a character is U+FFFD, an unused number is [number]."""
+        """The text of one token, spaces included; part of a character is U+FFFD, an unused id is "[id]"."""
         token_id = int(token_id)
         token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None
         if token is None:
@@ -147,7 +147,7 @@ class Tokenizer:
         )
 
     def stripped_token_text(self, token_id: int) -> str:
-        """A token as a reader would see it: without spaces around it and without the mark of a word's inside."""
+        """The text of one token without spaces around it."""
         return self.token_text(token_id).strip()
 
     def _first_known_id(self, *names: str) -> int | None:
@@ -156,14 +156,14 @@ class Tokenizer:
 
 
 def sanitize_surrogates(text: str) -> str:
-    """The text, with U+FFFD for half characters."""
+    """The text with U+FFFD in place of lone surrogates."""
     return re.sub("[\ud800-\udfff]", REPLACEMENT_CHARACTER, text)
 
 
 def _number_partial_characters(
     token_texts: tuple[str, ...], offsets: Sequence[tuple[int, int]], text: str
 ) -> tuple[str, ...]:
-    """The pieces; one that holds only some bytes of a character reads that character, numbered."""
+    """The texts; a token that is only some bytes of a character reads as that character with a number."""
     if not any(REPLACEMENT_CHARACTER in piece for piece in token_texts):
         return token_texts
     numbered, part_number, previous_end = [], 0, 0
@@ -178,14 +178,14 @@ def _number_partial_characters(
 
 
 def _visible_character(character: str) -> str:
-    """The character; what joins or changes its neighbours stands on a dotted circle."""
+    """The character; a combining or joining one is shown on a dotted circle."""
     return f"◌{character}" if unicodedata.category(character[-1]) in ("Mn", "Me", "Cf") else character
 
 
 _SUBSCRIPTS = {ord("0") + digit: 0x2080 + digit for digit in range(10)}
 
 
-# How each kind of decoder step spells one token; what it does between tokens (gluing, stripping) does not matter here.
+# What each kind of decoder step does with one token; what it does between tokens does not matter here.
 
 
 def _unchanged(token: str, step: dict[str, Any]) -> str:
@@ -193,7 +193,7 @@ def _unchanged(token: str, step: dict[str, Any]) -> str:
 
 
 def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
-    """Byte-level vocabularies write each byte as one printable character; some entries hold half a character."""
+    """Byte-level vocabularies write each byte as one printable character; an entry may be part of a character."""
     try:
         raw = bytes(_byte_level_value(character) for character in token)
     except ValueError:  # an added token, written as it is

@@ -1,6 +1,6 @@
-"""Tokenizers made from texts. Every kind keeps case, and splits at line ends, so that texts may be read line by line.
+"""Training of tokenizers. Every kind keeps case and splits at line ends, so that texts may be read line by line.
 
-The same texts make the same vocabulary, number for number; only Unigram's equal letters change places by chance.
+The same texts give the same vocabulary, id for id, except that Unigram may order equally likely entries differently.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from model.text.tokenizer import END_OF_TEXT, Tokenizer, sanitize_surrogates
 CAUSAL_SPECIAL_TOKENS = (END_OF_TEXT,)
 MASKED_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 UNKNOWN_TOKEN = "[UNK]"
-CONTINUATION_PREFIX = "##"  # what WordPiece writes in front of pieces that no word begins with
-# What phones and word processors put in the place of keys, and the keys.
+CONTINUATION_PREFIX = "##"  # what WordPiece puts in front of pieces inside words
+# Typographic characters and their ASCII equivalents.
 PLAIN_TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
 
 
 def _special_token(name: str) -> AddedToken:
-    """Where words carry the space before them, [MASK] stands for a word with its space."""
+    """A special token; [MASK] takes the space before it, as words do."""
     return AddedToken(name, special=True, lstrip=name == "[MASK]")
 
 
@@ -37,7 +37,7 @@ def _train_bpe(texts: Iterable[str], vocabulary_size: int, special_tokens: Seque
 
 
 def _train_wordpiece(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """The library numbers the letters inside words as it meets them, in an order of chance; here they come first."""
+    """The library numbers the letters inside words in random order; here they come first, by frequency."""
     backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN_TOKEN))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
@@ -61,7 +61,7 @@ def _train_wordpiece(texts: Iterable[str], vocabulary_size: int, special_tokens:
 
 
 def _most_frequent_letters(texts: Iterable[str], limit: int) -> list[str]:
-    """The characters that are met most often, the most frequent first."""
+    """The most frequent characters, by frequency."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(sanitize_surrogates(text))
@@ -131,11 +131,11 @@ def train_tokenizer(
     special_tokens: Sequence[str] = CAUSAL_SPECIAL_TOKENS,
     plain_typography: bool = False,
 ) -> Tokenizer:
-    """A tokenizer of at most `size` entries made from texts.
+    """A tokenizer of at most `vocabulary_size` entries trained on texts.
 
-    Special tokens [CLS] and [SEP] are put around a text, or else <|endoftext|> in front of it, where they are among
-    `special`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
-    ellipsis are read as the keys they stand for. Raises UnknownName for an unknown kind.
+    [CLS] and [SEP] are put around a text, or else <|endoftext|> in front of it, where they are among `special_tokens`;
+    all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the ellipsis become
+    their ASCII equivalents. Raises UnknownNameError for an unknown kind.
     """
     if kind != "bpe" and UNKNOWN_TOKEN not in special_tokens:
         special_tokens = (*special_tokens, UNKNOWN_TOKEN)
@@ -151,7 +151,7 @@ def train_tokenizer(
 
 
 def _post_processor(backend: tokenizers.Tokenizer, special_tokens: Sequence[str]) -> Any:
-    """What stands around a text, or around two."""
+    """The template of special tokens around a text, or a pair of texts."""
     if "[CLS]" in special_tokens and "[SEP]" in special_tokens:
         single, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
     elif END_OF_TEXT in special_tokens:

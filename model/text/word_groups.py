@@ -1,6 +1,6 @@
-"""Which tokens of a text belong together, as words or as sentences of a pair, and a picture's rows and columns by them.
+"""Groups of tokens: words, sentences of a pair, and attention maps aggregated by group.
 
-A group is the positions of its tokens, in order; groups lie side by side and hold every token once.
+A group is the positions of its tokens; groups are consecutive and hold every token once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from model.text.tokenizer import Encoded
 
 TokenGroups = tuple[tuple[int, ...], ...]
 
-# Letters, digits and what hangs on them, with an apostrophe inside. Scripts that write no space between words are left
-# out: there a token is the smallest thing that can be told apart.
+# Letters, digits and combining characters, with an apostrophe inside. Scripts that write no space between words are
+# left out: there every token is a group of its own.
 _SCRIPTS_WITHOUT_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -25,9 +25,9 @@ _WORD = re.compile(rf"[^\W{_SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W{_SCRIPTS_WITH
 
 
 def word_groups(text: Encoded) -> TokenGroups:
-    """The tokens of each word; a mark, a special token and a sign of a script without spaces are groups of their own.
+    """The tokens of each word; punctuation, special tokens and scripts without spaces are groups of one token each.
 
-    Tokens that share one character (an emoji in bytes) are one group.
+    Tokens that share one character (the bytes of an emoji) are one group.
     """
     word_at = [-1] * (len(text.text) + 1)  # character -> number of its word
     for number, match in enumerate(_WORD.finditer(text.text)):
@@ -49,9 +49,9 @@ def word_groups(text: Encoded) -> TokenGroups:
 
 
 def sentence_numbers(text: Encoded, separator: int | None) -> tuple[int, ...]:
-    """The number of the sentence that each token is in: a separator is the last token of its sentence.
+    """The sentence number of each token; a separator is the last token of its sentence.
 
-    Several separators in a row end one sentence. What stands before the first or after the last other token ends none.
+    Several separators in a row end one sentence; separators before the first or after the last other token end none.
     """
     others = [place for place, token in enumerate(text.ids) if token != separator and not text.special_mask[place]]
     numbers, number = [], 0
@@ -63,7 +63,7 @@ def sentence_numbers(text: Encoded, separator: int | None) -> tuple[int, ...]:
 
 
 def group_texts(text: Encoded, groups: TokenGroups) -> tuple[str, ...]:
-    """What each group reads; where tokens share a character, the text has it once."""
+    """The text of each group; a character that several tokens share appears once."""
     return tuple(_group_text(text, group) for group in groups)
 
 

@@ -82,7 +82,7 @@ def test_what_has_another_size_than_the_model_reads_is_resized_to_it(checkpoint:
         ({"size": 10**5}, r"image\.processor\.height is 100000"),
         ({"size": "large"}, "size is 'large'"),
         ({"image_mean": [0.5, 0.5]}, "mean has 2 numbers for 3 channels"),
-        ({"image_std": [0, 0, 0]}, "divided by 1e-6 to 1e6"),
+        ({"image_std": [0, 0, 0]}, "its std 1e-6 to 1e6"),
         ({"image_std": "one"}, "image_std is 'one'"),
         ({"rescale_factor": "half"}, "rescale_factor is 'half'"),
         ({"do_rescale": "yes"}, "do_rescale is 'yes'"),
