@@ -1,4 +1,4 @@
-"""What the room "Layers" asks: the logit lens, contributions to an answer, the flow graph, and heads taken away."""
+"""What the Layers tab asks: logit lens, logit attribution, information flow and head ablation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.tracing.trace import Trace
 
-# All that the room needs besides what every question keeps: one forward for all of its pictures.
+# All that the tab needs besides what every question keeps: one forward pass for all of its plots.
 KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer

@@ -33,10 +33,10 @@ from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
 from model.tracing.interventions import EDIT_OPERATIONS
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
-# Seconds in which the instrument asks and paints before the charts take the interpreter and the browser, so that a
+# Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 PAINT_SECONDS = 0.12
-SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the instrument reports
+SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
@@ -83,7 +83,7 @@ def show(state: State, entry: CatalogEntry) -> None:
         resolved = resolve(question)
         _draw_charts(state, resolved)
     except HeadlightError:
-        return  # the instrument says it, beside the sentence
+        return  # the component shows the error
     _source_code(resolved)
 
 
@@ -96,7 +96,7 @@ def _with_known_names(state: State) -> State:
 
 
 def _component_data(state: State, entry: CatalogEntry, question: Question) -> dict[str, Any]:
-    """What the instrument needs to know from Streamlit."""
+    """What the component needs to know from Streamlit."""
     sidebar = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
     choice = {name: item for name, item in asdict(state).items() if name not in SIDEBAR_FIELDS}
     choice |= {"text": question.text, "source": question.source}

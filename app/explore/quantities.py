@@ -1,4 +1,4 @@
-"""What can be shown of a head: a table of kinds, each the numbers of one layer's heads and the cells that count."""
+"""The quantities that a head's view can show: for each query and key a number, and whether the mask allows it."""
 
 from __future__ import annotations
 

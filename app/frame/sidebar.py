@@ -40,7 +40,7 @@ def model_selector(state: State, entries: Sequence[CatalogEntry], titles: Mappin
 def variant_controls(state: State, trained: Config) -> None:
     """Mask, positions, kernel and scale, each as trained until somebody chooses otherwise.
 
-    A component, so that the instrument hears of a choice in the browser and repaints without waiting for a run.
+    A component, so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
     """
     trained_fields, choices = variant_fields(trained), variant_choices()
     data = {

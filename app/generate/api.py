@@ -1,4 +1,4 @@
-"""The Generate page's question: what comes next, how it is drawn, and what the model looked at for it."""
+"""What the Generate page asks: one generation step, how its token was sampled, and the attention behind it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StepResult:
 
 
 def handle_generate(body: dict[str, Any]) -> bytes:
-    """The step after those in `written`: candidates and the dice, and the attention of the asking token as float32.
+    """The step after those in `generated`: candidates, the sample, and the last query's attention as float32.
 
     The numbers are [layer head key] for each kind of attention, one after the other. Nothing is kept for the visitor:
     who sends the same steps gets the same answer. Where all masks are filled there is only the text.
@@ -203,7 +203,7 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> list[str]:
 
 
 def _tokens_payload(text: Encoded, source: Encoded | None) -> dict[str, Any]:
-    """The pieces that the model read: which of them mark a text's ends, and which have a space before them unsaid."""
+    """The tokens that the model read: which are special, and which follow a space that their text leaves out."""
 
     def rows_of(encoded: Encoded) -> list[dict[str, Any]]:
         rows, previous_end = [], 0

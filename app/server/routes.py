@@ -1,4 +1,4 @@
-"""What components ask the backend directly, past Streamlit: routes on the same server.
+"""The HTTP routes that components ask directly, without a Streamlit rerun, on the same server.
 
 Questions come as JSON in the body, so that no address and no log ever holds what somebody typed.
 """
@@ -51,14 +51,14 @@ Handler = Callable[[dict[str, Any]], bytes]
 
 
 class RequestWorker:
-    """Does the model's work outside the event loop, a few at a time; what nobody waits for any more is dropped."""
+    """Runs handlers in a few threads outside the event loop; a superseded request is dropped before it is computed."""
 
     def __init__(self, workers: int = 2) -> None:
         self.executor = ThreadPoolExecutor(workers, thread_name_prefix="headlight")
         self.latest_request: OrderedDict[str, int] = OrderedDict()
 
     def record_request(self, visitor: str, number: int) -> None:
-        """Remember that a visitor has asked question `number`."""
+        """Remember that a client has sent request `number`."""
         self.latest_request[visitor] = max(number, self.latest_request.pop(visitor, 0))
         if len(self.latest_request) > MAX_VISITORS:
             self.latest_request.popitem(last=False)
@@ -93,7 +93,7 @@ class RequestWorker:
 
 
 def routes() -> list[Route]:
-    """The routes of one server: `/api/NAME` for each name in WORKS, with a desk of its own, and pictures as files."""
+    """The routes of one server: `/api/NAME` for each of HANDLERS, and images as files."""
     worker = RequestWorker()
 
     def route(name: str) -> Route:
@@ -106,14 +106,14 @@ def routes() -> list[Route]:
 
 
 def handle_trace(body: dict[str, Any]) -> bytes:
-    """All heads as bytes, tokens and predictions; see `app.answers.answer`."""
+    """All heads as bytes, tokens and predictions; see `build_payload`."""
     start = perf_counter()
     meta, numbers = build_payload(resolve(parse_question(body)), integer_or_zero(body.get("query", -1)))
     return pack({**meta, "milliseconds": (perf_counter() - start) * 1_000}, numbers)
 
 
 def handle_head_matrix(body: dict[str, Any]) -> bytes:
-    """The exact float32 numbers of one head at one attention site, [query key], row after row."""
+    """The exact float32 numbers of one head at one hook point of an attention, [query key], row by row."""
     path, head = str(body.get("path", "")), integer_or_zero(body.get("head", 0))
     if path.rpartition(".")[2] not in HEAD_MATRIX_HOOK_POINTS:
         raise EditError(

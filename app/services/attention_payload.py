@@ -1,4 +1,4 @@
-"""A question's answer in the page's own terms: tokens, heads, predictions before and after, and what to know."""
+"""The answer to a question for the browser: tokens, all heads, predictions before and after, and notes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Prediction:
 
 
 def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
-    """The byte codes of all heads of a grid, [layer head row column], at most 80 cells a side.
+    """The quantized weights of all heads of an attention group, [layer head row column], pooled to 80 cells a side.
 
     All zero where the trace of a long text holds no weights: `layer_codes` makes them, layer by layer.
     """
@@ -93,13 +93,13 @@ def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
 
 
 def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
-    """How many queries and keys a grid's heads have."""
+    """How many queries and keys the heads of an attention group have."""
     encoded = {"text": traced.text, "source": traced.source or traced.text}
     return len(encoded[attention_group.queries].ids), len(encoded[attention_group.keys].ids)
 
 
 def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str, Any], bytes]:
-    """All that the instrument paints: JSON values, and the byte codes of every grid one after the other.
+    """All that Explore paints: JSON values, and the quantized weights of each attention group in turn.
 
     Raises HeadlightError where the question has no answer; its text is what the person should read.
     """
@@ -142,7 +142,7 @@ def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str
 
 
 def metrics_payload(traced: Trace, attention_group: AttentionGroup) -> dict[str, list[float | None]]:
-    """Every metric of every head of a grid, layer after layer; None where the text gives a head no occasion."""
+    """Every metric of every head of an attention group, layer by layer; None where a text does not determine it."""
     return metric_values_json(head_metrics(traced, attention_group.stack, attention_group.kind))
 
 

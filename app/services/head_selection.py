@@ -42,7 +42,7 @@ def selected_attention(config: Config, state: State) -> AttentionGroup:
 
 
 def encoded_text(traced: Trace, which: str) -> Encoded:
-    """The tokens that a grid calls "text" or "source"."""
+    """The tokens that an attention group calls "text" or "source"."""
     return traced.source if which == "source" and traced.source is not None else traced.text
 
 
@@ -57,7 +57,7 @@ def zoom_ranges(state: State, queries: int, keys: int) -> tuple[range, range]:
 
 
 def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] | None:
-    """ "2.3" as layer 2, head 3; None where that is no head of the grid."""
+    """ "2.3" as layer 2, head 3; None where the attention group has no such head."""
     layer, _, head = label.partition(".")
     if not (layer.isdecimal() and head.isdecimal() and len(label) < 12):
         return None
@@ -73,5 +73,5 @@ def selected_heads(state: State, attention_group: AttentionGroup) -> list[tuple[
 
 
 def selected_head(state: State, attention_group: AttentionGroup) -> tuple[int, int]:
-    """The chosen head, or the nearest one that the grid has."""
+    """The chosen head, or the nearest one that the attention group has."""
     return min(max(state.layer, 0), attention_group.layers - 1), min(max(state.head, 0), attention_group.heads - 1)

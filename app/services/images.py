@@ -1,6 +1,6 @@
-"""Pictures to look at: the drawn ones for everybody, and those that a visitor brought, which are theirs alone.
+"""Input images: the shipped ones, which everybody sees, and uploads, which only their visitor sees.
 
-What somebody brings stays in this process's memory, is never written to disk, and goes when there is no more room.
+Uploads stay in this process's memory, are never written to disk, and are dropped when there are too many bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StoredImage:
 
 
 class ImageStore:
-    """Pictures by visitor and name; the oldest go where a visitor has more than EACH, or all take more than `room`."""
+    """Images by visitor and name; the oldest are dropped past MAX_PER_VISITOR each or `max_bytes` of all."""
 
     def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         self.max_bytes = max_bytes
@@ -60,7 +60,7 @@ class ImageStore:
     def add(self, visitor: str, data: bytes) -> str:
         """Keep a visitor's picture; gives the name by which they, and nobody else, find it.
 
-        Raises PictureError for what is no picture, is too large, or comes from nobody.
+        Raises ImageError for what is not an image, is too large, or comes without a cookie.
         """
         if visitor == UNKNOWN_VISITOR:
             raise ImageError("Your browser sends no cookie to this page, so nothing could be kept for you alone.")
@@ -79,7 +79,7 @@ class ImageStore:
         return name
 
     def find(self, visitor: str, name: str) -> StoredImage:
-        """A picture by its name; the empty one is the first drawn. Raises PictureError for what is not there."""
+        """An image by its name; the empty name is the first shipped one. Raises ImageError for an unknown name."""
         if not name.startswith(OWN_IMAGE_PREFIX):
             known = shipped_image_names()
             if (name or known[0]) not in known:
@@ -104,13 +104,13 @@ class ImageStore:
 
 @lru_cache(maxsize=1)
 def image_store() -> ImageStore:
-    """The one gallery of this process."""
+    """The one image store of this process."""
     return ImageStore()
 
 
 @lru_cache(maxsize=1)
 def shipped_image_names() -> tuple[str, ...]:
-    """The drawn pictures, in the order of their names."""
+    """The names of the shipped images, sorted."""
     return tuple(sorted(path.stem for path in (assets_dir() / "pictures" / "inputs").glob("*.png")))
 
 
@@ -135,7 +135,7 @@ async def receive_image(request: Request) -> Response:
 
 
 async def send_image(request: Request) -> Response:
-    """The file of a drawn picture, or of one that this visitor brought."""
+    """The file of a shipped image, or of one that this visitor uploaded."""
     name = request.path_params["name"]
     try:
         image = image_store().find(current_visitor(), name)

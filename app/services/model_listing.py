@@ -77,5 +77,5 @@ def _listed_models(folders: str, cache: bool, shared: bool, tick: int) -> tuple[
 
 @lru_cache(maxsize=512)
 def folder_metadata(folder: Path, modified: int, title: str) -> CheckpointMetadata:
-    """What is told of a folder as it was at a stamp; sentences call it by its title."""
+    """The metadata of a folder as it was when last written; error sentences call it by its title."""
     return read_metadata(folder, title)

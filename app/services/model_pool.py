@@ -24,7 +24,7 @@ class MemoryReservation:
 
 
 class PooledModel:
-    """One open model, and the same weights wired in other ways."""
+    """One open model, and its variants, which share its weights."""
 
     def __init__(self, loaded: Checkpoint) -> None:
         self.checkpoint = loaded
@@ -32,7 +32,7 @@ class PooledModel:
 
 
 class ModelPool:
-    """Models by folder, stamp and device, the least recently used given away where `budget` bytes would not do.
+    """Models by folder, modification time and device; the least recently used are closed past `budget` bytes.
 
     What is given away while somebody still uses it counts until they are done; who opens another one waits for that.
     """
@@ -70,7 +70,7 @@ class ModelPool:
                 self.changed.notify_all()
 
     def variant(self, pooled: PooledModel, key: VariantKey, build: Callable[[], Transformer]) -> Transformer:
-        """A model under other parts, made once; it holds the claim of the weights that it shares."""
+        """A variant of a model, built once; it keeps the memory reservation of the weights that it shares."""
         with self.changed:
             if key not in pooled.variants:
                 pooled.variants[key] = build()

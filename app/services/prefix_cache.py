@@ -1,4 +1,4 @@
-"""What models have read lately while writing, so that a step reads one token and going back costs nothing."""
+"""Key/value caches of recently generated texts, so that a step reads one token and going back costs nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RunKey = tuple[tuple[str, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class CachedPrefix:
-    """A past, and whose it is: the model as it is wired, its edits, and the source it reads."""
+    """A prefix with its key/value cache, and what it belongs to: model variant, edits, and source text."""
 
     model: ReferenceType[Transformer]
     key: RunKey
@@ -23,9 +23,9 @@ class CachedPrefix:
 
 
 class PrefixCache:
-    """Pasts by what was read, never by who asked; the ones used longest ago are given away past `budget` bytes.
+    """Prefixes by what was read, never by who asked; the least recently used are dropped past `budget` bytes.
 
-    A past that another one begins with is not held twice, for it can be cut from the longer one.
+    A prefix of another prefix is not held twice: it is truncated from the longer one.
     """
 
     def __init__(self, budget: int = 256 << 20) -> None:
@@ -49,7 +49,7 @@ class PrefixCache:
         return best.prefix.truncate(length)
 
     def store(self, generator: TextGenerator, prefix: Prefix) -> None:
-        """Keep what a writer remembers."""
+        """Keep the prefix that a generator has read."""
         if not prefix.key_values:
             return
         new = CachedPrefix(ref(generator.model), _run_key(generator), prefix)
@@ -84,5 +84,5 @@ def _common_prefix_length(one: tuple[int, ...], other: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=1)
 def prefix_cache() -> PrefixCache:
-    """The one store of this process; a past never changes, so visitors may share it."""
+    """The one cache of this process; a prefix never changes, so visitors may share it."""
     return PrefixCache()

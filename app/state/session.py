@@ -1,6 +1,6 @@
 """Keeps State and the address in step. The session holds the state; the address is written from it.
 
-An address that nobody here wrote (a link, Back, reload) is read; a change by a widget or the instrument is written.
+An address that nobody here wrote (a link, Back, reload) is read; a change by a widget or a component is written.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def current_state() -> State:
 
 def change_state(**choices: Any) -> None:
     """Make choices, and put the whole state into the address."""
-    # Begins with the session's state: the address may be older than what the instrument reported a moment ago.
+    # Begins with the session's state: the address may be older than what a component reported a moment ago.
     before = st.session_state.get(STATE_KEY) or State.from_query(st.query_params.to_dict())
     state = before.change(**choices)
     query = state.to_query()
@@ -74,18 +74,18 @@ def with_default_head(state: State, find_head: Callable[[], tuple[int, int]]) ->
 
 
 def report_serial() -> int:
-    """The number of the instrument's last report that has been taken over."""
+    """The number of the last component report that has been applied."""
     number: int = st.session_state.get(SERIAL_KEY, 0)
     return number
 
 
 def is_component_run() -> bool:
-    """Whether this run is due to a report of the instrument, which has then painted already; asked once in a run."""
+    """Whether a component's report caused this run: it has painted already. Asked once in a run."""
     return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))
 
 
 def on_component_change(opening_text: str, opening_source: str) -> None:
-    """Take over what the instrument reported; an opening sentence that nobody touched stays unsaid."""
+    """Apply what Explore's component reported; an untouched opening sentence stays out of the state."""
     st.session_state[COMPONENT_RUN_KEY] = True
     apply_report(reported(EXPLORE_COMPONENT), opening_text, opening_source)
 

@@ -45,7 +45,7 @@ def variant_fields(config: Config) -> dict[str, str]:
 class Question:
     """The part of State that decides what the model computes; two equal ones have the same answer.
 
-    `image` is the picture that a model of pictures reads in place of the text, by its name in the gallery (empty: the
+    `image` is the name of the image that a vision model reads in place of the text (empty: the
     first). `masks`, `position`, `kernel` and `scale` are empty where the model stays as it was trained.
     """
 
@@ -86,10 +86,10 @@ class State:
     `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
     until somebody chose: pages begin with a head that is plain to see. `heads` are the collected ones ("2.3" is head 3
     of layer 2), empty where only the chosen one is looked at; `sort` is "layer" or a metric of heads.
-    `view` is what is shown: `versus` names the head and `other` the text of a difference, `target` the token (-1: the
-    likeliest) of a gradient. `mass` is the share of each row, in percent, that its largest weights must make.
-    `window` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
-    `step` and `key` (-1: the one looked at most) are what the room of steps shows, `panel` what that of layers does.
+    `quantity` is what is shown: `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the
+    likeliest) is the gradient's. `top_mass` is the share of each row, in percent, that its largest weights must make.
+    `zoom` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
+    `step` and `key` (-1: the most attended one) are shown by the Walkthrough tab, `analysis` by the Layers tab.
     """
 
     model: str = ""
@@ -128,7 +128,7 @@ class State:
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked_positions: tuple[int, ...] = ()
-    sampling: str = ""  # of Generate; how these three are written, app.links knows
+    sampling: str = ""  # of Generate; app.state.url encodes these three
     generated: str = ""
     side_b: str = ""  # of Compare
     presenter: str = ""  # "1": large type and fewer controls, for a projector

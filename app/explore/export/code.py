@@ -80,7 +80,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
 
 
 def _image_path(question: Question) -> str:
-    """Where a picture lies: a drawn one in the project, a visitor's own they know themselves."""
+    """The path of a shipped image; a placeholder for an upload, which only its visitor has."""
     own = question.image.startswith(OWN_IMAGE_PREFIX)
     return IMAGE_PLACEHOLDER if own else f"assets/pictures/inputs/{question.image or shipped_image_names()[0]}.png"
 

@@ -42,7 +42,7 @@ class LabelledArray:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A kind of file, and for how many numbers at most it is made."""
+    """A file format, and how many numbers a file holds at most."""
 
     extension: str
     media_type: str

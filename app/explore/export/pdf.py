@@ -1,4 +1,4 @@
-"""A figure as PDF: the browser lays it out, and the same shapes are drawn here by a library that is kept up."""
+"""A figure as PDF: the browser lays it out, and reportlab draws the same shapes."""
 
 from __future__ import annotations
 
