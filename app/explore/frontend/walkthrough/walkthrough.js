@@ -12,7 +12,7 @@ import { find, findByTestId } from "../../../../model/rendering/static/ui/elemen
 
 /** For each page. */
 export const walkthroughMemory = remembered((/** @type {ExplorePage} */ page) => ({
-  elements: findElements(page.view.panels.steps),
+  elements: findElements(page.view.panels.walkthrough),
   shown: /** @type {Walkthrough | null} */ (null),
   /** The key that the pointer tries. */
   previewedKey: /** @type {number | null} */ (null),
