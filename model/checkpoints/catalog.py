@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.checkpoints.files.file_rules import CONFIG, SINGLE_FILES
 from model.checkpoints.hub import download_model, is_hub_id
 from model.checkpoints.load import read_config
-from model.checkpoints.source import CONFIG, SINGLE_FILES, candidates_without_config, folders_read, hub_id
+from model.checkpoints.source import candidates_without_config, folders_read, hub_id
 from model.config import Config
 from model.errors import CheckpointError
 from model.paths import assets_dir

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.families import FAMILIES
+from model.checkpoints.files.file_rules import IMAGE_PROCESSOR
 from model.checkpoints.files.tensor_files import LazyTensors
-from model.checkpoints.image_processor import FILE as PREPROCESSOR
 from model.checkpoints.image_processor import read_image_processor
 from model.checkpoints.source import CheckpointSource
 from model.checkpoints.weight_mapping import ConversionPlan, WeightLoader, join_names, make_plan
@@ -40,7 +40,7 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
     try:
         config = foreign.plan.config.replace(image=image_config)
     except ConfigError as error:
-        raise CheckpointError(f"{fields.name}: its {PREPROCESSOR}: {error}") from error
+        raise CheckpointError(f"{fields.name}: its {IMAGE_PROCESSOR}: {error}") from error
     return replace(foreign, plan=replace(foreign.plan, config=config))
 
 

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.families import FAMILIES
-from model.checkpoints.files.tensor_files import SAFETENSORS_FILE, LazyTensors
+from model.checkpoints.files.file_rules import CONFIG, SAFETENSORS_FILE
+from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.weight_mapping import Family, WeightLoader, make_plan
 from model.config import Config
 from model.errors import CheckpointError, UnknownNameError
@@ -112,7 +113,7 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
         {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
     )
     config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **label_fields, **family_config}
-    (folder / "config.json").write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
+    (folder / CONFIG).write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
     tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context_length}
     tokens = {

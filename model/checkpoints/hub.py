@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
-from model.checkpoints.files.file_rules import CONFIG_FILES, PICKLE_PATTERNS
+from model.checkpoints.files.file_rules import CONFIG, CONFIG_FILES, PICKLE_PATTERNS, SAFETENSORS_FILE
 from model.errors import CheckpointError, reason
 
 EXTRA = "attention-headlight[hub]"
 # "model" or "owner/model", with the characters that the Hub allows.
 _ID_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 _ID_PATTERN = re.compile(f"{_ID_PART}(?:/{_ID_PART})?")
-_SAFETENSORS_FILE, _SAFETENSORS_SHARDS = "model.safetensors", re.compile(r"model-\d+-of-\d+\.safetensors")
+_SAFETENSORS_SHARDS = re.compile(r"model-\d+-of-\d+\.safetensors")
 _PICKLE_SHARDS = re.compile(r"pytorch_model(?:-\d+-of-\d+)?\.bin")
 
 
@@ -38,9 +38,7 @@ def download_model(
         files = hub.HfApi().model_info(name, files_metadata=True).siblings or []
         sizes: dict[str, int] = {file.rfilename: file.size or 0 for file in files}
         files_to_fetch = needed_files(sizes)
-        if "config.json" not in files_to_fetch or not any(
-            file.endswith((".safetensors", ".bin")) for file in files_to_fetch
-        ):
+        if CONFIG not in files_to_fetch or not any(file.endswith((".safetensors", ".bin")) for file in files_to_fetch):
             raise CheckpointError(f"{name} of the Hugging Face Hub is no checkpoint: {_why_unusable(sizes)}.")
         size = sum(sizes[file] for file in files_to_fetch)
         log(f"Fetching {name} from the Hugging Face Hub: {len(files_to_fetch)} files, {size / 1e6:,.1f} MB.")
@@ -54,11 +52,11 @@ def download_model(
 def needed_files(names: Iterable[str]) -> list[str]:
     """The files of a repository that a checkpoint needs: safetensors, or else pickles; none in subfolders."""
     names = set(names)
-    if _SAFETENSORS_FILE in names:
-        weights = {_SAFETENSORS_FILE}
+    if SAFETENSORS_FILE in names:
+        weights = {SAFETENSORS_FILE}
     else:
         weights = {name for name in names if _SAFETENSORS_SHARDS.fullmatch(name)} | (
-            names & {f"{_SAFETENSORS_FILE}.index.json"}
+            names & {f"{SAFETENSORS_FILE}.index.json"}
         )
     if not any(name.endswith(".safetensors") for name in weights):
         weights = {name for name in names if _PICKLE_SHARDS.fullmatch(name)} | (names & set(PICKLE_PATTERNS))

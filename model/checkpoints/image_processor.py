@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from model.checkpoints.config_reader import ConfigReader, read_json
+from model.checkpoints.files.file_rules import IMAGE_PROCESSOR
 from model.config_groups import RESAMPLING_FILTERS, ImageConfig, ImageProcessorConfig
 from model.errors import CheckpointError
 
-FILE = "preprocessor_config.json"
 _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
 
 
@@ -17,11 +17,13 @@ def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImagePr
 
     Raises CheckpointError for unknown steps and for values of the wrong type.
     """
-    path = folder / FILE
+    path = folder / IMAGE_PROCESSOR
     fields = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
     for step, value in fields.values.items():
         if step.startswith("do_") and step not in _SUPPORTED_STEPS and value:
-            raise CheckpointError(f"{fields.name}: its {FILE} says {step}, which changes images and is not supported.")
+            raise CheckpointError(
+                f"{fields.name}: its {IMAGE_PROCESSOR} says {step}, which changes images and is not supported."
+            )
     height, width, shortest = _size(fields, "size", image)
     crop = _is_enabled(fields, "do_center_crop", False)
     crop_height, crop_width, _ = _size(fields, "crop_size", image) if crop else (0, 0, 0)

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import save as serialized
 
 from model.checkpoints.convert import inspect_foreign, load_weights
-from model.checkpoints.files.file_rules import is_program
+from model.checkpoints.files.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
 from model.checkpoints.memory import meta_model_within
-from model.checkpoints.source import CONFIG, CheckpointSource, open_source
+from model.checkpoints.source import CheckpointSource, open_source
 from model.checkpoints.tokenizers.open import open_tokenizer
 from model.checkpoints.weight_mapping import join_names
 from model.config import Config
@@ -24,7 +24,6 @@ from model.text.tokenizer import Tokenizer
 from model.vision.patches import class_token_tokenizer
 
 MODEL_TYPE = "headlight"
-WEIGHTS, CARD = "model.safetensors", "README.md"
 MAX_CARD_CHARACTERS = 200_000  # of a card that are read
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -91,14 +90,14 @@ def save(
         name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
         for name, parameter in model.named_parameters()  # which gives a shared parameter once
     }
-    unfinished = folder / f"{WEIGHTS}.part"
+    unfinished = folder / f"{SAFETENSORS_FILE}.part"
     unfinished.write_bytes(serialized(tensors, metadata={"format": "pt"}))  # save_file would shut others out
     config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
     if card:
         (folder / CARD).write_text(card, encoding="utf-8")
-    os.replace(unfinished, folder / WEIGHTS)  # last, so an interrupted save keeps the previous weights
+    os.replace(unfinished, folder / SAFETENSORS_FILE)  # last, so an interrupted save keeps the previous weights
 
 
 def read_config(folder: Path, name: str = "") -> Config:

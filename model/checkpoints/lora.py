@@ -9,10 +9,11 @@ from pathlib import Path
 from torch import Tensor
 
 from model.checkpoints.config_reader import ConfigReader, read_json
+from model.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG
 from model.checkpoints.files.tensor_files import LazyTensors, read_tensors
 from model.errors import CheckpointError
 
-ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model"
+ADAPTER_WEIGHTS = "adapter_model"
 _PREFIX = "base_model.model."
 _REQUIRED_VALUES = {
     "peft_type": "LORA", "use_dora": False, "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
@@ -26,7 +27,7 @@ def find_base_model(folder: Path, name: str) -> Path:
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     base = Path(fields.string("base_model_name_or_path")).name
     for candidate in (folder.parent / base, folder / base, folder / "base"):
-        if base not in ("", "..") and (candidate / "config.json").is_file() and candidate.resolve() != folder.resolve():
+        if base not in ("", "..") and (candidate / CONFIG).is_file() and candidate.resolve() != folder.resolve():
             return candidate
     raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
 

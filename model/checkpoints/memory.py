@@ -8,6 +8,7 @@ from model.config import Config
 from model.errors import CheckpointError, HeadlightError
 from model.nn.transformer import Transformer, meta_model
 
+FLOAT32_BYTES = 4
 MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
 
 
@@ -23,7 +24,7 @@ def meta_model_within(config: Config, name: str, limit: int | None = None) -> Tr
         raise CheckpointError(f"{name}: {error}") from error
     except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count
         raise CheckpointError(f"{name}: the sizes in its config are beyond any memory.") from error
-    needed = sum(parameter.numel() for parameter in model.parameters()) * 4
+    needed = sum(parameter.numel() for parameter in model.parameters()) * FLOAT32_BYTES
     if needed > allowed:
         raise CheckpointError(
             f"{name}: its config asks for {needed / 1e9:,.1f} GB of memory; {allowed / 1e9:,.1f} GB are allowed."

@@ -12,7 +12,7 @@ from model.checkpoints.convert import reject_unsupported
 from model.checkpoints.families import FAMILIES
 from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.load import MODEL_TYPE, native_config, read_card
-from model.checkpoints.memory import meta_model_within
+from model.checkpoints.memory import FLOAT32_BYTES, meta_model_within
 from model.checkpoints.source import CheckpointSource, open_source
 from model.checkpoints.tokenizers.open import legacy_tokenizer_type
 from model.checkpoints.weight_mapping import make_plan
@@ -37,10 +37,14 @@ class CheckpointMetadata:
     family: str
     config: Config | None
     parameter_count: int
-    memory_bytes: int
     tokenizer: str
     licence: str
     error: str = ""
+
+    @property
+    def memory_bytes(self) -> int:
+        """What its parameters take in memory."""
+        return FLOAT32_BYTES * self.parameter_count
 
 
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
@@ -49,7 +53,7 @@ def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
     try:
         source = open_source(folder, name)
     except CheckpointError as error:
-        return CheckpointMetadata("", None, 0, 0, "", licence, str(error))
+        return CheckpointMetadata("", None, 0, "", licence, str(error))
     family, tokenizer = str(source.config_json.get("model_type") or ""), tokenizer_type(source.folder)
     try:
         config = _config_from_tensor_names(source)
@@ -57,8 +61,8 @@ def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
             parameter.numel() for parameter in meta_model_within(config, source.name, NO_MEMORY_LIMIT).parameters()
         )
     except CheckpointError as error:
-        return CheckpointMetadata(family, None, 0, 0, tokenizer, licence, str(error))
-    return CheckpointMetadata(family, config, parameters, 4 * parameters, tokenizer, licence)
+        return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error))
+    return CheckpointMetadata(family, config, parameters, tokenizer, licence)
 
 
 def _config_from_tensor_names(source: CheckpointSource) -> Config:

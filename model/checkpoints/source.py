@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoints.config_reader import read_json
+from model.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
 from model.checkpoints.files.single_file import is_llama2c, read_llama2c, read_nanogpt
 from model.checkpoints.files.tensor_files import LazyTensors, open_tensors
-from model.checkpoints.lora import ADAPTER_CONFIG as ADAPTER
 from model.checkpoints.lora import find_base_model, merge_lora
 from model.errors import CheckpointError
-
-CONFIG = "config.json"
-SINGLE_FILES = ("ckpt.pt", "model.bin")  # nanoGPT's and llama2.c's own names
+from model.text.tokenizer import TOKENIZER_FILE
 
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """What sentences call it, a config's values, a way to its tensors, and the folder of its tokenizer and card."""
+    """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card."""
 
     name: str
     config_json: dict[str, Any]
@@ -38,9 +36,9 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         return _open_single_file(path, name)
     if (path / CONFIG).is_file():
         return CheckpointSource(name, read_json(path / CONFIG, name), lambda: open_tensors(path, name), path)
-    if (path / ADAPTER).is_file():
+    if (path / ADAPTER_CONFIG).is_file():
         base = find_base_model(path, name)
-        has_own_tokenizer = any(path.glob("tokenizer.json"))
+        has_own_tokenizer = any(path.glob(TOKENIZER_FILE))
         values = read_json(base / CONFIG, base.name)
         return CheckpointSource(
             name,
@@ -56,7 +54,7 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
 
 def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path]:
     """Possible checkpoints in a folder without config.json: the folder itself, or single files in it."""
-    if {ADAPTER, *SINGLE_FILES} & set(files):
+    if {ADAPTER_CONFIG, *SINGLE_FILES} & set(files):
         return [folder]
     return [folder / file for file in sorted(files) if file.endswith(".bin") and is_llama2c(folder / file)]
 
@@ -65,7 +63,7 @@ def folders_read(path: Path) -> list[Path]:
     """The folders that are read when a path is opened: its own, and that of an adapter's base model."""
     if not path.is_dir():
         return [path.parent]
-    if (path / CONFIG).is_file() or not (path / ADAPTER).is_file():
+    if (path / CONFIG).is_file() or not (path / ADAPTER_CONFIG).is_file():
         return [path]
     try:
         return [path, find_base_model(path, path.name)]

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from model.checkpoints import save
+from model.checkpoints.files.file_rules import CONFIG
 from model.checkpoints.load import choose_device
-from model.checkpoints.source import CONFIG
 from model.data.corpus import expand_path
 from model.errors import DataError
 from model.nn.transformer import Transformer

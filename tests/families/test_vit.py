@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from model.checkpoints import load
-from model.checkpoints.image_processor import FILE
+from model.checkpoints.files.file_rules import IMAGE_PROCESSOR
 from model.cli.main import main
 from model.errors import CheckpointError, HeadlightError
 from model.vision.image import process_image
@@ -50,7 +50,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepared(folder: Path, case: Case) -> np.ndarray:
-    (folder / FILE).write_text(json.dumps(case.prepare))
+    (folder / IMAGE_PROCESSOR).write_text(json.dumps(case.prepare))
     return process_image(np.asarray(photo(case)), load(folder).model.config.image).pixel_values
 
 
@@ -91,7 +91,7 @@ def test_what_has_another_size_than_the_model_reads_is_resized_to_it(checkpoint:
 def test_what_acts_and_is_not_supported_is_refused_by_name(
     checkpoint: Path, prepare: dict[str, Any], told: str
 ) -> None:
-    (checkpoint / FILE).write_text(json.dumps(prepare))
+    (checkpoint / IMAGE_PROCESSOR).write_text(json.dumps(prepare))
     with pytest.raises(CheckpointError, match=told) as refused:
         load(checkpoint)
     assert str(checkpoint) not in str(refused.value), "no path of this computer"
@@ -126,7 +126,7 @@ JSON = st.recursive(
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(FULL)), value=JSON, cut=st.integers(0, 3_000))
 def test_a_damaged_file_is_refused_or_read(checkpoint: Path, name: str, value: Any, cut: int) -> None:
-    (checkpoint / FILE).write_text(json.dumps(FULL | {name: value})[: cut or None])
+    (checkpoint / IMAGE_PROCESSOR).write_text(json.dumps(FULL | {name: value})[: cut or None])
     try:
         opened = load(checkpoint)
         looked = process_image(np.zeros((5, 7, 3), np.uint8), opened.model.config.image)
@@ -165,7 +165,7 @@ def test_a_config_that_names_no_class_is_told_by_its_weights(number: int, tmp_pa
 
 
 def test_labels_are_the_files_own(checkpoint: Path) -> None:
-    (checkpoint / FILE).unlink(missing_ok=True)
+    (checkpoint / IMAGE_PROCESSOR).unlink(missing_ok=True)
     opened = load(checkpoint)
     assert opened.model.config.labels == ("cat", "house", "chess board")
     assert not any("not loaded" in note for note in opened.notes)

@@ -6,16 +6,23 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
+CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD = (
+    "config.json",
+    "adapter_config.json",
+    "preprocessor_config.json",
+    "README.md",
+)
+SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
+SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's
 CONFIG_FILES = (
-    "config.json", "generation_config.json", "adapter_config.json", "preprocessor_config.json",
+    CONFIG, "generation_config.json", ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
-    "sentencepiece.bpe.model", "source.spm", "target.spm", "README.md",
+    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD,
 )  # fmt: skip
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-SINGLE_FILES = ("ckpt.pt", "model.bin", "tokenizer.bin")  # nanoGPT's and llama2.c's
-CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES)
+CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER)
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.
 PROGRAM_SUFFIXES = (

@@ -15,10 +15,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.checkpoints.config_reader import read_json
+from model.checkpoints.files.file_rules import PICKLE_FILE, SAFETENSORS_FILE
 from model.checkpoints.files.upload_archive import BoundedZipReader
 from model.errors import CheckpointError, reason
 
-SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 _OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 TensorReaders = dict[str, Callable[[], Tensor]]
 SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)

@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from model.checkpoints.files.file_rules import is_checkpoint_file, is_program
+from model.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, is_checkpoint_file, is_program
 from model.errors import CheckpointError
 
 MAX_DIRECTORY_BYTES = 4 << 20  # of a zip's central directory
@@ -233,8 +233,8 @@ def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])
-    models = {folder for folder, files in names.items() if files & {"ckpt.pt", "model.bin"} or _holds_model(files)}
-    adapters = {place for place, inside in names.items() if "adapter_config.json" in inside}
+    models = {folder for folder, files in names.items() if files & set(SINGLE_FILES) or _holds_model(files)}
+    adapters = {place for place, inside in names.items() if ADAPTER_CONFIG in inside}
     found = adapters or models
     if not found:
         raise CheckpointError("The upload holds no checkpoint: no folder with a config.json and weights beside it.")
@@ -247,7 +247,7 @@ def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]
 
 
 def _holds_model(names: set[str]) -> bool:
-    return "config.json" in names and any(name.endswith((".safetensors", ".bin")) for name in names)
+    return CONFIG in names and any(name.endswith((".safetensors", ".bin")) for name in names)
 
 
 def _write_file(item: UploadedFile, path: Path) -> None:

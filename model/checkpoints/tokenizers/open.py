@@ -11,6 +11,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.files.file_rules import LLAMA2C_TOKENIZER
 from model.checkpoints.source import display_name
 from model.checkpoints.tokenizers.marian import SOURCE_MODEL, TARGET_MODEL, open_marian_tokenizer
 from model.checkpoints.tokenizers.presets import TokenizerPreset, preset_for
@@ -26,7 +27,6 @@ from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
 
 VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
 SENTENCEPIECE_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-LLAMA2C_FILE = "tokenizer.bin"  # what llama2.c makes of a tokenizer.model
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    path = files.folder / LLAMA2C_FILE
+    path = files.folder / LLAMA2C_TOKENIZER
     return sentencepiece_backend(
         read_llama2c_tokenizer(path.read_bytes(), f"{files.name}: its {path.name}"), files.name
     )
@@ -162,7 +162,7 @@ def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
 READERS: dict[tuple[str, ...], BackendReader | None] = {
     (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
     **{(name,): _sentencepiece for name in SENTENCEPIECE_FILES},
-    (LLAMA2C_FILE,): _llama2c,
+    (LLAMA2C_TOKENIZER,): _llama2c,
     (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
     (VOCAB_TXT,): _wordpiece,
 }
