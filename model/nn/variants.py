@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from model.config import Config
 from model.nn.masks import parse_masks
 from model.nn.transformer import Transformer, meta_model
 
@@ -42,8 +43,11 @@ def variant(
     if "positional_encoding" in changes:
         changes["per_layer"] = replace(changes.get("per_layer", current.per_layer), positional_encodings=(), ropes=())
     config = current.replace(**changes)
-    if config == current:
-        return model
+    return model if config == current else _with_config(model, config)
+
+
+def _with_config(model: Transformer, config: Config) -> Transformer:
+    """A model of another config that shares the weights of `model`; those that it lacks are zero."""
     rewired = meta_model(config)
     source_state, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
     # Two encodings may give different tables the same name: only one of the same shape is the same.

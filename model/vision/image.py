@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 IMAGE_FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_FILE_BYTES = 2**25  # bytes
-MAX_PIXELS = 2**25  # of a decoded picture, however small its file
+MAX_PIXELS = 2**25  # of a decoded image, however small its file
 _MAX_PIXELS_TEXT = f"{MAX_PIXELS / 1e6:.0f} million"
 _PILLOW_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 ImageArray = Shaped[np.ndarray, "height width *colour"]  # uint8: grey, red green blue, or this with transparency
