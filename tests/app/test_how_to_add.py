@@ -1,0 +1,144 @@
+"""README's "How to add", to the letter: one temporary row of each registry, and it is wherever people choose."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import ClassVar
+
+import pytest
+import torch
+
+from app.explore.head_view import head_view
+from app.explore.quantities import QUANTITIES, Expression, HeadArrays, Quantity, QuantityRequest
+from app.explore.tabs import TABS, Tab
+from app.services.attention_payload import predictions
+from app.services.resolved_question import resolve
+from app.services.source_code import code_sections
+from app.state.state import Question, State
+from model import UnknownNameError, candidates, run, variant
+from model.cli.main import main
+from model.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
+from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from model.tasks import TASKS, Example
+from model.tracing.interventions import EDIT_OPERATIONS, EditOperation
+from tests.app.pages import alone, opened, told
+from tests.model import toys
+
+TEXT = "the cat sat on the mat"
+
+
+def allow_every(positions: QueryKeyPositions, step: int) -> torch.Tensor:
+    """Keys at a multiple of `step` from the query."""
+    return (positions.distance % step == 0)[None, None]
+
+
+class Reversed(PositionalEncoding):
+    """Counts from the end."""
+
+    title: ClassVar = "Reversed"
+    description: ClassVar = "Adds how far a token is from the last position."
+    formula: ClassVar = r"T - i"
+
+    def bias(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        return (self.context_length - keys).float().expand(self.heads, len(queries), len(keys))
+
+
+@pytest.fixture
+def every_third(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Mask(
+        title="Every n-th",
+        description="Each token attends to every n-th before it.",
+        formula=r"m_{ij} = [\,n \mid i - j\,]",
+        allowed=allow_every,
+        argument=MaskArgument("Step", "3", parse=int),
+    )
+    monkeypatch.setitem(MASKS, "every", row)
+
+
+@pytest.mark.usefixtures("every_third")
+def test_a_mask_with_an_argument_is_everywhere() -> None:
+    weights = run(variant(toys.decoder(), masks="causal+every:2"), toys.causal(), TEXT).attention()
+    assert (weights[..., 1::2, 0::2] == 0).all() and (weights[..., 0::2, 0::2].sum(-1) > 0.99).all()
+    sidebar = told(opened(model="next").sidebar)
+    (masks,) = (field for field in sidebar["fields"] if field["field"] == "masks")
+    assert ["every", "Every n-th"] in masks["options"]
+    assert sidebar["mask_arguments"]["every"] == {"title": "Step", "default": "3", "control": "number"}
+    compare = told(alone("compare", model="next").main)
+    assert ["every", "Every n-th"] in compare["options"]["masks"]
+    assert compare["mask_arguments"]["every"]["default"] == "3"
+    state = State(model="next", masks="every:3")
+    assert State.from_query(state.to_query()) == state
+    sections = code_sections(resolve(state.question(TEXT)).config)
+    assert any("allow_every" in section.code and section.formula == MASKS["every"].formula for section in sections)
+    with pytest.raises(UnknownNameError, match="every"):
+        variant(toys.decoder(), masks="nothing")
+
+
+def test_a_positional_encoding_is_everywhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(POSITIONAL_ENCODINGS, "reversed", Reversed)
+    trace = run(variant(toys.decoder(), positional_encoding="reversed"), toys.causal(), TEXT)
+    assert (trace["decoder.0.self.bias"][0, 5] == trace.config.context_length - torch.arange(7).numpy()).all()
+    for data in (
+        told(opened(model="next").sidebar)["fields"],
+        list(told(alone("compare", model="next").main)["options"].items()),
+    ):
+        assert json.dumps(["reversed", "Reversed"]) in json.dumps(data)
+    positions = alone("positions", model="next", positional_encoding="reversed")
+    assert not positions.exception
+    shown = json.dumps([element.value for element in (*positions.markdown, *positions.latex, *positions.code)])
+    assert Reversed.description in shown and "T - i" in shown
+    with pytest.raises(SystemExit):
+        main(["trace", "--help"])
+    assert "reversed" in capsys.readouterr().out
+
+
+def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = EditOperation(lambda selection, number: selection.values.clamp(max=number), "at most", "at most {number}")
+    monkeypatch.setitem(EDIT_OPERATIONS, "clip", row)
+    trace = run(toys.decoder(), toys.causal(), TEXT, ["decoder.1.self.weights[0]=clip:0.25"])
+    assert trace["decoder.1.self.weights"][0].max() <= 0.25 < trace["decoder.1.self.weights"][1].max()
+    (told_row,) = (row for row in told(alone("explore", model="next").main)["operations"] if row["name"] == "clip")
+    assert (told_row["title"], told_row["description"]) == ("at most", "at most {number}")
+    state = State(model="next", edits=("decoder.1.self.weights[0]=clip:0.25",))
+    assert State.from_query(state.to_query()) == state
+
+
+def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(request: QuantityRequest, layer: int) -> HeadArrays:
+        weights, allowed = QUANTITIES["weights"].compute(request, layer)
+        return 2 * weights, allowed
+
+    row = Quantity("Doubled", "twice the weight", doubled, Expression('2 * trace[f"{path}.weights"][head]'))
+    monkeypatch.setitem(QUANTITIES, "doubled", row)
+    menu = told(alone("explore", model="next", quantity="doubled").main)
+    assert menu["state"]["quantity"] == "doubled"
+    assert ("doubled", "Doubled") in {(kind["name"], kind["title"]) for kind in menu["quantities"]}
+    resolved = resolve(Question("next", TEXT))
+    plain, twice = (head_view(resolved, State(quantity=name)).values for name in ("weights", "doubled"))
+    assert plain[0, 0] > 0 and twice[0, 0] == 2 * plain[0, 0]
+
+
+def test_a_tab_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABS, "words", Tab("Words", TABS["layers"].html, TABS["layers"].module))
+    data = told(alone("explore", model="next", tab="words").main)
+    assert data["state"]["tab"] == "words"
+    assert {"name": "words", "title": "Words", "module": TABS["layers"].module} in data["tabs"]
+
+
+def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output head of another name, whose row says in which words it answers and with what to begin."""
+    row = replace(
+        TASKS["language-model"], title="rhymes", prediction_title="Next rhyme", examples=(Example("moon and June"),)
+    )
+    monkeypatch.setitem(OUTPUT_HEADS, "rhyme", LanguageModelHead)
+    monkeypatch.setitem(TASKS, "rhyme", row)
+    trace = run(toys.decoder(output_head="rhyme"), toys.causal(), TEXT)
+    assert trace.logits is not None and candidates(trace, toys.causal())[0].probability > 0
+    monkeypatch.setitem(TASKS, "language-model", row)
+    (prediction,) = predictions(resolve(Question("next", TEXT)), -1)
+    assert prediction.title == "Next rhyme"
+    assert "moon and June" in [example["text"] for example in told(alone("explore", model="next").main)["examples"]]
