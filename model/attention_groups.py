@@ -25,6 +25,10 @@ class AttentionGroup:
     queries: str
     keys: str
 
+    def path(self, layer: int) -> str:
+        """The path of a layer's attention, such as `decoder.3.self`."""
+        return f"{self.stack}.{layer}.{self.kind}"
+
 
 def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
     """Every attention group of a model, beginning with the self-attention of the stack with the output head."""

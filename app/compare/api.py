@@ -124,7 +124,7 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
     traced, group_payloads, chunks = side.trace, [], []
     for attention_group in attention_groups(traced.config):
         quantized = quantized_weights(traced, attention_group)
-        rows, columns = traced[f"{attention_group.stack}.0.{attention_group.kind}.weights"].shape[-2:]
+        rows, columns = traced[f"{attention_group.path(0)}.weights"].shape[-2:]
         layout = {"rows": rows, "columns": columns, "pooled_shape": quantized.shape[-2:], "offset": offset}
         group_payloads.append(asdict(attention_group) | layout)
         chunks.append(quantized.tobytes())
@@ -162,7 +162,7 @@ def _distances_payload(
 
     def layer_distances(number: int) -> np.ndarray:
         one, other = (
-            side.trace[f"{attention_group.stack}.{number}.{attention_group.kind}.weights"][:heads]
+            side.trace[f"{attention_group.path(number)}.weights"][:heads]
             for side, attention_group in ((left, pair.left), (right, pair.right))
         )
         return head_distance(one, other, queries, keys)

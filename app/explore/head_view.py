@@ -140,7 +140,7 @@ def _pooled_heads(request: QuantityRequest, state: State, heads: Sequence[Head])
         max_pooled_value(
             resolved.model,
             resolved.trace,
-            f"{request.attention_path(layer)}.{quantity.hook_point}",
+            f"{attention_group.path(layer)}.{quantity.hook_point}",
             MAX_SIDE_CELLS,
             slice(head, head + 1),
             queries,
@@ -205,6 +205,6 @@ def head_qk_projection(resolved: ResolvedQuestion, state: State) -> QKProjection
     """Queries and keys of the chosen head in one plane."""
     attention_group = selected_attention(resolved.config, state)
     layer, head = selected_head(state, attention_group)
-    path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+    path = attention_group.path(layer)
     traced = resolved.trace_of(f"{path}.rotated_q", f"{path}.rotated_k")
     return qk_projection(traced, path, head)

@@ -33,10 +33,6 @@ class QuantityRequest:
     position: int = -1
     token: int = 0
 
-    def attention_path(self, layer: int) -> str:
-        """The attention of a layer."""
-        return f"{self.attention_group.stack}.{layer}.{self.attention_group.kind}"
-
     @property
     def about_other_text(self) -> ResolvedQuestion:
         """The same question about the other text (of a picture: the other picture's name); nothing is masked in it."""
@@ -83,10 +79,10 @@ def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
     """The values of a hook point; those before the mask show what it takes away."""
 
     def compute(request: QuantityRequest, layer: int) -> HeadArrays:
-        values = request.resolved.value(f"{request.attention_path(layer)}.{hook_point}")
+        values = request.resolved.value(f"{request.attention_group.path(layer)}.{hook_point}")
         if not is_masked:
             return values, np.ones(values.shape, dtype=bool)
-        allowed = request.resolved.value(f"{request.attention_path(layer)}.mask") > 0
+        allowed = request.resolved.value(f"{request.attention_group.path(layer)}.mask") > 0
         return values, np.broadcast_to(allowed, values.shape)
 
     return compute
@@ -96,7 +92,7 @@ _weights = _recorded("weights")
 
 
 def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
-    path = request.attention_path(layer)
+    path = request.attention_group.path(layer)
     traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
     return weighted_value_norm(request.resolved.model, traced, path), _weights(request, layer)[1]
 
@@ -114,7 +110,7 @@ def _gradient(request: QuantityRequest, layer: int) -> HeadArrays:
     gradients = attention_gradient(
         request.resolved.model,
         request.resolved.trace,
-        request.attention_path(layer),
+        request.attention_group.path(layer),
         request.position,
         request.token,
     )

@@ -154,9 +154,7 @@ def _attention_payload(step: GenerationStep) -> tuple[list[dict[str, Any]], byte
     for attention_group in attention_groups(step.config):
         if attention_group.queries != "text":
             continue
-        paths = [
-            f"{attention_group.stack}.{layer}.{attention_group.kind}.weights" for layer in range(attention_group.layers)
-        ]
+        paths = [f"{attention_group.path(layer)}.weights" for layer in range(attention_group.layers)]
         rows = np.ascontiguousarray(np.stack([step[path][:, 0] for path in paths]), dtype="<f4")
         group_payloads.append({**asdict(attention_group), "columns": rows.shape[-1], "offset": offset})
         chunks.append(rows.tobytes())

@@ -62,7 +62,7 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
         return np.zeros((attention_group.layers, attention_group.heads, rows, columns), dtype=np.uint8)
     quantized_layers = []
     for layer in range(attention_group.layers):
-        path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+        path = attention_group.path(layer)
         weights = traced[f"{path}.weights"]
         allowed = traced[f"{path}.mask"]
         allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
@@ -74,13 +74,13 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
-    path = f"{attention_group.stack}.{layer}.{attention_group.kind}"
+    path = attention_group.path(layer)
     return quantize_weights(*max_pooled_value(resolved.model, resolved.trace, f"{path}.weights", MAX_THUMBNAIL_SIDE))
 
 
 def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:
     """Whether a trace holds the weights of all heads."""
-    return f"{attention_group.stack}.0.{attention_group.kind}.weights" in traced.values
+    return f"{attention_group.path(0)}.weights" in traced.values
 
 
 def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:

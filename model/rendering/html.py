@@ -143,7 +143,7 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
 
 def _attended(trace: Trace, grid: AttentionGroup) -> AttentionData:
     weights = trace.attention(grid.kind, grid.stack)
-    masks = [trace.values.get(f"{grid.stack}.{layer}.{grid.kind}.mask") for layer in range(len(weights))]
+    masks = [trace.values.get(f"{grid.path(layer)}.mask") for layer in range(len(weights))]
     allowed = allowed_mask(weights, [mask for mask in masks if mask is not None])
     texts = {"text": trace.text, "source": trace.source or trace.text}
     return AttentionData(grid, weights, allowed, texts[grid.queries], texts[grid.keys])

@@ -176,7 +176,7 @@ def _combined_heads(heads: list[tuple[int, int]], reduction: str) -> str:
 def _substitute(code: str, attention_group: AttentionGroup, request: QuantityRequest) -> str:
     layer, head = request.other_head
     values = {
-        "other_path": f"{attention_group.stack}.{layer}.{attention_group.kind}.weights",
+        "other_path": f"{attention_group.path(layer)}.weights",
         "other_head": head,
         "stack": attention_group.stack,
     }
