@@ -1,4 +1,4 @@
-"""The Compare page's question: two runs side by side, which tokens correspond, and how far their heads are apart."""
+"""The route of the Compare page: two runs, their corresponding tokens, and the distance of each head."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from model.errors import HeadlightError, TextError
 from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
-from model.tracing.trace import Trace
+from model.tracing.trace import Trace, softmax
 
 SIDE_NAMES = ("A", "B")
-MAX_CANDIDATES = 8  # candidates of each side
-MAX_WEIGHTS = 1 << 26  # weights of all heads of one side; 12 x 12 heads at 680 tokens
+MAX_CANDIDATES = 8  # of each side
+MAX_WEIGHTS = 1 << 26  # of all heads of one side: 12 x 12 heads at 680 tokens
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: what is asked, and what the model did with it."""
+    """One of the two runs."""
 
     resolved: ResolvedQuestion
 
     @property
     def trace(self) -> Trace:
-        """What the model did."""
+        """The trace of the run."""
         return self.resolved.trace
 
     @property
@@ -49,7 +49,7 @@ class Side:
         return self.resolved.tokenizer
 
     def prediction_positions(self, query: int) -> tuple[int, ...]:
-        """Where somebody wants to know what it predicts: at each masked token, or at `query` (-1: the last)."""
+        """The positions whose predictions are shown: each masked token, else `query`, where -1 is the last token."""
         ids, task = self.trace.text.ids, task_of(self.trace.config)
         if task.fills_masks and (masked_positions := task.prediction_positions(ids, self.tokenizer.mask_id)):
             return masked_positions
@@ -58,19 +58,23 @@ class Side:
 
 @dataclass(frozen=True)
 class AttentionPair:
-    """An attention of the one side and the one of the other that it is compared with."""
+    """An attention of the left side, and the one of the right side that it is compared with."""
 
     left: AttentionGroup
     right: AttentionGroup
 
     @property
     def shared_shape(self) -> tuple[int, int]:
-        """How many layers and heads both have."""
+        """The numbers of layers and heads that both have."""
         return min(self.left.layers, self.right.layers), min(self.left.heads, self.right.heads)
 
 
 def handle_compare(body: dict[str, Any]) -> bytes:
-    """Both sides' tokens, the byte codes of all their heads, the distance of each head, and both predictions."""
+    """Compare two questions, `side_a` and `side_b`.
+
+    The answer has both sides' tokens, the pairs of corresponding tokens, the distance of each head and the predictions.
+    Its bytes are the quantized weights of all heads, A's before B's. Raises TextError for what cannot be compared.
+    """
     started = perf_counter()
     left, right = (_read_side(body, index) for index in range(2))
     texts = {"text": (left.trace.text, right.trace.text)}
@@ -98,7 +102,7 @@ def handle_compare(body: dict[str, Any]) -> bytes:
 
 
 def _read_side(body: dict[str, Any], index: int) -> Side:
-    """One side of a request. Raises TextError, with the side's name in front, for what cannot be run."""
+    """One side of a request. Raises TextError with the side's name in front where it cannot be run."""
     body_side = body.get(("side_a", "side_b")[index])
     if not isinstance(body_side, dict):
         raise TextError("A comparison needs two questions, side_a and side_b.")
@@ -120,7 +124,7 @@ def _require_short_enough(resolved: ResolvedQuestion) -> None:
 
 
 def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
-    """What the browser needs of one side, and the byte codes of all its heads."""
+    """One side's tokens and attention groups for the browser, and the quantized weights of all its heads."""
     traced, group_payloads, chunks = side.trace, [], []
     for attention_group in attention_groups(traced.config):
         quantized = quantized_weights(traced, attention_group)
@@ -140,14 +144,14 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
 
 
 def pair_attentions(left: Side, right: Side) -> tuple[AttentionPair, ...]:
-    """Which attentions are compared: those of one name, else the first of the same kind; self with self."""
+    """The attentions to compare: those of equal name, else self-attention with self-attention, cross with cross."""
     left_groups, right_groups = attention_groups(left.trace.config), attention_groups(right.trace.config)
     pairs = []
     for attention_group in left_groups:
         candidates = [other for other in right_groups if other.name == attention_group.name] or [
             other
             for other in right_groups
-            if other.kind == attention_group.kind and other.name not in {grid.name for grid in left_groups}
+            if other.kind == attention_group.kind and other.name not in {group.name for group in left_groups}
         ]
         pairs += [AttentionPair(attention_group, other) for other in candidates[:1]]
     return tuple(pairs)
@@ -156,25 +160,26 @@ def pair_attentions(left: Side, right: Side) -> tuple[AttentionPair, ...]:
 def _distances_payload(
     left: Side, right: Side, pair: AttentionPair, alignments: dict[str, TokenPairs]
 ) -> dict[str, Any]:
-    """How far each head of the one side is from the same head of the other, layer after layer."""
+    """The distance between each head of the left side and the same head of the right side, [layer][head]."""
     layers, heads = pair.shared_shape
     queries, keys = alignments.get(pair.left.queries, ()), alignments.get(pair.left.keys, ())
 
-    def layer_distances(number: int) -> np.ndarray:
+    def layer_distances(layer: int) -> np.ndarray:
         one, other = (
-            side.trace[f"{attention_group.path(number)}.weights"][:heads]
+            side.trace[f"{attention_group.path(layer)}.weights"][:heads]
             for side, attention_group in ((left, pair.left), (right, pair.right))
         )
         return head_distance(one, other, queries, keys)
 
-    numbers = [
-        [None if np.isnan(head) else float(head) for head in layer_distances(number)] for number in range(layers)
+    distances = [
+        [None if np.isnan(distance) else float(distance) for distance in layer_distances(layer)]
+        for layer in range(layers)
     ]
-    return {"left_name": pair.left.name, "right_name": pair.right.name, "title": pair.left.title, "distance": numbers}
+    return {"left_name": pair.left.name, "right_name": pair.right.name, "title": pair.left.title, "distance": distances}
 
 
 def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> list[dict[str, Any]]:
-    """What both sides predict at corresponding places; `query` counts the left side's tokens."""
+    """The predictions of both sides at corresponding positions; `query` is a position of the left side."""
     if not all(task_of(side.trace.config).predicts for side in (left, right)):
         return []
     right_query = dict(alignment).get(query, -1) if query >= 0 else -1
@@ -185,51 +190,54 @@ def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> 
 
 
 def _prediction_payload(left: Side, right: Side, left_position: int, right_position: int) -> dict[str, Any]:
-    """Two predictions over what both vocabularies can say; None for the share of what one of them cannot."""
+    """Two predictions over the union of both vocabularies; a probability is None where a side has no such answer."""
     sides = (left, left_position), (right, right_position)
-    one, other = (_probabilities(side, place) for side, place in sides)
-    if left.tokenizer is right.tokenizer and len(one) == len(other):
-        names, in_left, in_right = _answer_names(left, len(one)), np.ones(len(one)), np.ones(len(other))
-    else:
-        names, left_index, right_index = _merge_vocabularies(
-            _answer_names(left, len(one)), _answer_names(right, len(other))
-        )
-        in_left, in_right = (np.bincount(at, minlength=len(names)).astype(float) for at in (left_index, right_index))
-        one, other = np.bincount(left_index, one, len(names)), np.bincount(right_index, other, len(names))
-    shown = {int(key) for side in (one, other) for key in np.argsort(-side, kind="stable")[:MAX_CANDIDATES]}
+    one, other = (softmax(side.resolved.logits(position)) for side, position in sides)
+    names, probabilities = _over_both_vocabularies(left, one, right, other)
+    known = np.nan_to_num(probabilities)
+    top = {int(index) for row in known for index in np.argsort(-row, kind="stable")[:MAX_CANDIDATES]}
     return {
         "titles": [task_of(side.trace.config).prediction_title for side, _ in sides],
+        "prepositions": [task_of(side.trace.config).preposition for side, _ in sides],
         "positions": [left_position, right_position],
-        "token_texts": [side.trace.text.token_texts[place] for side, place in sides],
-        "distance": float(jensen_shannon_distance(one, other)),
+        "token_texts": [side.trace.text.token_texts[position] for side, position in sides],
+        "distance": float(jensen_shannon_distance(*known)),
         "candidates": [
-            {
-                "text": names[key],
-                "left": float(one[key]) if in_left[key] else None,
-                "right": float(other[key]) if in_right[key] else None,
+            {"text": names[index]}
+            | {
+                side: None if np.isnan(row[index]) else float(row[index])
+                for side, row in zip(("left", "right"), probabilities, strict=True)
             }
-            for key in sorted(shown, key=lambda key: (-max(one[key], other[key]), key))
+            for index in sorted(top, key=lambda index: (-known[:, index].max(), index))
         ],
     }
 
 
-def _probabilities(side: Side, position: int) -> np.ndarray:
-    """Each token's probability, or each label's."""
-    row = side.resolved.logits(position).astype(np.float64)
-    powers = np.exp(row - row.max())
-    return np.asarray(powers / powers.sum())
+def _over_both_vocabularies(
+    left: Side, one: np.ndarray, right: Side, other: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """All answers that either side has, and their probabilities [side answer], NaN where a side has no such answer."""
+    left_names = _answer_names(left, len(one))
+    if left.tokenizer is right.tokenizer and len(one) == len(other):
+        return left_names, np.stack((one, other)).astype(np.float64)
+    names, left_index, right_index = _merge_vocabularies(left_names, _answer_names(right, len(other)))
+    rows = [
+        np.where(np.bincount(index, minlength=len(names)) > 0, np.bincount(index, row, len(names)), np.nan)
+        for index, row in ((left_index, one), (right_index, other))
+    ]
+    return names, np.stack(rows)
 
 
 def _answer_names(side: Side, count: int) -> tuple[str, ...]:
-    """What there is to predict, in words."""
+    """The text of each token or label that a side can predict."""
     config = side.trace.config
     if task_of(config).predicts_tokens:
-        return _vocabulary_pieces(side.tokenizer, count)
+        return _vocabulary_texts(side.tokenizer, count)
     return tuple(label_text(config, index) for index in range(count))
 
 
 @lru_cache(maxsize=8)
-def _vocabulary_pieces(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
+def _vocabulary_texts(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
     return tuple(map(tokenizer.token_text, range(count)))
 
 
@@ -237,9 +245,9 @@ def _vocabulary_pieces(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
 def _merge_vocabularies(
     left_names: tuple[str, ...], right_names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Everything that either can say, by what it reads, spaces apart; and where each one's own stand in it."""
-    words = [piece.strip() or piece for piece in (*left_names, *right_names)]
-    names = tuple(dict.fromkeys(words))
+    """The union of two vocabularies without spaces around their tokens, and the index of each token of both in it."""
+    texts = [name.strip() or name for name in (*left_names, *right_names)]
+    names = tuple(dict.fromkeys(texts))
     index_of = {name: number for number, name in enumerate(names)}
-    index = np.array([index_of[word] for word in words])
+    index = np.array([index_of[text] for text in texts])
     return names, index[: len(left_names)], index[len(left_names) :]

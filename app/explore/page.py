@@ -24,7 +24,7 @@ from app.services.source_code import code_sections
 from app.state.session import EXPLORE_COMPONENT, is_component_run, on_component_change, report_serial, with_default_head
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
-from app.ui.component import Component, read
+from app.ui.component import Component, api_address, read
 from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
@@ -100,10 +100,9 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
     sidebar = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
     choice = {name: item for name, item in asdict(state).items() if name not in SIDEBAR_FIELDS}
     choice |= {"text": question.text, "source": question.source}
-    base = st.get_option("server.baseUrlPath").strip("/")
     return {
-        "api": f"/{base}/api" if base else "/api",
-        "state": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
+        "api": api_address(),
+        "state": choice,
         "settings": sidebar,
         "examples": [asdict(example) for example in opening_examples(entry, state.device)],
         "has_source": entry.config.has_cross_attention,

@@ -14,7 +14,7 @@ from app.services.open_models import available_models
 from app.state.session import apply_report, change_state, report_serial, with_default_head
 from app.state.state import Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
-from app.ui.component import Component
+from app.ui.component import Component, api_address
 from model.checkpoints import CatalogEntry
 from model.generation.sampling import SamplingConfig
 from model.tasks import task_of
@@ -60,11 +60,10 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
         "seed": sampling.seed,
     }
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
-    base = st.get_option("server.baseUrlPath").strip("/")
     return {
-        "api": f"/{base}/api" if base else "/api",
+        "api": api_address(),
         "mode": mode,
-        "state": {name: list(item) if isinstance(item, tuple) else item for name, item in choice.items()},
+        "state": choice,
         "sampling": sampling_data,
         "generated": [list(pair) for pair in decode_generated(question, state.generated)],
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},

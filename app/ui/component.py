@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.ui.modules import ROOT, address
+from app.ui.modules import ROOT, address, base_path
 
 # Streamlit takes a script of one line for a file's path.
 SCRIPT = 'const component = await import(new URL("{address}", document.baseURI));\nexport default component.default;\n'
@@ -44,6 +44,11 @@ def reported(key: str) -> dict[str, Any]:
     """What the component of a key last reported."""
     state = st.session_state.get(key) or {}
     return dict(state.get("settled") or {})
+
+
+def api_address() -> str:
+    """The address under which the server answers components."""
+    return f"{base_path()}/api"
 
 
 def read(path: str) -> str:

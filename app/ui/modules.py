@@ -38,8 +38,13 @@ def version() -> str:
 
 def address(path: str) -> str:
     """The address of a module on the server that runs this page."""
+    return f"{base_path()}/modules/{version()}/{path}"
+
+
+def base_path() -> str:
+    """What stands before every path of this server: "/name" where it is served under a name, else nothing."""
     base = st.get_option("server.baseUrlPath").strip("/")
-    return f"{f'/{base}' if base else ''}/modules/{version()}/{path}"
+    return f"/{base}" if base else ""
 
 
 def route() -> Route:

@@ -20,14 +20,14 @@ TokenPairs = tuple[tuple[int, int], ...]  # a position in one text and the corre
 
 @dataclass(frozen=True)
 class Alignment:
-    """A way to pair the tokens of two texts: its title and a sentence for the page, and the function that pairs."""
+    """A way to pair the tokens of two texts: its title on the page, and the function."""
 
     title: str
-    description: str
     pair: Callable[[Encoded, Encoded], TokenPairs]
 
 
 def _pair_positions(one: Encoded, other: Encoded) -> TokenPairs:
+    """The first token with the first, the second with the second, and so on."""
     return tuple((position, position) for position in range(min(len(one.ids), len(other.ids))))
 
 
@@ -91,11 +91,9 @@ def _comparable_texts(text: Encoded) -> list[str]:
 ALIGNMENTS: Registry[Alignment] = Registry(
     "alignment",
     {
-        "tokens": Alignment(
-            "In order", "Equal tokens in equal order, and a word with the one that replaces it.", _pair_in_order
-        ),
-        "words": Alignment("Same word", "The same word, wherever it is in the text.", _pair_words),
-        "position": Alignment("Same position", "The first token with the first, and so on.", _pair_positions),
+        "tokens": Alignment("In order", _pair_in_order),
+        "words": Alignment("Same word", _pair_words),
+        "position": Alignment("Same position", _pair_positions),
     },
 )
 

@@ -29,14 +29,13 @@ export function drawPredictions(panel, predictions) {
 }
 
 /** @param {Prediction} prediction */
-function createPrediction({ titles, positions, token_texts, distance, candidates }) {
+function createPrediction({ titles, prepositions, positions, token_texts, distance, candidates }) {
   const section = createElement("section", "prediction");
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
-  titles.forEach((name, side) => {
-    const preposition = name === "Next token" ? "after" : "at";
+  prepositions.forEach((preposition, side) => {
     where.append(
-      `${side ? " · " : ""}${"AB"[side]}: ${preposition} `,
+      `${side ? " · " : ""}${"AB"[side]}: ${preposition}`,
       ...quotedToken({ text: token_texts[side] }),
       ` (position ${positions[side]})`,
     );

@@ -134,6 +134,8 @@ export interface PredictionCandidate {
 /** What both sides predict at corresponding positions; `distance` is the Jensen-Shannon distance. */
 export interface Prediction {
   titles: [string, string];
+  /** In front of each side's token, such as "after ". */
+  prepositions: [string, string];
   positions: [number, number];
   token_texts: [string, string];
   distance: number;

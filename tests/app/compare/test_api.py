@@ -1,4 +1,4 @@
-"""The route behind the Compare page: each number is what the two runs say."""
+"""The route of the Compare page: its numbers are those of the two runs."""
 
 import json
 from collections.abc import Iterator
@@ -108,6 +108,7 @@ def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestCli
     meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the [MASK]"})
     (prediction,) = meta["predictions"]
     assert prediction["titles"] == ["Next token", "Masked token"]
+    assert prediction["prepositions"] == ["after ", "at "]
     models = [open_checkpoint(name) for name in ("next", "masked")]
     shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
     shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))
