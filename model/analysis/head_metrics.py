@@ -236,7 +236,14 @@ def head_metrics(
     ("cross") has the entropy alone. Raises EditError for a trace without weights.
     """
     name = stack or trace.config.stacks[-1]
-    weights = trace.attention(kind, name)
-    masks = [trace.values.get(f"{name}.{layer}.{kind}.mask") for layer in range(len(weights))]
-    allowed = allowed_mask(weights, [mask for mask in masks if mask is not None])
+    weights, allowed = traced_attention(trace, name, kind)
     return compute_head_metrics(weights, allowed, trace.text_of_stack(name) if kind == "self" else None)
+
+
+def traced_attention(
+    trace: Trace, stack: str, kind: str
+) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "layer head query key"]]:
+    """The recorded weights of one attention of a stack, and the cells that each head may attend to."""
+    weights = trace.attention(kind, stack)
+    masks = [trace.values.get(f"{stack}.{layer}.{kind}.mask") for layer in range(len(weights))]
+    return weights, allowed_mask(weights, [mask for mask in masks if mask is not None])

@@ -1,4 +1,4 @@
-"""A trace as one piece of HTML: all heads, the chosen one large, lines and text, to click through without a server.
+"""A trace as self-contained interactive HTML: all heads as thumbnails, one of them large, its lines and text.
 
 The same JavaScript modules draw it as on the page, bundled into one script; the numbers travel with it, so that a
 notebook or a saved file shows it without a network.
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from model.analysis.head_metrics import allowed_mask, compute_head_metrics, head_metrics_for, strongest_local_head
+from model.analysis.head_metrics import compute_head_metrics, head_metrics_for, strongest_local_head, traced_attention
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
@@ -34,8 +34,8 @@ STATIC = Path(__file__).parent / "static"
 SCRIPT = "standalone.bundle.js"  # made of standalone.js and what it imports; see tests/javascript
 STYLESHEETS = ("base.css", "heads/heads_tab.css", "standalone.css")
 PANELS_PLACEHOLDER = "<!-- one panel for each room -->"  # where instrument.html has them
-MAX_POOLED_CELLS = 1 << 22  # of all heads together; a longer text is shown by the largest weight of each block of cells
-MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight comes along with all its digits
+MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled
+MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight is there as float32 too
 WEIGHTS_QUANTITY = {
     "name": "weights",
     "title": "Weights",
@@ -47,9 +47,9 @@ WEIGHTS_QUANTITY = {
 
 @dataclass(frozen=True, eq=False)
 class AttentionData:
-    """One attention of a trace: its weights and where it may look, [layer head query key], and both texts."""
+    """One attention of a trace: its weights and allowed cells, [layer head query key], and the texts of both axes."""
 
-    grid: AttentionGroup
+    group: AttentionGroup
     weights: np.ndarray
     allowed: np.ndarray
     queries: Encoded
@@ -57,20 +57,20 @@ class AttentionData:
 
     @property
     def metrics(self) -> dict[str, Float[np.ndarray, "layer head"]]:
-        """What each head does (`model.habits.measured`)."""
+        """The head metrics (`compute_head_metrics`)."""
         return compute_head_metrics(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
 
 
 @dataclass(frozen=True)
 class HtmlView:
-    """HTML that draws itself, in a notebook as the value of a cell, or saved as a file of its own."""
+    """HTML that draws itself: shown by a notebook as the value of a cell, or saved as a file."""
 
     title: str
     meta: Mapping[str, Any]
     numbers: bytes = field(repr=False)
 
     def _repr_html_(self) -> str:
-        """For a notebook: several on one page keep apart, each in a shadow root of its own."""
+        """The HTML of a notebook cell; each has a shadow root of its own, so that several on one page keep apart."""
         name = f"headlight-{token_hex(8)}"
         encoded_numbers = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
         start_call = (
@@ -85,11 +85,11 @@ class HtmlView:
             start_call,
         )
         script = "\n".join(lines)
-        fallback = f"<p>{escape(self.title)}: this picture needs JavaScript.</p>"
+        fallback = f"<p>{escape(self.title)}: this view needs JavaScript.</p>"
         return f'<div id="{name}" class="headlight">{fallback}</div>\n<script>(() => {{\n{script}\n}})();</script>'
 
     def document(self) -> str:
-        """A whole HTML page that needs nothing but itself."""
+        """A whole HTML page that needs no other file."""
         head = (
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
@@ -105,20 +105,20 @@ class HtmlView:
 
 
 def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Encoded | None, **more: Any) -> HtmlView:
-    """All heads of some attentions over a text; `more` adds to or replaces what the pictures are told."""
+    """All heads of some attentions over a text as HTML; `more` adds to the metadata that the script reads."""
     attentions = tuple(attentions)
-    grids, numbers = pack_attentions(attentions)
+    groups, numbers = pack_attentions(attentions)
     meta: dict[str, Any] = {
         "tokens": _tokens_json(text),
         "source_tokens": _tokens_json(source) if source else None,
         "question": {"text": text.text, "source": source.text if source else ""},
-        "attention_groups": grids,
+        "attention_groups": groups,
         "quantities": [WEIGHTS_QUANTITY],
         "metrics": metrics_json(isinstance(text, EncodedImage)),
         "patches": patches_json(text, with_image=True),
         "predictions": [],
         "changed": False,
-        "notes": _notes(grids),
+        "notes": _notes(groups),
         "state": {},
         "saved_views": {},
     }
@@ -126,14 +126,14 @@ def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Enco
 
 
 def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
-    """A trace's heads as HTML, beginning with the head that is named, or else with one that is plain to see.
+    """A trace's heads as HTML, beginning with the head that is named, or else with `strongest_local_head`.
 
     Raises EditError where the trace holds no weights.
     """
     known = attention_groups(trace.config)
     if not known:
         raise EditError("This model has no layers, so there is no attention to show.")
-    attentions = [_attended(trace, grid) for grid in known]
+    attentions = [_attention_data(trace, group) for group in known]
     first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
     state: dict[str, Any] = {"layer": first[0], "head": first[1]}
     if isinstance(trace.text, EncodedImage):
@@ -141,18 +141,16 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
     return render_html(attentions, trace.text, trace.source, state=state)
 
 
-def _attended(trace: Trace, grid: AttentionGroup) -> AttentionData:
-    weights = trace.attention(grid.kind, grid.stack)
-    masks = [trace.values.get(f"{grid.path(layer)}.mask") for layer in range(len(weights))]
-    allowed = allowed_mask(weights, [mask for mask in masks if mask is not None])
+def _attention_data(trace: Trace, group: AttentionGroup) -> AttentionData:
+    weights, allowed = traced_attention(trace, group.stack, group.kind)
     texts = {"text": trace.text, "source": trace.source or trace.text}
-    return AttentionData(grid, weights, allowed, texts[grid.queries], texts[grid.keys])
+    return AttentionData(group, weights, allowed, texts[group.queries], texts[group.keys])
 
 
 def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str, Any]], bytes]:
-    """What the browser is told of each attention, and their numbers: a byte for each cell, one grid after the other.
+    """The metadata of each attention, and their numbers: a byte for each cell, one attention after the other.
 
-    Up to EXACT cells all weights follow as float32, from the next multiple of four on, NaN where a head may not look.
+    Up to MAX_EXACT_CELLS all weights follow as float32, from the next multiple of four on, NaN in cells not allowed.
     """
     heads = sum(each.weights.shape[0] * each.weights.shape[1] for each in attentions)
     exact = sum(each.weights.size for each in attentions) <= MAX_EXACT_CELLS
@@ -161,29 +159,29 @@ def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str,
         quantize_weights(max_pool(each.weights, max_side), max_pool(each.allowed, max_side)) for each in attentions
     ]
     offsets = np.cumsum([0, *(block.size for block in blocks)]).tolist()
-    grids = [
-        asdict(each.grid) | _grid_json(each, block) | {"offset": offset, "exact": exact}
+    groups = [
+        asdict(each.group) | _group_json(each, block) | {"offset": offset, "exact": exact}
         for each, block, offset in zip(attentions, blocks, offsets, strict=False)
     ]
     numbers = b"".join(block.tobytes() for block in blocks)
     if exact:
         numbers += bytes(-len(numbers) % 4)
         numbers += b"".join(np.where(each.allowed, each.weights, np.nan).astype("<f4").tobytes() for each in attentions)
-    return grids, numbers
+    return groups, numbers
 
 
-def _notes(grids: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What somebody should know before believing the pictures."""
-    longest = max((max(grid["rows"], grid["columns"]) for grid in grids), default=0)
-    if all(tuple(grid["pooled_shape"]) == (grid["rows"], grid["columns"]) for grid in grids):
+def _notes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes on what the view leaves out."""
+    longest = max((max(group["rows"], group["columns"]) for group in groups), default=0)
+    if all(tuple(group["pooled_shape"]) == (group["rows"], group["columns"]) for group in groups):
         return []
     return [f"{longest} tokens: each cell shows the largest weight of its block, so that all heads fit in here."]
 
 
 def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] | None:
-    """Where the patches of a picture lie; None for a text. `region` is left, top, right, bottom as parts of its sides.
+    """Where the patches of an image are; None for a text. `region` is left, top, right, bottom as shares of its sides.
 
-    With an `image` the part that the patches cover comes along, as red, green and blue bytes.
+    `with_image` adds the part that the patches cover, as red, green and blue bytes.
     """
     if not isinstance(text, EncodedImage):
         return None
@@ -200,14 +198,14 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
 
 
 def metrics_json(image: bool = False) -> list[dict[str, str]]:
-    """What the browser calls the metrics of heads that read a text, or a picture."""
+    """The rows of the head metrics of a text, or an image, for the browser."""
     return [
         {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for name, metric in head_metrics_for(image).items()
     ]
 
 
-def _grid_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
+def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
     rows, columns = each.weights.shape[-2:]
     metrics = metric_values_json(each.metrics)
     return {
@@ -220,7 +218,7 @@ def _grid_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
 
 
 def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
-    """Metrics of all heads as the browser has them, layer after layer; None where a text gives a head no occasion."""
+    """The metrics of all heads for the browser, layer after layer; None in place of NaN."""
     rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in metrics.items()}
     return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
 
@@ -233,12 +231,12 @@ def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
 
 
 def utf16_ends(text: Encoded) -> list[int]:
-    """Where each token ends in its text as a browser counts, in units of UTF-16."""
+    """Where each token ends in its text, in UTF-16 code units, as JavaScript counts."""
     return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.offsets]
 
 
 def javascript_literal(value: Any) -> str:
-    """A value as JavaScript that no HTML parser takes for markup."""
+    """A value as a JavaScript literal that contains no HTML markup."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -263,11 +261,11 @@ def _body() -> str:
 
 
 def tab_panel(tab: str, html: str) -> str:
-    """The panel of one room of the instrument."""
+    """The HTML of one tab's panel."""
     attributes = f'class="room {tab}-room" data-testid="room-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
     return f"<div {attributes} hidden>{html}</div>"
 
 
 def read_static(name: str) -> str:
-    """One of the files that a browser gets."""
+    """The text of one file of the frontend."""
     return (STATIC / name).read_text(encoding="utf-8")
