@@ -1,4 +1,4 @@
-"""One head number by number: each step follows from the one before, and the chain ends at the trace's own values."""
+"""The walkthrough of one head: each step follows from the one before, and the last equals the traced values."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
     return run(model, tokenizer, TEXT, edits, **more)
 
 
-def named(found: tuple[WalkthroughStep, ...], name: str) -> WalkthroughStep:
+def step_named(found: tuple[WalkthroughStep, ...], name: str) -> WalkthroughStep:
     return next(step for step in found if step.name == name)
 
 
 def result(found: tuple[WalkthroughStep, ...], name: str) -> np.ndarray:
-    return named(found, name).values[-1].array
+    return step_named(found, name).values[-1].array
 
 
-def check(
+def assert_steps_follow(
     model: Transformer, trace: Trace, attention: str, head: int, query: int, key: int
 ) -> tuple[WalkthroughStep, ...]:
     """Each step worked out again in NumPy from what the step shows as going in."""
@@ -59,17 +59,19 @@ def check(
     return found
 
 
-@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
+@pytest.mark.parametrize("attention_function", ATTENTION_FUNCTIONS)
 @pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
-def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> None:
-    model = toys.decoder(attention_function=kernel, positional_encoding=position, key_value_heads=2, value_head_dim=3)
+def test_the_steps_end_at_the_traced_values(attention_function: str, position: str) -> None:
+    model = toys.decoder(
+        attention_function=attention_function, positional_encoding=position, key_value_heads=2, value_head_dim=3
+    )
     trace = traced(model)
     for head, query, key in ((0, 4, 1), (3, 2, 2), (1, 1, 5)):
-        found = check(model, trace, "decoder.1.self", head, query, key)
+        found = assert_steps_follow(model, trace, "decoder.1.self", head, query, key)
         assert [step.name for step in found if step.name in ALL] == list(ALL)
         assert any(step.name == "rotate" for step in found) == (position == "rope")
         assert any(step.name == "bias" for step in found) == (position in ("alibi", "relative", "disentangled"))
-        assert any(step.name == "feature-map" for step in found) == (kernel == "linear")
+        assert any(step.name == "feature-map" for step in found) == (attention_function == "linear")
         assert not any(step.edited for step in found)
 
 
@@ -87,21 +89,21 @@ def test_the_chain_ends_at_the_traces_own_values(kernel: str, position: str) -> 
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5)),
 )
 @settings(max_examples=15)
-def test_the_chain_holds_however_a_model_is_wired(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
+def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
     model = toys.decoder(**choices)
-    found = check(model, traced(model), "decoder.1.self", *at)
+    found = assert_steps_follow(model, traced(model), "decoder.1.self", *at)
     assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
     same = choices["norm_placement"] in ("post", "post-sublayer")
-    assert named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
+    assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
 def test_cross_attention_takes_keys_and_values_from_the_source(attention: str) -> None:
     model = toys.both()
     trace = traced(model, source="a small bird sang in the tree")
-    found = check(model, trace, attention, 2, 1, 3)
-    x = named(found, "input").values[-1].array
-    k = named(found, "project").values[1].array
+    found = assert_steps_follow(model, trace, attention, 2, 1, 3)
+    x = step_named(found, "input").values[-1].array
+    k = step_named(found, "project").values[1].array
     stack, layer, kind = attention.split(".")
     key = getattr(model.stack(stack).blocks[int(layer)], f"{kind}_attention").key
     width = model.config.head_dim
@@ -110,32 +112,33 @@ def test_cross_attention_takes_keys_and_values_from_the_source(attention: str) -
         assert x == pytest.approx(trace["encoder.final_residual"][3])
 
 
-def test_what_all_heads_write_adds_up_to_what_the_layer_writes() -> None:
+def test_the_outputs_of_all_heads_add_up_to_the_layers_output() -> None:
     model = toys.decoder(bias=True)
     trace = traced(model)
     found = [
-        named(attention_walkthrough(model, trace, "decoder.1.self", head, 3, 0), "output").values for head in range(4)
+        step_named(attention_walkthrough(model, trace, "decoder.1.self", head, 3, 0), "output").values
+        for head in range(4)
     ]
     bias = model.stack("decoder").blocks[1].self_attention.output.bias.numpy()  # type: ignore[union-attr, operator]
     assert sum(values[1].array for values in found) + bias == pytest.approx(found[0][2].array, abs=1e-5)
 
 
-def test_a_softmax_row_and_a_turned_query_against_the_papers() -> None:
+def test_softmax_and_rotary_embedding_against_their_definitions() -> None:
     model = toys.decoder()
     found = attention_walkthrough(model, traced(model), "decoder.1.self", 1, 4, 2)
     scores = result(found, "mask").astype(np.float64)
     assert np.isneginf(scores[5:]).all()
     powers = np.exp(scores[:5])
     assert result(found, "weights")[:5] == pytest.approx(powers / powers.sum(), abs=1e-6)
-    q, turned, k, turned_k = (value.array for value in named(found, "rotate").values)
+    q, turned, k, turned_k = (value.array for value in step_named(found, "rotate").values)
     assert turned == pytest.approx(reference.rotated(q.astype(np.float64), 4, 10_000.0), abs=1e-5)
     assert turned_k == pytest.approx(reference.rotated(k.astype(np.float64), 2, 10_000.0), abs=1e-5)
 
 
 @pytest.mark.parametrize(("scale", "written"), [(True, "/ √4"), (False, "(not scaled)")], ids=["scaled", "unscaled"])
-def test_the_scale_is_the_one_in_force(scale: bool, written: str) -> None:
+def test_the_scale_step_shows_the_models_scale(scale: bool, written: str) -> None:
     model = toys.decoder(scale=scale)
-    step = named(attention_walkthrough(model, traced(model), "decoder.0.self", 0, 1, 0), "scale")
+    step = step_named(attention_walkthrough(model, traced(model), "decoder.0.self", 0, 1, 0), "scale")
     assert step.formula.endswith(written)
     assert step.values[1].array == pytest.approx(step.values[0].array * (0.5 if scale else 1.0), abs=1e-6)
 
@@ -145,14 +148,14 @@ def test_the_scale_is_the_one_in_force(scale: bool, written: str) -> None:
     [("q", "project"), ("rotated_k", "rotate"), ("scale", "scale"), ("bias", "bias"), ("scores", "scale"),
      ("masked_scores", "mask"), ("weights", "weights"), ("weighted_values", "weighted-sum"), ("output", "output")],
 )  # fmt: skip
-def test_an_edit_is_said_at_the_step_that_it_changed(site: str, name: str) -> None:
+def test_an_edit_marks_the_step_that_it_changed(site: str, name: str) -> None:
     model = toys.decoder()
     edit = f"decoder.1.self.{site}=add:0.25"
     found = attention_walkthrough(model, traced(model, edit), "decoder.1.self", 0, 3, 1)
     assert [step.name for step in found if step.edited] == [name]
 
 
-def test_little_of_a_trace_is_enough() -> None:
+def test_paths_to_keep_are_enough() -> None:
     model, attention = toys.both(), "decoder.1.cross"
     whole = traced(model, source="a small bird")
     small = run(model, toys.masked(), TEXT, source="a small bird", keep=paths_to_keep(attention))
@@ -169,7 +172,7 @@ def test_little_of_a_trace_is_enough() -> None:
             assert np.array_equal(value.array, same.array)
 
 
-def test_what_is_not_there_gets_a_sentence() -> None:
+def test_a_head_position_or_layer_out_of_range_gets_a_sentence() -> None:
     model = toys.decoder()
     trace = traced(model)
     for head, query, key in ((4, 0, 0), (-1, 0, 0)):

@@ -1,4 +1,4 @@
-"""Each head off in turn, many in one batch, against one run for each with the edit written out."""
+"""Head ablation in batches equals one run for each head with the edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.model import toys
 TEXT = "the cat sat on the mat"
 
 
-def one_by_one(
+def one_run_per_head(
     model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: str
 ) -> list[float]:
     """The log-probability after a run of its own for each head."""
@@ -33,11 +33,11 @@ def traced(model: Transformer, edits: list[str] | None = None, **more: str) -> T
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-@pytest.mark.parametrize("kernel", ["softmax", "linear"])
-def test_a_batch_of_heads_is_the_same_as_one_run_for_each(layer: int, kernel: str) -> None:
-    model = toys.decoder(attention_function=kernel, key_value_heads=2)
+@pytest.mark.parametrize("attention_function", ["softmax", "linear"])
+def test_a_batch_of_heads_equals_one_run_for_each(layer: int, attention_function: str) -> None:
+    model = toys.decoder(attention_function=attention_function, key_value_heads=2)
     found = ablate_heads(model, traced(model), f"decoder.{layer}.self", 3, 7, 0, 4)
-    assert found == pytest.approx(one_by_one(model, f"decoder.{layer}.self", 3, 7, []), abs=1e-5)
+    assert found == pytest.approx(one_run_per_head(model, f"decoder.{layer}.self", 3, 7, []), abs=1e-5)
     assert len(set(found.round(4))) == 4  # each head matters
 
 
@@ -51,33 +51,33 @@ def test_a_batch_of_heads_is_the_same_as_one_run_for_each(layer: int, kernel: st
         "decoder.*.self.mask[:,3,1]=set:0",
     ],
 )
-def test_heads_are_taken_away_from_the_model_as_it_was_edited(edit: str) -> None:
+def test_heads_are_ablated_after_the_edits(edit: str) -> None:
     model = toys.decoder()
     found = ablate_heads(model, traced(model, [edit]), "decoder.0.self", 3, 7, 0, 4)
-    assert found == pytest.approx(one_by_one(model, "decoder.0.self", 3, 7, [edit]), abs=1e-5)
+    assert found == pytest.approx(one_run_per_head(model, "decoder.0.self", 3, 7, [edit]), abs=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
-def test_every_attention_of_an_encoder_decoder_can_lose_its_heads(attention: str) -> None:
+def test_every_attention_of_an_encoder_decoder_can_be_ablated(attention: str) -> None:
     model = toys.both()
     found = ablate_heads(model, traced(model, source="a small bird"), attention, 2, 9, 0, 4)
-    assert found == pytest.approx(one_by_one(model, attention, 2, 9, [], source="a small bird"), abs=1e-5)
+    assert found == pytest.approx(one_run_per_head(model, attention, 2, 9, [], source="a small bird"), abs=1e-5)
 
 
-def test_labels_of_a_text_are_answers_too() -> None:
+def test_labels_of_a_text_are_predictions_too() -> None:
     model = toys.decoder(output_head="sequence-classifier", labels=("good", "bad"), pooling="mean")
     found = ablate_heads(model, traced(model), "decoder.1.self", 0, 1, 0, 4)
-    assert found == pytest.approx(one_by_one(model, "decoder.1.self", 0, 1, []), abs=1e-5)
+    assert found == pytest.approx(one_run_per_head(model, "decoder.1.self", 0, 1, []), abs=1e-5)
 
 
-def test_part_of_a_layer_can_be_asked_for() -> None:
+def test_some_heads_of_a_layer() -> None:
     model = toys.decoder()
     trace = traced(model)
     whole = ablate_heads(model, trace, "decoder.0.self", -1, 7, 0, 4)
     assert ablate_heads(model, trace, "decoder.0.self", -1, 7, 1, 2) == pytest.approx(whole[1:3], abs=1e-5)
 
 
-def test_a_long_text_loses_fewer_heads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_has_fewer_heads_per_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traced(toys.decoder())
     length = len(trace.text.ids)
     monkeypatch.setattr(subject, "TOKENS_PER_BATCH", 3 * length + 1)
@@ -86,7 +86,7 @@ def test_a_long_text_loses_fewer_heads_at_once(monkeypatch: pytest.MonkeyPatch) 
     assert heads_per_batch(trace) == 1
 
 
-def test_what_is_not_there_gets_a_sentence() -> None:
+def test_heads_layers_positions_and_tokens_out_of_range_get_a_sentence() -> None:
     model = toys.decoder()
     trace = traced(model)
     with pytest.raises(EditError, match="no heads 3 to 5"):

@@ -1,4 +1,4 @@
-"""Where heads look and how wide, against rows small enough to work out by hand; with a trace in test_lens."""
+"""Head metrics, against rows small enough to work out by hand and against traces."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def test_entropy_and_distance_of_known_rows() -> None:
     assert mean_over_rows(attention_distance(weights[None]), weights[None]) == pytest.approx([(0 + 1 + 1.5) / 3])
 
 
-def test_the_average_of_nothing_is_not_a_number() -> None:
+def test_the_mean_of_no_rows_is_nan() -> None:
     nothing = np.zeros((2, 3, 3), dtype=np.float32)
     assert np.isnan(mean_over_rows(entropy(nothing), nothing)).all()
     everywhere = np.ones((2, 3, 3), dtype=bool)
     assert np.isnan(attention_share(nothing, everywhere, everywhere[:1])).all()
 
 
-def test_without_masks_a_head_may_look_where_any_head_does() -> None:
+def test_without_masks_cells_that_any_head_attends_to_count_as_allowed() -> None:
     weights = np.zeros((2, 1, 2, 2), dtype=np.float32)
     weights[:, 0, 1, 0] = 1
     assert allowed_mask(weights, []).tolist() == [[[[False, False], [True, False]]]] * 2
     assert allowed_mask(weights, [np.ones((1, 2, 2), dtype=bool)] * 2).all()
 
 
-def test_the_plainest_head_looks_most_at_a_neighbour() -> None:
+def test_the_strongest_local_head_attends_most_to_a_neighbour() -> None:
     before, after = np.array([[0.1, 0.7], [0.2, np.nan]]), np.array([[np.nan, 0.2], [0.8, np.nan]])
     assert strongest_local_head({"previous": before, "next": after, "first": np.ones((2, 2))}) == (1, 0)
     assert strongest_local_head({"previous": before, "next": np.full((2, 2), np.nan)}) == (0, 1)
 
 
-def test_where_no_head_could_look_at_a_neighbour_the_first_is_as_good_as_any() -> None:
+def test_without_local_metrics_the_first_head_is_chosen() -> None:
     assert strongest_local_head({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
     assert strongest_local_head({"entropy": np.ones((2, 2))}) == strongest_local_head({}) == (0, 0)

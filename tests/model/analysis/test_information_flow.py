@@ -1,4 +1,4 @@
-"""The graph of information flow: terms add up to the stream, shares to one, and the graph leads where weights lead."""
+"""Information flow: the importances of a sum add up to one, and the graph follows the attention weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def traced(model: Transformer, *edits: str, source: str | None = None) -> Trace:
     return run(model, tokenizer, TEXT, edits, source=source)
 
 
-def by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
+def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
     """The shares of each sum: those of a feed-forward's are given alone, without its stream."""
     sums = defaultdict(list)
     for edge in edges:
@@ -34,9 +34,9 @@ def by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 @pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-def test_the_shares_of_a_sum_are_all_of_it(placement: str, parallel: bool) -> None:
+def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool) -> None:
     model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True)
-    sums = by_sum(information_flow(model, traced(model), 4, ALL))
+    sums = importances_by_sum(information_flow(model, traced(model), 4, ALL))
     for (_, _, kind), shares in sums.items():
         assert all(share >= 0 for share in shares)
         assert sum(shares) == pytest.approx(1.0, abs=1e-4) if kind == "attention" else sum(shares) <= 1
@@ -53,7 +53,7 @@ def test_an_edge_is_the_sum_of_its_heads() -> None:
         assert edge.source <= edge.target
 
 
-def test_shares_worked_out_by_hand_in_a_pre_norm_block() -> None:
+def test_importances_by_hand_in_a_pre_norm_block() -> None:
     """Ferrando and Voita 2024, equations 3 to 5, term by term in NumPy."""
     model = toys.decoder(layers=1)
     trace = traced(model)
@@ -77,7 +77,7 @@ def test_shares_worked_out_by_hand_in_a_pre_norm_block() -> None:
         assert found["self", j].importance == pytest.approx(wanted, abs=1e-5) if wanted > 1e-6 else True
 
 
-def test_no_token_that_is_not_looked_at_has_an_edge() -> None:
+def test_a_token_without_attention_has_no_edge() -> None:
     model = toys.decoder()
 
     def sources(*edits: str) -> set[int]:
@@ -100,7 +100,7 @@ def test_a_higher_threshold_leaves_a_part_of_the_graph() -> None:
     assert all(edge.importance >= 0.1 for edge in few)
 
 
-def test_the_source_is_reached_through_cross_attention_and_goes_no_further() -> None:
+def test_cross_attention_edges_end_at_the_source() -> None:
     model = toys.both()
     edges = information_flow(model, traced(model, source="a small bird sang in the tree"), 3, 0.001)
     assert {edge.kind for edge in edges} == {"residual", "self", "cross", "feed_forward"}
@@ -108,20 +108,20 @@ def test_the_source_is_reached_through_cross_attention_and_goes_no_further() -> 
     assert max(edge.target for edge in edges) == 3
 
 
-def test_a_term_that_points_away_has_no_share() -> None:
+def test_a_term_that_points_away_has_no_importance() -> None:
     whole = torch.tensor([1.0, 2.0])
     found = proximity(torch.stack((whole, -whole, 0.5 * whole, torch.zeros(2))), whole)
     assert found.tolist() == pytest.approx([3.0, 0.0, 1.5, 0.0])
 
 
-def test_little_of_a_trace_is_enough() -> None:
+def test_keep_is_enough() -> None:
     model, edit = toys.decoder(key_value_heads=2), "decoder.0.self.weights[1]=set:0"
     small = run(model, toys.causal(), TEXT, [edit], keep=KEEP)
     assert "decoder.0.self.weights" not in small.values
     assert information_flow(model, small, 4) == information_flow(model, traced(model, edit), 4)
 
 
-def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipped_terms_are_negligible(monkeypatch: pytest.MonkeyPatch) -> None:
     model = toys.decoder()
     trace = traced(model, "decoder.*.self.weights=scale:0.02")  # many small terms
     some = {
@@ -138,7 +138,7 @@ def test_what_is_left_out_is_too_little_to_see(monkeypatch: pytest.MonkeyPatch) 
         assert some.get(edge, 0.0) == pytest.approx(share, abs=2e-3)
 
 
-def test_what_is_not_there_gets_a_sentence() -> None:
+def test_a_position_or_threshold_out_of_range_gets_a_sentence() -> None:
     model = toys.decoder()
     with pytest.raises(TextError, match="no token 40"):
         information_flow(model, traced(model), 40)

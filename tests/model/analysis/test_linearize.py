@@ -1,4 +1,4 @@
-"""Layers that are held: parts go through, and what comes out adds up to what the layer gives."""
+"""Linearized layers: the components' outputs add up to the output of the layer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(seed: int = 3) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", NORMS)
-def test_the_parts_of_a_norm_add_up_to_the_norm_of_the_whole(name: str) -> None:
+def test_the_components_of_a_norm_add_up_to_the_norm_of_their_sum(name: str) -> None:
     norm = NORMS[name].make(8, 1e-5, True).double()
     for parameter in norm.parameters():
         parameter.data = table(4)[0, : len(parameter)]
@@ -26,7 +26,7 @@ def test_the_parts_of_a_norm_add_up_to_the_norm_of_the_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NORMS)
-def test_a_part_alone_is_divided_by_the_length_of_the_whole(name: str) -> None:
+def test_a_component_is_divided_by_the_scale_of_the_sum(name: str) -> None:
     norm = NORMS[name].make(8, 1e-5, False).double()
     parts = table()
     once, twice = linearize(norm, parts, 0), linearize(norm, 2 * parts, 0)
@@ -35,7 +35,7 @@ def test_a_part_alone_is_divided_by_the_length_of_the_whole(name: str) -> None:
     assert torch.allclose(swapped.flip(0), once)
 
 
-def test_a_bias_belongs_to_no_part() -> None:
+def test_a_bias_goes_to_the_bias_row() -> None:
     layer, parts = nn.Linear(8, 3).double(), table()
     out = linearize(layer, parts, 4)
     assert torch.allclose(out[:4], parts[:4] @ layer.weight.T)
@@ -43,7 +43,7 @@ def test_a_bias_belongs_to_no_part() -> None:
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_the_parts_of_a_bend_add_up_to_the_bend_of_the_whole(name: str) -> None:
+def test_the_components_of_an_activation_add_up_to_the_activation_of_their_sum(name: str) -> None:
     parts = table()
     parts[:, 0] = 0.0  # a channel that is still
     assert torch.allclose(
@@ -51,6 +51,6 @@ def test_the_parts_of_a_bend_add_up_to_the_bend_of_the_whole(name: str) -> None:
     )
 
 
-def test_what_mixes_its_parts_is_refused() -> None:
+def test_a_layer_without_linearization_is_refused() -> None:
     with pytest.raises(ConfigError, match="Softmax"):
         linearize(nn.Softmax(dim=-1), table(), 0)

@@ -1,4 +1,4 @@
-"""What each part adds to a logit: the parts add up, and each is what the papers say it is."""
+"""Direct logit attribution: components add up to the logit, and each is what its definition says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def traced(model: Transformer, edits: tuple[str, ...] = (), **more: Any) -> Trac
     return run(model, tokenizer, TEXT, edits, **more)
 
 
-def adds_up(model: Transformer, trace: Trace, position: int) -> None:
+def assert_adds_up(model: Transformer, trace: Trace, position: int) -> None:
     logits = trace.logits
     assert logits is not None
     found = attribute_logits(model, trace, position).logits(TOKENS)
@@ -43,7 +43,7 @@ def test_contributions_add_up_to_the_logit(placement: str, parallel: bool, norm:
     )
     trace = traced(model)
     for position in (0, 3, -1):
-        adds_up(model, trace, position)
+        assert_adds_up(model, trace, position)
 
 
 @given(
@@ -64,12 +64,12 @@ def test_contributions_add_up_to_the_logit(placement: str, parallel: bool, norm:
     st.integers(0, 5),
 )
 @settings(max_examples=25)
-def test_contributions_add_up_however_a_model_is_wired(choices: dict[str, Any], position: int) -> None:
+def test_contributions_add_up_for_every_architecture_option(choices: dict[str, Any], position: int) -> None:
     model = toys.decoder(**choices)
-    adds_up(model, traced(model), position)
+    assert_adds_up(model, traced(model), position)
 
 
-def test_contributions_add_up_where_the_table_is_narrow_and_the_logits_are_capped() -> None:
+def test_contributions_add_up_with_projected_embeddings_and_capped_logits() -> None:
     from model.config_groups import EmbeddingConfig, OutputHeadConfig
 
     for project in ("tokens", "all"):
@@ -80,18 +80,18 @@ def test_contributions_add_up_where_the_table_is_narrow_and_the_logits_are_cappe
         if project == "all":  # its top must read the width that it has
             embed = EmbeddingConfig(dim=16, projection=project)
         model = toys.decoder(embedding=embed, output_head_config=answer, tied_embeddings=project == "tokens")
-        adds_up(model, traced(model), 2)
+        assert_adds_up(model, traced(model), 2)
 
 
-def test_a_masked_language_head_bends_and_its_parts_still_add_up() -> None:
+def test_contributions_add_up_through_a_masked_language_head() -> None:
     model = toys.encoder()
-    adds_up(model, traced(model, masked_positions=(2,)), 2)
+    assert_adds_up(model, traced(model, masked_positions=(2,)), 2)
 
 
-def test_what_the_decoder_fetched_from_the_source_has_parts_of_its_own() -> None:
+def test_cross_attention_heads_are_components() -> None:
     model = toys.both()
     trace = traced(model, source="a small bird sang")
-    adds_up(model, trace, 3)
+    assert_adds_up(model, trace, 3)
     cross = [part for part in components_of(model.config) if part.kind == "cross"]
     assert len(cross) == 2 * 4
 
@@ -104,7 +104,7 @@ def test_a_token_classifier_has_contributions_to_its_labels() -> None:
 
 
 @pytest.mark.parametrize("top", ["none", "sequence-classifier"])
-def test_a_model_without_an_answer_at_each_token_gets_a_sentence(top: str) -> None:
+def test_a_model_without_a_prediction_at_each_token_gets_a_sentence(top: str) -> None:
     model = toys.decoder(output_head=top, labels=("good", "bad"))
     with pytest.raises(ConfigError, match="predicts at each token"):
         attribute_logits(model, traced(model))
@@ -126,10 +126,10 @@ def test_a_model_without_an_answer_at_each_token_gets_a_sentence(top: str) -> No
 )
 def test_contributions_add_up_after_an_edit(edit: str) -> None:
     model = toys.decoder(bias=True)
-    adds_up(model, traced(model, (edit,)), 3)
+    assert_adds_up(model, traced(model, (edit,)), 3)
 
 
-def test_an_edit_of_the_stream_is_a_part_of_its_own() -> None:
+def test_an_edit_of_the_residual_stream_is_a_component() -> None:
     model = toys.decoder()
     plain, moved = (
         attribute_logits(model, traced(model), 3),
@@ -161,7 +161,7 @@ def by_hand(model: Transformer, trace: Trace, position: int) -> dict[Component, 
     return found
 
 
-def test_each_contribution_is_the_one_worked_out_by_hand() -> None:
+def test_each_contribution_by_hand() -> None:
     model = toys.decoder()
     trace = traced(model)
     found = attribute_logits(model, trace, 4)
@@ -170,7 +170,7 @@ def test_each_contribution_is_the_one_worked_out_by_hand() -> None:
         assert rows[part] == pytest.approx(wanted, abs=1e-5), part
 
 
-def test_a_last_head_taken_away_costs_its_contribution_where_the_norm_is_held() -> None:
+def test_ablating_a_head_of_the_last_layer_costs_its_contribution_with_a_linearized_norm() -> None:
     """In a parallel block nothing reads what a head of the last layer wrote but the final norm."""
     model = toys.decoder(parallel_residual=True, norm="layernorm", bias=True)
     before, after = traced(model), traced(model, ("decoder.1.self.weights[2]=set:0",))
@@ -185,19 +185,19 @@ def test_a_last_head_taken_away_costs_its_contribution_where_the_norm_is_held() 
     assert row == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
-def test_the_whole_vocabulary_says_the_same_as_single_tokens() -> None:
+def test_vocabulary_logits_equal_those_of_single_tokens() -> None:
     model = toys.decoder(norm_placement="sandwich")
     found = attribute_logits(model, traced(model), 2)
     rows = [row for row, part in enumerate(found.components) if part.kind == "feed_forward"]
     assert found.vocabulary_logits("feed_forward")[:, TOKENS] == pytest.approx(found.logits(TOKENS)[rows], abs=1e-4)
 
 
-def test_another_wiring_of_the_same_weights_has_contributions_too() -> None:
+def test_a_variant_has_contributions_too() -> None:
     model = variant(toys.decoder(), positional_encoding="learned", attention_function="linear")
-    adds_up(model, traced(model), 1)
+    assert_adds_up(model, traced(model), 1)
 
 
-def test_little_of_a_trace_is_enough_and_less_is_a_sentence() -> None:
+def test_keep_is_enough_and_less_is_a_sentence() -> None:
     model = toys.decoder()
     small = run(model, toys.causal(), TEXT, keep=KEEP)
     assert attribute_logits(model, small, 1).logits(TOKENS) == pytest.approx(
@@ -207,7 +207,7 @@ def test_little_of_a_trace_is_enough_and_less_is_a_sentence() -> None:
         attribute_logits(model, run(model, toys.causal(), TEXT, keep=("logits",)))
 
 
-def test_positions_and_tokens_that_are_not_there_get_a_sentence() -> None:
+def test_positions_and_tokens_out_of_range_get_a_sentence() -> None:
     model = toys.decoder()
     with pytest.raises(TextError, match="no token 99"):
         attribute_logits(model, traced(model), 99)

@@ -1,4 +1,4 @@
-"""What a model would say if it stopped early, against its own answer and against NumPy."""
+"""Logit lens, against the model's own output and against NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_last_row_of_the_logit_lens_is_the_prediction(placement: str) -> Non
         assert rows[-1] == pytest.approx(trace.probabilities(position), abs=1e-5)
 
 
-def test_the_readings_of_all_tokens_are_the_logit_lens_of_each() -> None:
+def test_lens_at_all_tokens_equals_the_logit_lens_of_each() -> None:
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT, keep=KEEP)
     right = target_tokens(trace)
@@ -43,7 +43,7 @@ def test_the_readings_of_all_tokens_are_the_logit_lens_of_each() -> None:
     assert np.isnan(found.negative_log_likelihood[-1])
 
 
-def test_a_model_that_fills_gaps_is_held_against_the_tokens_that_were_there() -> None:
+def test_the_targets_of_a_masked_language_model_are_the_original_tokens() -> None:
     model, tokenizer = toys.encoder(), toys.masked()
     ids = tokenizer.encode(TEXT).ids
     trace = run(model, tokenizer, TEXT, masked_positions=(3,))
@@ -53,7 +53,7 @@ def test_a_model_that_fills_gaps_is_held_against_the_tokens_that_were_there() ->
     assert found.negative_log_likelihood[3] == pytest.approx(-np.log(trace.probabilities(3)[ids[3]]), abs=1e-4)
 
 
-def test_a_long_text_is_read_in_pieces_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_a_long_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT)
     whole = lens_at(model, trace, 1, target_tokens(trace))
@@ -63,7 +63,7 @@ def test_a_long_text_is_read_in_pieces_and_nothing_changes(monkeypatch: pytest.M
     assert whole.negative_log_likelihood == pytest.approx(pieces.negative_log_likelihood, abs=1e-5, nan_ok=True)
 
 
-def test_the_last_depth_says_what_an_edit_made_the_model_say() -> None:
+def test_the_last_depth_follows_edits_of_the_logits() -> None:
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT, ["logits[2,7]=set:50"])
     found = lens_at(model, trace, 2, target_tokens(trace))
@@ -71,7 +71,7 @@ def test_the_last_depth_says_what_an_edit_made_the_model_say() -> None:
     assert found.probabilities[2, 0] == pytest.approx(1.0)
 
 
-def test_the_length_of_the_stream_is_its_norm() -> None:
+def test_residual_norms() -> None:
     trace = run(toys.decoder(), toys.causal(), TEXT)
     found = residual_norms(trace)
     assert found.shape == (3, len(trace.text.ids))
@@ -80,7 +80,7 @@ def test_the_length_of_the_stream_is_its_norm() -> None:
     assert found[2, 0] == pytest.approx(np.linalg.norm(trace["decoder.residual"][0]), rel=1e-5)
 
 
-def test_without_a_language_head_or_at_a_depth_that_is_not_there_a_sentence_says_so() -> None:
+def test_no_language_head_or_a_depth_out_of_range_gets_a_sentence() -> None:
     bare = toys.decoder(output_head="none")
     with pytest.raises(ConfigError, match="language head"):
         logit_lens(bare, run(bare, toys.causal(), TEXT))

@@ -1,4 +1,4 @@
-"""Where heads look on a picture."""
+"""Head metrics of image patches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def patches() -> EncodedImage:
     return text
 
 
-def test_cells_are_told_by_rows_and_columns() -> None:
+def test_neighbours_rows_and_columns() -> None:
     text = patches()
     names = dict(zip(text.token_texts, range(7), strict=True))
 
@@ -51,7 +51,7 @@ def test_distance_is_counted_in_patches_and_without_the_class_token() -> None:
     assert patch_distance(weights, text) == pytest.approx([(1 + 5**0.5) / 2])
 
 
-def test_pictures_have_metrics_of_their_own() -> None:
+def test_images_have_their_own_metrics() -> None:
     found = head_metrics(trace())
     assert set(found) == set(IMAGE_HEAD_METRICS)
     for metric, heads in found.items():
@@ -62,7 +62,7 @@ def test_pictures_have_metrics_of_their_own() -> None:
     assert head_metrics_for(False) is HEAD_METRICS
 
 
-def test_the_share_of_a_row_is_the_weight_on_it() -> None:
+def test_the_row_metric_is_the_weight_on_the_row() -> None:
     whole = trace()
     weights = whole.attention()[1, 2]
     row = [weights[1, [2, 3]].sum(), weights[2, [1, 3]].sum(), weights[3, [1, 2]].sum()]

@@ -1,4 +1,4 @@
-"""Lenses, against cases small enough to work out by hand."""
+"""Attention rollout and head metrics of traces, against cases small enough to work out by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def encoded(*pieces: str, special: tuple[int, ...] = ()) -> Encoded:
     return Encoded("".join(pieces), ids, pieces, pieces, ((0, 0),) * len(pieces), marks)
 
 
-def seen(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
+def trace_of_weights(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
     """A trace of one layer that holds nothing but these weights [head query key] and the mask."""
     heads, size, _ = weights.shape
     config = toys.config(layers=1, heads=heads)
@@ -44,18 +44,20 @@ def seen(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
 @pytest.mark.parametrize(
     ("metric", "offset"), [("previous", -1), ("current", 0), ("next", 1)], ids=lambda value: str(value)
 )
-def test_a_head_of_one_habit_is_found(metric: str, offset: int) -> None:
+def test_a_head_that_attends_at_one_offset_has_that_metric(metric: str, offset: int) -> None:
     weights = np.eye(4, k=offset, dtype=np.float32)[None]
-    assert head_metrics(seen(weights, encoded("a", "b", "c", "d")))[metric] == pytest.approx(np.ones((1, 1)))
+    assert head_metrics(trace_of_weights(weights, encoded("a", "b", "c", "d")))[metric] == pytest.approx(
+        np.ones((1, 1))
+    )
 
 
-def test_a_head_that_follows_repetitions_is_found() -> None:
+def test_an_induction_head_has_that_metric() -> None:
     text = encoded("<s>", " Tom", " saw", " Ann", ".", " Tom", " saw", special=(0,))
     weights = np.zeros((1, 7, 7), dtype=np.float32)
     weights[0, :, 0] = 1
     weights[0, 5] = [0, 0, 0.75, 0.25, 0, 0, 0]  # the second Tom looks at what followed the first
     weights[0, 6] = [0, 0, 0, 0.5, 0.5, 0, 0]
-    values = head_metrics(seen(weights, text, causal=True))
+    values = head_metrics(trace_of_weights(weights, text, causal=True))
     assert values["induction"].item() == pytest.approx((0.75 + 0.5) / 2)
     assert values["punctuation"].item() == pytest.approx((0 + 0.5) / 2)  # queries after the full stop
     assert values["special"].item() == pytest.approx(4 / 6)
@@ -64,24 +66,24 @@ def test_a_head_that_follows_repetitions_is_found() -> None:
     assert np.isnan(values["next"]).all()  # the mask forbids it
 
 
-def test_the_same_word_counts_with_and_without_capital_and_space() -> None:
+def test_same_word_ignores_case_and_space() -> None:
     text = encoded("The", " dog", " and", " the", " cat")
     weights = np.eye(5, dtype=np.float32)[None]
     weights[0, 3] = [0.6, 0, 0, 0.4, 0]
-    assert head_metrics(seen(weights.copy(), text, causal=True))["same-word"].item() == pytest.approx(0.6)
-    assert head_metrics(seen(weights.copy(), text))["same-word"].item() == pytest.approx(0.3)
+    assert head_metrics(trace_of_weights(weights.copy(), text, causal=True))["same-word"].item() == pytest.approx(0.6)
+    assert head_metrics(trace_of_weights(weights.copy(), text))["same-word"].item() == pytest.approx(0.3)
 
 
-def test_a_comma_that_looks_at_a_comma_is_no_word() -> None:
+def test_punctuation_is_no_word() -> None:
     text = encoded("one", ",", " two", ",", " one")
     weights = np.zeros((1, 5, 5), dtype=np.float32)
     weights[0, :, 1] = 1
-    values = head_metrics(seen(weights, text, causal=True))
+    values = head_metrics(trace_of_weights(weights, text, causal=True))
     assert values["same-word"].item() == 0.0  # of the second "one" alone
     assert values["punctuation"].item() == pytest.approx(1.0)
 
 
-def test_every_metric_gives_a_number_for_each_head_of_a_real_run() -> None:
+def test_every_metric_gives_a_number_for_each_head() -> None:
     trace = run(toys.decoder(), toys.causal(), REPEATED)
     values = head_metrics(trace)
     assert set(values) == set(HEAD_METRICS)
@@ -108,7 +110,7 @@ def test_an_encoder_decoder_has_metrics_for_either_stack() -> None:
 
 
 @given(raw)
-def test_what_reaches_a_token_is_always_all_of_it(weights: np.ndarray) -> None:
+def test_rows_of_the_rollout_sum_to_one(weights: np.ndarray) -> None:
     reached = attention_rollout(shares(weights))
     assert reached.shape == (2, 5, 5)
     assert reached.sum(-1) == pytest.approx(np.ones((2, 5)), abs=1e-4)
@@ -121,5 +123,5 @@ def test_rollout_of_two_layers_by_hand() -> None:
     assert reached[1] == pytest.approx(np.array([[1, 0], [0.75, 0.25]]))
 
 
-def test_an_empty_row_keeps_only_its_own_stream() -> None:
+def test_an_empty_row_keeps_only_its_residual_stream() -> None:
     assert attention_rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))

@@ -1,4 +1,4 @@
-"""What can be seen besides weights, against cases small enough to work out by hand and against finite differences."""
+"""Value norms, gradients, the plane of queries and keys, and row selection, by hand and by finite differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def traced(model: Transformer, *edits: str) -> Trace:
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"value_head_dim": 3}])
-def test_the_length_of_what_is_moved_is_that_of_each_summand(choices: dict[str, Any]) -> None:
+def test_value_norms_are_the_norms_of_the_weighted_projected_values(choices: dict[str, Any]) -> None:
     model = toys.decoder(**choices)
     trace, path, head = traced(model), "decoder.1.self", 3
     fetched = weighted_value_norm(model, trace, path)
@@ -41,7 +41,7 @@ def test_the_length_of_what_is_moved_is_that_of_each_summand(choices: dict[str, 
 
 
 @pytest.mark.parametrize("edits", [(), ("decoder.0.self.weights[1]=uniform",)])
-def test_the_gradient_is_what_a_small_change_of_a_weight_does(edits: tuple[str, ...]) -> None:
+def test_the_gradient_equals_finite_differences(edits: tuple[str, ...]) -> None:
     model, path, token = toys.decoder(), "decoder.0.self", 7
     trace = traced(model, *edits)
     slopes = attention_gradient(model, trace, path, -1 + len(trace.text.ids), token)
@@ -56,14 +56,14 @@ def test_the_gradient_is_what_a_small_change_of_a_weight_does(edits: tuple[str, 
         assert slopes[head, query, key] == pytest.approx(measured, rel=0.02, abs=2e-3)
 
 
-def test_a_later_query_cannot_change_an_earlier_prediction() -> None:
+def test_the_gradient_of_later_queries_is_zero() -> None:
     model = toys.decoder()
     slopes = attention_gradient(model, traced(model), "decoder.0.self", 2, 5)
     assert not slopes[:, 3:].any()
     assert slopes[:, 1:3].any()
 
 
-def test_the_gradient_follows_a_source_through_the_decoder() -> None:
+def test_the_gradient_reaches_encoder_and_cross_attention() -> None:
     model, tokenizer = toys.both(), toys.masked()
     trace = run(model, tokenizer, "the dog", source=TEXT)
     for path in ("encoder.2.self", "decoder.0.cross"):
@@ -81,7 +81,7 @@ def test_a_label_has_a_gradient_too() -> None:
     assert up * shares[0] == pytest.approx(-down * shares[1], abs=1e-5)  # what one gains the other loses
 
 
-def test_what_has_no_gradient_is_said() -> None:
+def test_no_prediction_or_no_attention_gets_a_sentence() -> None:
     model = toys.decoder()
     trace = traced(model)
     with pytest.raises(TextError, match="no token 9999"):
@@ -96,7 +96,7 @@ def test_what_has_no_gradient_is_said() -> None:
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}])
-def test_the_plane_of_queries_and_keys_holds_the_most_variance(choices: dict[str, Any]) -> None:
+def test_the_plane_of_queries_and_keys_is_their_principal_one(choices: dict[str, Any]) -> None:
     trace = traced(toys.decoder(**choices))
     found = qk_projection(trace, "decoder.1.self", 2)
     q = trace["decoder.1.self.rotated_q"][2]
@@ -110,7 +110,7 @@ def test_the_plane_of_queries_and_keys_holds_the_most_variance(choices: dict[str
     assert (plane.max(0) >= -plane.min(0)).all()
 
 
-def test_a_map_of_one_token_is_a_line_and_a_head_that_is_not_there_is_said() -> None:
+def test_the_plane_of_one_token_and_of_a_head_out_of_range() -> None:
     model = toys.decoder()
     alone = run(model, toys.causal(), "a", keep=("*.rotated_q", "*.rotated_k"))
     assert qk_projection(alone, "decoder.0.self", 0).queries.shape == (len(alone.text.ids), 2)
@@ -118,7 +118,7 @@ def test_a_map_of_one_token_is_a_line_and_a_head_that_is_not_there_is_said() -> 
         qk_projection(alone, "decoder.0.self", 9)
 
 
-def test_the_largest_weights_by_hand() -> None:
+def test_top_mass_by_hand() -> None:
     row = np.array([[0.5, 0.05, 0.3, 0.15], [0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     assert top_mass_mask(row, 0.75).tolist() == [
         [True, False, True, False],
@@ -129,7 +129,7 @@ def test_the_largest_weights_by_hand() -> None:
 
 
 @given(rows, st.floats(0.01, 1))
-def test_what_is_kept_holds_the_share_and_nothing_kept_is_needless(values: np.ndarray, share: float) -> None:
+def test_top_mass_holds_the_mass_with_the_fewest_cells(values: np.ndarray, share: float) -> None:
     kept = top_mass_mask(values, share)
     held = (values * kept).sum(-1)
     assert np.all(held >= share * values.sum(-1) * (1 - 1e-6))
@@ -140,7 +140,7 @@ def test_what_is_kept_holds_the_share_and_nothing_kept_is_needless(values: np.nd
 
 
 @given(rows)
-def test_rows_sum_to_one_again_or_stay_empty(values: np.ndarray) -> None:
+def test_renormalized_rows_sum_to_one_or_stay_empty(values: np.ndarray) -> None:
     total = renormalize_rows(values).sum(-1)
     full = values.sum(-1) > 1e-300
     assert total[full] == pytest.approx(np.ones(full.sum()))

@@ -1,4 +1,4 @@
-"""generate(): step by step what the full forward says, whatever is cached, masked or edited."""
+"""generate(): every step equals the full forward pass, whatever is cached, masked or edited."""
 
 from __future__ import annotations
 
@@ -72,33 +72,37 @@ def steps(model: Transformer, *edits: str, **choices: Any) -> list[GenerationSte
     return list(generate(model, tokenizer, TEXT, edits, **others))
 
 
-def full(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
+def full_forward(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
     """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
-    tap: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
+    hook: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
     source = torch.tensor([step.source.ids]) if step.source else None
-    logits = model(torch.tensor([step.text.ids]), source=source, hook=tap)
+    logits = model(torch.tensor([step.text.ids]), source=source, hook=hook)
     assert isinstance(logits, torch.Tensor)
     return logits[0]
 
 
 def assert_equals_full_forward(model: Transformer, *edits: str, **choices: Any) -> list[GenerationStep]:
     """Every step's rows are those of the full forward, and the chosen token is their likeliest."""
-    made = steps(model, *edits, **choices)
-    assert made
-    for step in made:
-        whole = full(model, step, *edits)
-        np.testing.assert_allclose(step["logits"], whole[step.start :], atol=1e-5, rtol=1e-5)
-        assert step.chosen_token == int(whole[-1].argmax())
-    return made
+    generated = steps(model, *edits, **choices)
+    assert generated
+    for step in generated:
+        expected = full_forward(model, step, *edits)
+        np.testing.assert_allclose(step["logits"], expected[step.start :], atol=1e-5, rtol=1e-5)
+        assert step.chosen_token == int(expected[-1].argmax())
+    return generated
 
 
 @pytest.mark.parametrize("masks", [("causal",), ("causal", "window:3")])
 @pytest.mark.parametrize(
-    ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
+    ("position", "attention_function"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
 )
-def test_cached_generation_equals_the_full_forward(position: str, kernel: str, masks: tuple[str, ...]) -> None:
+def test_cached_generation_equals_the_full_forward(
+    position: str, attention_function: str, masks: tuple[str, ...]
+) -> None:
     assert_equals_full_forward(
-        toys.decoder(positional_encoding=position, attention_function=kernel, masks=masks, key_value_heads=2)
+        toys.decoder(
+            positional_encoding=position, attention_function=attention_function, masks=masks, key_value_heads=2
+        )
     )
 
 
@@ -113,8 +117,8 @@ LENGTH_DEPENDENT_SCALINGS = {
 @pytest.mark.parametrize("scaling", LENGTH_DEPENDENT_SCALINGS)
 def test_cached_generation_equals_the_full_forward_where_frequencies_depend_on_the_length(scaling: str) -> None:
     model = toys.decoder(positional_encoding="rope", rope=LENGTH_DEPENDENT_SCALINGS[scaling])
-    made = assert_equals_full_forward(model, steps=10)
-    starts = [step.start for step in made]
+    generated = assert_equals_full_forward(model, steps=10)
+    starts = [step.start for step in generated]
     assert all(starts[1:4]), "within the original context one token is read"
     assert not starts[4], "past it the text is read anew"
 
@@ -130,38 +134,38 @@ def test_a_prefix_of_a_longer_text_is_not_taken_where_frequencies_depend_on_the_
 
 
 @pytest.mark.parametrize("masks", [("window:3",), ()])
-def test_so_does_generation_where_a_token_may_see_later_ones(masks: tuple[str, ...]) -> None:
+def test_generation_without_a_causal_mask_equals_the_full_forward(masks: tuple[str, ...]) -> None:
     assert_equals_full_forward(toys.decoder(masks=masks))
 
 
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
-def test_so_does_that_of_an_encoder_decoder(position: str) -> None:
+def test_generation_of_an_encoder_decoder_equals_the_full_forward(position: str) -> None:
     assert_equals_full_forward(toys.both(positional_encoding=position))
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_edits_under_generation_equal_edits_in_the_full_forward(edit: str) -> None:
+def test_edits_in_generation_equal_edits_in_the_full_forward(edit: str) -> None:
     assert_equals_full_forward(toys.decoder(positional_encoding="relative", key_value_heads=2), edit)
 
 
 @pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
-def test_so_do_edits_of_an_encoder_decoder(edit: str) -> None:
+def test_edits_of_an_encoder_decoder_equal_those_in_the_full_forward(edit: str) -> None:
     assert_equals_full_forward(toys.both(), edit)
 
 
-def test_several_edits_at_once_too() -> None:
+def test_several_edits_equal_those_in_the_full_forward() -> None:
     assert_equals_full_forward(toys.decoder(), *EDITS[:8])
 
 
 def test_a_causal_step_reads_one_token() -> None:
-    made = steps(toys.decoder())
-    assert [step.start for step in made] == [0, *range(len(made[0].text.ids), len(made[-1].text.ids))]
-    assert made[3]["decoder.0.self.weights"].shape == (4, 1, len(made[3].text.ids))
+    generated = steps(toys.decoder())
+    assert [step.start for step in generated] == [0, *range(len(generated[0].text.ids), len(generated[-1].text.ids))]
+    assert generated[3]["decoder.0.self.weights"].shape == (4, 1, len(generated[3].text.ids))
 
 
 def test_each_step_reads_what_the_one_before_chose() -> None:
-    made = steps(toys.decoder())
-    for one, following in pairwise(made):
+    generated = steps(toys.decoder())
+    for one, following in pairwise(generated):
         assert following.text.ids == (*one.text.ids, one.chosen_token)
         assert following.text.text.startswith(TEXT)
 
@@ -176,7 +180,7 @@ def test_a_seed_reproduces_and_another_differs() -> None:
     assert len({tuple(chosen(seed=seed)) for seed in range(5)}) > 1
 
 
-def test_a_seed_leaves_everybody_elses_chance_alone() -> None:
+def test_a_seed_leaves_the_global_random_state_alone() -> None:
     model = toys.decoder()
     before = torch.get_rng_state()
     steps(model, temperature=1.0, seed=1)
@@ -188,7 +192,7 @@ def test_any_whole_number_is_a_seed(seed: int) -> None:
     assert chosen(seed=seed) == chosen(seed=seed)
 
 
-def test_the_limits_of_chance_are_the_likeliest_token() -> None:
+def test_temperature_zero_top_k_one_and_a_tiny_top_p_are_greedy() -> None:
     greedy = chosen(temperature=0.0)
     assert chosen(seed=1, top_k=1) == greedy
     assert chosen(seed=1, top_p=1e-9) == greedy
@@ -208,30 +212,30 @@ def test_the_limits_of_chance_are_the_likeliest_token() -> None:
         {"top_p": math.nan},
     ],
 )
-def test_chances_that_cannot_be_get_a_sentence(choice: dict[str, Any]) -> None:
+def test_sampling_values_out_of_range_get_a_sentence(choice: dict[str, Any]) -> None:
     with pytest.raises(HeadlightError, match=r"temperature must be 0 or more"):
         chosen(**choice)
 
 
-def test_it_stops_at_the_end_of_the_context() -> None:
-    made = steps(toys.decoder(), steps=100)
-    assert len(made[-1].text.ids) == 24
-    assert len(steps(toys.decoder(context_length=6), steps=100)) == 6 - len(made[0].text.ids) + 1
+def test_generation_stops_at_the_end_of_the_context() -> None:
+    generated = steps(toys.decoder(), steps=100)
+    assert len(generated[-1].text.ids) == 24
+    assert len(steps(toys.decoder(context_length=6), steps=100)) == 6 - len(generated[0].text.ids) + 1
 
 
-def test_it_stops_at_the_end_token() -> None:
+def test_generation_stops_at_the_end_token() -> None:
     model = toys.decoder(tied_embeddings=False, bias=True)
     end = toys.causal().end_id
     assert end is not None
     final = torch.tensor(steps(model)[2]["decoder.final_residual"][-1])
     assert isinstance(model.output_head, LanguageModelHead)
     model.output_head.projection.weight[end] = final * 1e3
-    made = steps(model)
-    assert made[-1].chosen_token == end
-    assert len(made) < 6
+    generated = steps(model)
+    assert generated[-1].chosen_token == end
+    assert len(generated) < 6
 
 
-def test_it_goes_on_after_a_number_that_no_token_has() -> None:
+def test_generation_continues_after_an_id_without_a_token() -> None:
     size = toys.causal().vocabulary_size
     steps = [*generate(toys.decoder(vocabulary_size=4 * size), toys.causal(), TEXT, steps=8, seed=1, temperature=5.0)]
     beyond = next(step.chosen_token for step in steps if step.chosen_token >= size)
@@ -243,7 +247,7 @@ def test_a_model_without_a_next_token_head_gets_a_sentence() -> None:
         next(generate(toys.encoder(), toys.masked(), TEXT))
 
 
-def test_an_edit_that_meets_nothing_gets_a_sentence() -> None:
+def test_an_edit_that_matches_nothing_gets_a_sentence() -> None:
     with pytest.raises(HeadlightError, match="changes nothing"):
         steps(toys.decoder(), "decoder.9.residual=set:0")
 
@@ -254,10 +258,10 @@ def test_a_custom_mask_grows_by_causal_rows(masks: str) -> None:
     matrix = np.ones((length, length), dtype=int)
     matrix[length - 1, 0] = 0
     mask = f"{masks}custom:" + "/".join("".join(map(str, row)) for row in matrix)
-    made = steps(variant(toys.decoder(), masks=mask))
-    assert len(made) == 6
-    weights = made[-1]["decoder.0.self.weights"]
-    if made[-1].start == 0:
+    generated = steps(variant(toys.decoder(), masks=mask))
+    assert len(generated) == 6
+    weights = generated[-1]["decoder.0.self.weights"]
+    if generated[-1].start == 0:
         assert (weights[:, length - 1, 0] == 0).all(), "what was written stays"
         assert (weights[:, :length, length:] == 0).all(), "no old token sees a new one"
     assert (weights[:, -1] > 0).all(), "a new one sees all before it"
@@ -268,7 +272,7 @@ def test_a_custom_mask_of_another_size_than_the_prompt_still_gets_a_sentence() -
         steps(variant(toys.decoder(), masks="custom:10/11"))
 
 
-def test_two_generations_side_by_side_do_not_mix() -> None:
+def test_interleaved_generations_do_not_mix() -> None:
     model = toys.decoder()
     one, other = (generate(model, toys.causal(), text, temperature=0.0, steps=6) for text in (TEXT, SOURCE))
     mixed = [(left.chosen_token, right.chosen_token) for left, right in zip(one, other, strict=False)]
@@ -281,16 +285,16 @@ def test_two_generations_side_by_side_do_not_mix() -> None:
 INDEX = {"head": "1", "key_value_head": "0", "query": "3:", "pos": "3:", "key": "1:3"}
 
 
-def edit_of(site: str, path: str) -> str:
+def edit_text_of(site: str, path: str) -> str:
     """A change of some of the values at a path, from the fourth token on."""
     index = ",".join(INDEX.get(axis, "0") for axis in HOOK_POINTS[site].axes)
     return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
 
 
 @pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"residual_after_cross", "pixels"}))
-def test_whatever_is_changed_a_cached_step_is_what_reading_all_again_gives(site: str) -> None:
+def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) -> None:
     model = toys.decoder(positional_encoding="alibi", key_value_heads=2)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
-    edit = edit_of(site, path)
+    edit = edit_text_of(site, path)
     last = steps(model, edit, steps=3)[-1]
-    np.testing.assert_allclose(last["logits"], full(model, last, edit)[last.start :], atol=1e-4, rtol=1e-4)
+    np.testing.assert_allclose(last["logits"], full_forward(model, last, edit)[last.start :], atol=1e-4, rtol=1e-4)

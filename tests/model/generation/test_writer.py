@@ -1,4 +1,4 @@
-"""Rule, Writer and fill(): chance as it is stated, steps that may be taken from anywhere, masks from the surest on."""
+"""SamplingConfig, TextGenerator and fill_mask: probabilities, steps from any prefix, masks from the most certain on."""
 
 from __future__ import annotations
 
@@ -29,92 +29,92 @@ TEXT = "the cat"
         ({"temperature": 0.5}, [0.25 / 0.345, 0.0625 / 0.345, 0.0225 / 0.345, 0.01 / 0.345]),
     ],
 )
-def test_what_chance_keeps_has_its_share(choice: dict[str, Any], left: list[float]) -> None:
+def test_top_k_and_top_p_renormalize_what_they_keep(choice: dict[str, Any], left: list[float]) -> None:
     order = [2, 0, 3, 1]  # the likeliest token need not come first
     logits = np.log(np.array([0.5, 0.25, 0.15, 0.1])[order])
     shares = SamplingConfig(**choice).sample(logits, 0).probabilities
     np.testing.assert_allclose(shares[np.argsort(order)], left, atol=1e-9)
 
 
-def test_the_dice_hit_each_token_as_often_as_its_share() -> None:
+def test_tokens_are_sampled_as_often_as_their_probability() -> None:
     logits = np.log([0.1, 0.4, 0.2, 0.3])
     hits = np.bincount([SamplingConfig(seed=5).sample(logits, step).chosen for step in range(4_000)])
     np.testing.assert_allclose(hits / 4_000, [0.1, 0.4, 0.2, 0.3], atol=0.03)
 
 
 @given(st.floats(0, 3), st.integers(1, 9), st.floats(0.01, 1), st.integers(), st.integers(0, 99))
-def test_the_number_falls_on_the_stretch_of_who_is_hit(
+def test_the_random_number_lies_in_the_chosen_tokens_interval(
     temperature: float, top_k: int, top_p: float, seed: int, step: int
 ) -> None:
     logits = np.random.default_rng(step).normal(size=9)
-    draw = SamplingConfig(temperature, top_k, top_p, seed).sample(logits, step)
-    ends = draw.probabilities[draw.order].cumsum()
-    place = list(draw.order).index(draw.chosen)
+    sample = SamplingConfig(temperature, top_k, top_p, seed).sample(logits, step)
+    ends = sample.probabilities[sample.order].cumsum()
+    place = list(sample.order).index(sample.chosen)
     assert ends[-1] == pytest.approx(1)
-    assert (ends[place - 1] if place else 0) <= draw.random_number + 1e-12
-    assert draw.random_number < ends[place] + 1e-12
-    assert draw.probabilities[draw.chosen] > 0
+    assert (ends[place - 1] if place else 0) <= sample.random_number + 1e-12
+    assert sample.random_number < ends[place] + 1e-12
+    assert sample.probabilities[sample.chosen] > 0
 
 
-def test_a_writer_goes_back_and_on_from_any_step_as_if_it_had_come_there_straight() -> None:
+def test_a_step_from_any_prefix_equals_one_from_the_start() -> None:
     model, tokenizer = toys.decoder(key_value_heads=2), toys.causal()
-    writer = TextGenerator.from_text(model, tokenizer, TEXT, ["decoder.0.self.k[0,2]=set:0"])
-    straight, past = writer.step((7, 8, 9))
-    _, longer = writer.step((7, 8, 30, 31), past.truncate(len(writer.text.ids) + 2))
-    for kept in (past, longer, longer.truncate(3), None):
-        known = kept and kept.truncate(min(len(kept.ids), len(writer.text.ids) + 2))
-        again, _ = writer.step((7, 8, 9), known)
+    generator = TextGenerator.from_text(model, tokenizer, TEXT, ["decoder.0.self.k[0,2]=set:0"])
+    straight, prefix = generator.step((7, 8, 9))
+    _, longer = generator.step((7, 8, 30, 31), prefix.truncate(len(generator.text.ids) + 2))
+    for kept in (prefix, longer, longer.truncate(3), None):
+        known = kept and kept.truncate(min(len(kept.ids), len(generator.text.ids) + 2))
+        again, _ = generator.step((7, 8, 9), known)
         np.testing.assert_allclose(again["logits"][-1], straight["logits"][-1], atol=1e-5, rtol=1e-5)
         assert again.start == (len(known.ids) if known else 0)
 
 
-def test_a_past_is_never_changed() -> None:
-    writer = TextGenerator.from_text(toys.decoder(), toys.causal(), TEXT)
-    _, past = writer.step()
-    before = {path: (k.clone(), v.clone()) for path, (k, v) in past.key_values.items()}
+def test_a_prefix_is_immutable() -> None:
+    generator = TextGenerator.from_text(toys.decoder(), toys.causal(), TEXT)
+    _, prefix = generator.step()
+    before = {path: (k.clone(), v.clone()) for path, (k, v) in prefix.key_values.items()}
     for token in (5, 6):
-        writer.step((token,), past)
+        generator.step((token,), prefix)
     assert all(
-        torch.equal(past.key_values[path][0], k) and torch.equal(past.key_values[path][1], v)
+        torch.equal(prefix.key_values[path][0], k) and torch.equal(prefix.key_values[path][1], v)
         for path, (k, v) in before.items()
     )
-    assert len(past.ids) == len(writer.text.ids)
+    assert len(prefix.ids) == len(generator.text.ids)
 
 
-def test_what_is_kept_is_counted_as_it_lies_in_memory() -> None:
+def test_cache_sizes_are_those_in_memory() -> None:
     model = toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5)
-    _, past = TextGenerator.from_text(model, toys.causal(), TEXT).step()
-    tokens = len(past.ids)
-    assert [kept.path for kept in past.cache_sizes()] == ["decoder.0", "decoder.1"]
-    assert past.bytes == 2 * 2 * tokens * (6 + 5) * 4
-    assert past.truncate(1).bytes == past.bytes // tokens
+    _, prefix = TextGenerator.from_text(model, toys.causal(), TEXT).step()
+    tokens = len(prefix.ids)
+    assert [kept.path for kept in prefix.cache_sizes()] == ["decoder.0", "decoder.1"]
+    assert prefix.bytes == 2 * 2 * tokens * (6 + 5) * 4
+    assert prefix.truncate(1).bytes == prefix.bytes // tokens
 
 
-def test_nothing_is_kept_where_a_token_may_see_later_ones() -> None:
+def test_no_cache_where_a_token_may_attend_to_later_ones() -> None:
     for model, edits in ((toys.decoder(masks=()), ()), (toys.decoder(), ("decoder.0.residual[2:5]=mean",))):
-        writer = TextGenerator.from_text(model, toys.causal(), TEXT, edits)
-        step, past = writer.step((5,), writer.step()[1])
-        assert not writer.can_cache and not past.key_values
+        generator = TextGenerator.from_text(model, toys.causal(), TEXT, edits)
+        step, prefix = generator.step((5,), generator.step()[1])
+        assert not generator.can_cache and not prefix.key_values
         assert step.start == 0
 
 
-def test_a_step_may_keep_only_the_row_that_asks() -> None:
+def test_a_step_may_record_only_the_prediction_row() -> None:
     keep = ("*.weights", "*.q", "logits")
     for model, source in ((toys.decoder(), None), (toys.both(), "a small bird sang")):
         tokenizer = toys.masked() if source else toys.causal()
         whole, part = (
             TextGenerator.from_text(
-                model, tokenizer, TEXT, source=source, keep=keep, prediction_row_only=asking
+                model, tokenizer, TEXT, source=source, keep=keep, prediction_row_only=row_only
             ).step()[0]
-            for asking in (False, True)
+            for row_only in (False, True)
         )
         assert whole.values.keys() == part.values.keys()
         for path, value in whole.values.items():
             ours = value[:, -1:] if path.startswith("decoder") else value
             np.testing.assert_array_equal(part[path], ours)
     whole, part = (
-        fill_mask(toys.encoder(), toys.masked(), TEXT, masked_positions=(1, 2), keep=keep, prediction_row_only=asking)
-        for asking in (False, True)
+        fill_mask(toys.encoder(), toys.masked(), TEXT, masked_positions=(1, 2), keep=keep, prediction_row_only=row_only)
+        for row_only in (False, True)
     )
     assert whole.position == part.position
     np.testing.assert_array_equal(
@@ -123,7 +123,7 @@ def test_a_step_may_keep_only_the_row_that_asks() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 10**6])
-def test_a_number_that_is_no_token_gets_a_sentence(token: int) -> None:
+def test_an_id_outside_the_vocabulary_gets_a_sentence(token: int) -> None:
     with pytest.raises(TextError, match=f"no token {token}"):
         TextGenerator.from_text(toys.decoder(), toys.causal(), TEXT).step((token,))
     with pytest.raises(TextError, match=f"no token {token}"):
@@ -148,7 +148,7 @@ def test_masks_are_filled_from_the_most_certain() -> None:
         fill_mask(model, tokenizer, TEXT, masked_positions=(1, 2, 3), filled=filled)
 
 
-def test_what_is_not_masked_cannot_be_filled() -> None:
+def test_only_masked_positions_can_be_filled() -> None:
     with pytest.raises(TextError, match="Token 2 is not masked"):
         fill_mask(toys.encoder(), toys.masked(), TEXT, masked_positions=(1,), filled={2: 5})
     with pytest.raises(TextError, match="cannot fill masks"):

@@ -1,4 +1,4 @@
-"""A trace as HTML: complete in itself, and text never becomes markup."""
+"""A trace as HTML: self-contained, and text never becomes markup."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Elements(HTMLParser):
         self.script += data if self.tags and self.tags[-1] == "script" else ""
 
 
-def told(shown: HtmlView) -> tuple[dict[str, Any], bytes]:
+def script_data(view: HtmlView) -> tuple[dict[str, Any], bytes]:
     """What the script holds: the words and the numbers."""
-    script = Elements(shown._repr_html_()).script
+    script = Elements(view._repr_html_()).script
     meta, numbers = (
         re.search(r"^const META = (.*);$", script, re.M),
         re.search(r'^const NUMBERS = "(.*)";$', script, re.M),
@@ -69,9 +69,9 @@ def told(shown: HtmlView) -> tuple[dict[str, Any], bytes]:
     return json.loads(meta[1]), zlib.decompress(base64.b64decode(numbers[1]))
 
 
-def test_every_weight_comes_along_with_all_its_digits() -> None:
+def test_every_weight_is_there_as_float32() -> None:
     trace = run(toys.decoder(), toys.causal(), TEXT)
-    meta, numbers = told(trace.show(1, 2))
+    meta, numbers = script_data(trace.show(1, 2))
     count = len(trace.text.ids)
     cells = 2 * 4 * count * count
     codes = np.frombuffer(numbers, np.uint8, cells).reshape(2, 4, count, count)
@@ -84,18 +84,18 @@ def test_every_weight_comes_along_with_all_its_digits() -> None:
     assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
 
 
-def test_without_a_choice_it_begins_with_a_plain_head() -> None:
+def test_without_a_choice_it_begins_with_the_strongest_local_head() -> None:
     trace = run(toys.decoder(), toys.causal(), TEXT)
-    meta, _ = told(trace.show())
+    meta, _ = script_data(trace.show())
     previous = np.array(meta["attention_groups"][0]["metrics"]["previous"]).reshape(2, 4)
     choice = meta["state"]
     assert previous[choice["layer"], choice["head"]] == previous.max()
-    assert told(trace.show(layer=1))[0]["state"] == {"layer": 1, "head": 0}
+    assert script_data(trace.show(layer=1))[0]["state"] == {"layer": 1, "head": 0}
 
 
 def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
     trace = run(toys.both(), toys.masked(), "the dog", source=TEXT)
-    meta, _ = told(trace.show())
+    meta, _ = script_data(trace.show())
     assert [(grid["name"], grid["layers"]) for grid in meta["attention_groups"]] == [
         ("decoder.self", 2), ("decoder.cross", 2), ("encoder.self", 3),
     ]  # fmt: skip
@@ -106,25 +106,25 @@ def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("model.rendering.html.MAX_POOLED_CELLS", 8 * 16)
     monkeypatch.setattr("model.rendering.html.MAX_EXACT_CELLS", 8)
     trace = run(toys.decoder(), toys.causal(), TEXT)
-    meta, numbers = told(trace.show())
+    meta, numbers = script_data(trace.show())
     assert meta["attention_groups"][0]["pooled_shape"] == [4, 4] and len(numbers) == 8 * 16
     assert f"{len(trace.text.ids)} tokens" in meta["notes"][0] and "largest weight of its block" in meta["notes"][0]
-    assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are shown cell by cell"
+    assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are view cell by cell"
 
 
 def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_keep() -> None:
-    told(run(toys.decoder(), toys.causal(), TEXT, keep=("*.weights",)).show())
+    script_data(run(toys.decoder(), toys.causal(), TEXT, keep=("*.weights",)).show())
     with pytest.raises(EditError, match=r"holds no 'decoder.0.self.weights'"):
         run(toys.decoder(), toys.causal(), TEXT, keep=("logits",)).show()
     with pytest.raises(EditError, match="no layers"):
         run(toys.decoder(layers=0), toys.causal(), TEXT).show()
 
 
-def test_several_on_one_page_keep_apart() -> None:
-    shown = run(toys.decoder(), toys.causal(), TEXT).show()
-    names = [re.findall(r'id="(headlight-\w+)"', shown._repr_html_()) for _ in range(3)]
+def test_several_views_on_one_page_do_not_collide() -> None:
+    view = run(toys.decoder(), toys.causal(), TEXT).show()
+    names = [re.findall(r'id="(headlight-\w+)"', view._repr_html_()) for _ in range(3)]
     assert len({name for found in names for name in found}) == 3
-    script = Elements(shown._repr_html_()).script
+    script = Elements(view._repr_html_()).script
     assert script.startswith("(() => {") and script.endswith("})();"), "nothing is left in the page's own scope"
 
 
@@ -134,10 +134,10 @@ def test_text_is_never_markup(text: str) -> None:
     tokens = toys.causal().encode(text).ids
     if not tokens or len(tokens) > 24:
         return
-    shown = run(toys.decoder(), toys.causal(), text).show()
-    html = shown._repr_html_()
+    view = run(toys.decoder(), toys.causal(), text).show()
+    html = view._repr_html_()
     assert Elements(html).tags == ["div", "p", "script"]
-    meta, _ = told(shown)
+    meta, _ = script_data(view)
     assert [token["text"] for token in meta["tokens"]] == list(toys.causal().encode(text).token_texts)
     html.encode("utf-8")
 

@@ -1,4 +1,4 @@
-"""What a browser paints weights from."""
+"""Weights as bytes."""
 
 import numpy as np
 import pytest

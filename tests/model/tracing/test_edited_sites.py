@@ -1,4 +1,4 @@
-"""What an edit means at the sites that are no vectors: weights and mask, the scale, and where tokens stand."""
+"""Edits of hook points that are no vectors: weights, masks, the scale, and position ids."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TEXT = "the cat sat on the mat"
 EDITED = "decoder.0.self.weights"
 
 
-def plain(model: Transformer | None = None, *edits: str) -> Trace:
+def run_edited(model: Transformer | None = None, *edits: str) -> Trace:
     """One run of the sentence, of seven tokens."""
     return run(model or toys.decoder(), toys.causal(), TEXT, edits)
 
 
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 7))
-def test_uniform_on_part_of_a_row_spreads_what_that_part_held_and_keeps_the_rows_sum(
+def test_uniform_on_part_of_a_row_shares_its_sum_evenly_and_keeps_the_rows_sum(
     query: int, start: int, length: int
 ) -> None:
     end = min(start + length, 7)
-    before = plain()[EDITED][1, query]
-    edited = plain(None, f"{EDITED}[1,{query},{start}:{end}]=uniform")[EDITED][1, query]
+    before = run_edited()[EDITED][1, query]
+    edited = run_edited(None, f"{EDITED}[1,{query},{start}:{end}]=uniform")[EDITED][1, query]
     places = np.arange(7)
     inside = (places >= start) & (places < end)
     allowed = inside & (places <= query)
@@ -36,62 +36,62 @@ def test_uniform_on_part_of_a_row_spreads_what_that_part_held_and_keeps_the_rows
     np.testing.assert_array_equal(edited[places > query], 0)
 
 
-def test_a_weight_that_is_set_leaves_the_others_and_a_mask_cell_shares_its_weight_out() -> None:
-    before = plain()[EDITED][1, 5]
-    one, other = plain(None, f"{EDITED}[1,5,2]=set:0"), plain(None, "decoder.0.self.mask[1,5,2]=set:0")
+def test_setting_a_weight_leaves_the_others_but_masking_a_cell_gives_them_its_weight() -> None:
+    before = run_edited()[EDITED][1, 5]
+    one, other = run_edited(None, f"{EDITED}[1,5,2]=set:0"), run_edited(None, "decoder.0.self.mask[1,5,2]=set:0")
     wanted = np.where(np.arange(7) == 2, 0, before)
     np.testing.assert_array_equal(one[EDITED][1, 5], wanted)
     np.testing.assert_allclose(other[EDITED][1, 5], wanted / wanted.sum(), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("kernel", ["softmax", "hardmax", "linear"])
+@pytest.mark.parametrize("attention_function", ["softmax", "hardmax", "linear"])
 @pytest.mark.parametrize("position", ["rope", "relative", "disentangled"])
-def test_a_scale_of_one_everywhere_is_the_model_without_its_scale(position: str, kernel: str) -> None:
-    model = toys.decoder(positional_encoding=position, attention_function=kernel)
-    edited, unscaled = plain(model, "decoder.*.self.scale=set:1"), plain(variant(model, scale=False))
+def test_a_scale_of_one_in_every_layer_equals_the_unscaled_variant(position: str, attention_function: str) -> None:
+    model = toys.decoder(positional_encoding=position, attention_function=attention_function)
+    edited, unscaled = run_edited(model, "decoder.*.self.scale=set:1"), run_edited(variant(model, scale=False))
     assert edited["decoder.0.self.scale"].tolist() == [1, 1, 1, 1]
     for path in unscaled.values:
         np.testing.assert_allclose(edited[path], unscaled[path], rtol=1e-5, atol=1e-5)
 
 
-def test_the_scale_is_the_temperature_of_a_head_whose_scores_have_no_bias() -> None:
-    before, edited = plain(), plain(None, "decoder.0.self.scale[2]=scale:0.5")
+def test_scaling_a_heads_scale_equals_scaling_its_scores_without_bias() -> None:
+    before, edited = run_edited(), run_edited(None, "decoder.0.self.scale[2]=scale:0.5")
     np.testing.assert_array_equal(before["decoder.0.self.scale"], np.full(4, 0.5, np.float32))
     scores, ours = before["decoder.0.self.scores"], edited["decoder.0.self.scores"]
     np.testing.assert_allclose(ours[2], scores[2] / 2, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(ours[[0, 1, 3]], scores[[0, 1, 3]])
-    shared = plain(None, "decoder.0.self.scores[2]=scale:0.5")
+    shared = run_edited(None, "decoder.0.self.scores[2]=scale:0.5")
     np.testing.assert_allclose(edited[EDITED], shared[EDITED], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("position", sorted(set(POSITIONAL_ENCODINGS) - {"none"}))
-def test_a_token_may_stand_elsewhere_for_every_scheme(position: str) -> None:
+def test_every_positional_encoding_follows_edited_position_ids(position: str) -> None:
     model = toys.decoder(positional_encoding=position)
-    before, edited = plain(model), plain(model, "decoder.position_ids[5]=set:2")
+    before, edited = run_edited(model), run_edited(model, "decoder.position_ids[5]=set:2")
     assert edited["decoder.position_ids"].tolist() == [0, 1, 2, 3, 4, 2, 6]
     assert np.abs(edited["logits"][5:] - before["logits"][5:]).max() > 1e-3
     np.testing.assert_array_equal(edited["logits"][:5], before["logits"][:5])  # nobody before it sees it
     np.testing.assert_array_equal(edited["decoder.0.self.mask"], before["decoder.0.self.mask"])
-    moved = plain(model, "decoder.position_ids=add:3")
-    apart = np.abs(moved["logits"] - before["logits"]).max()
+    moved = run_edited(model, "decoder.position_ids=add:3")
+    distance = np.abs(moved["logits"] - before["logits"]).max()
     if position in ("rope", "alibi", "relative", "disentangled"):
-        assert apart < 1e-3, "only distances count"
+        assert distance < 1e-3, "only distances count"
     else:
-        assert apart > 1e-3
+        assert distance > 1e-3
 
 
 @given(st.sampled_from(["sinusoidal", "sinusoidal-halves", "rope", "alibi"]), st.floats(0.05, 0.95))
-def test_between_two_places_where_the_scheme_has_such(position: str, share: float) -> None:
-    trace = plain(toys.decoder(positional_encoding=position), f"decoder.position_ids[5]=add:{share}")
+def test_fractional_position_ids_where_the_encoding_allows_them(position: str, share: float) -> None:
+    trace = run_edited(toys.decoder(positional_encoding=position), f"decoder.position_ids[5]=add:{share}")
     assert trace["decoder.position_ids"][5] == pytest.approx(5 + share)
     if position == "alibi":
         model = toys.decoder(positional_encoding=position)
-        slopes = -plain(model)["decoder.0.self.bias"][:, 1, 0]
+        slopes = -run_edited(model)["decoder.0.self.bias"][:, 1, 0]
         np.testing.assert_allclose(trace["decoder.0.self.bias"][:, 5, 4], -slopes * (1 + share), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("position", "edit", "told"),
+    ("position", "edit", "message"),
     [
         (
             "learned",
@@ -106,17 +106,17 @@ def test_between_two_places_where_the_scheme_has_such(position: str, share: floa
         ("rope", "decoder.position_ids[7]=set:1", "asks for pos 7, but decoder.position_ids has 7"),
     ],
 )
-def test_where_no_token_can_stand_gets_a_sentence(position: str, edit: str, told: str) -> None:
-    with pytest.raises(EditError, match=told) as caught:
-        plain(toys.decoder(positional_encoding=position), edit)
+def test_a_position_id_out_of_range_gets_a_sentence(position: str, edit: str, message: str) -> None:
+    with pytest.raises(EditError, match=message) as caught:
+        run_edited(toys.decoder(positional_encoding=position), edit)
     assert str(caught.value).endswith(".")
 
 
-def test_source_and_target_have_places_of_their_own() -> None:
-    def told(*edits: str) -> Trace:
+def test_source_and_target_have_their_own_position_ids() -> None:
+    def message(*edits: str) -> Trace:
         return run(toys.both(), toys.masked(), "a bird", edits, source=TEXT)
 
-    before, edited = told(), told("encoder.position_ids[2]=set:5", "decoder.0.cross.scale[1]=set:0")
+    before, edited = message(), message("encoder.position_ids[2]=set:5", "decoder.0.cross.scale[1]=set:0")
     assert edited["encoder.position_ids"][2] == 5
     np.testing.assert_array_equal(edited["decoder.position_ids"], before["decoder.position_ids"])
     weights = edited["decoder.0.cross.weights"]

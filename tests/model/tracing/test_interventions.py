@@ -14,12 +14,12 @@ TEXT = "the cat sat on the mat"
 EDITED, LATER = "decoder.0.self.weights", "decoder.1.self.weights"
 
 
-def plain(model: Transformer | None = None, *edits: str) -> Trace:
+def run_edited(model: Transformer | None = None, *edits: str) -> Trace:
     """One run of the sentence."""
     return run(model or toys.decoder(), toys.causal(), TEXT, edits)
 
 
-def spans() -> st.SearchStrategy[str]:
+def index_ranges() -> st.SearchStrategy[str]:
     """One axis of an index, as a person may write it."""
     numbers = st.integers(0, 999).map(str)
     ranges = st.tuples(st.integers(0, 9), st.integers(1, 9)).map(lambda span: f"{span[0]}:{sum(span)}")
@@ -28,18 +28,18 @@ def spans() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def written(draw: st.DrawFn) -> str:
+def edit_texts(draw: st.DrawFn) -> str:
     """Any edit in its text form."""
     site = draw(st.sampled_from(sorted(HOOK_POINTS)))
     prefix = draw(st.sampled_from(["decoder.0.self.", "encoder.*.cross.", "decoder.", ""]))
-    index = draw(st.lists(spans(), max_size=len(HOOK_POINTS[site].axes)))
+    index = draw(st.lists(index_ranges(), max_size=len(HOOK_POINTS[site].axes)))
     operation = draw(st.sampled_from(sorted(EDIT_OPERATIONS)))
     number = f":{draw(st.floats(-1e38, 1e38))!r}"
     brackets = f"[{','.join(index)}]" if index else ""
     return f"{prefix}{site}{brackets}={operation}{number if EDIT_OPERATIONS[operation].takes_number else ''}"
 
 
-@given(written())
+@given(edit_texts())
 def test_the_text_form_round_trips(text: str) -> None:
     edit = Intervention.parse(text)
     assert Intervention.parse(str(edit)) == edit
@@ -47,9 +47,9 @@ def test_the_text_form_round_trips(text: str) -> None:
 
 
 @given(
-    st.text() | written().map(lambda text: text.replace("=", "==")) | st.from_regex(r"[a-z.]+\[[0-9:,]*\]=[a-z]+:.+")
+    st.text() | edit_texts().map(lambda text: text.replace("=", "==")) | st.from_regex(r"[a-z.]+\[[0-9:,]*\]=[a-z]+:.+")
 )
-def test_any_text_is_an_edit_or_a_sentence(text: str) -> None:
+def test_any_text_parses_or_raises_a_sentence(text: str) -> None:
     try:
         Intervention.parse(text)
     except HeadlightError as error:
@@ -69,13 +69,13 @@ def test_any_text_is_an_edit_or_a_sentence(text: str) -> None:
         "logits=mean",
     ],
 )
-def test_the_forms_of_the_readme_come_back_as_written(text: str) -> None:
+def test_documented_edits_round_trip_unchanged(text: str) -> None:
     assert str(Intervention.parse(text)) == text
 
 
-def test_an_edit_touches_only_its_head_and_a_later_run_is_untouched() -> None:
+def test_an_edit_changes_only_its_head_and_no_later_run() -> None:
     model = toys.decoder()
-    before, edited, after = plain(model), plain(model, f"{EDITED}[2]=set:0"), plain(model)
+    before, edited, after = run_edited(model), run_edited(model, f"{EDITED}[2]=set:0"), run_edited(model)
     others = [0, 1, 3]
     np.testing.assert_array_equal(edited[EDITED][others], before[EDITED][others])
     assert not edited[EDITED][2].any()
@@ -84,27 +84,27 @@ def test_an_edit_touches_only_its_head_and_a_later_run_is_untouched() -> None:
         np.testing.assert_array_equal(after[path], value)
 
 
-def test_what_comes_before_an_edit_is_untouched() -> None:
-    before, edited = plain(), plain(None, "decoder.1.self.weights=set:0")
+def test_values_before_the_edited_layer_do_not_change() -> None:
+    before, edited = run_edited(), run_edited(None, "decoder.1.self.weights=set:0")
     for path in before.values:
         if path.startswith("decoder.0.") or path in ("decoder.1.self.scores", "decoder.1.residual"):
             np.testing.assert_array_equal(edited[path], before[path])
 
 
-@pytest.mark.parametrize("path", sorted(plain().values))
-def test_every_value_that_can_be_seen_can_be_changed(path: str) -> None:
-    before, edited = plain(), plain(None, f"{path}=set:0")
+@pytest.mark.parametrize("path", sorted(run_edited().values))
+def test_every_recorded_value_can_be_edited(path: str) -> None:
+    before, edited = run_edited(), run_edited(None, f"{path}=set:0")
     assert not edited[path].any()
     assert np.isfinite(edited.probabilities()).all()
     if before[path].any():
         assert any(not np.array_equal(edited[other], before[other]) for other in before.values)
 
 
-def test_set_scale_and_add_do_what_they_say_where_they_are_told() -> None:
+def test_set_scale_and_add_change_exactly_the_index() -> None:
     path = "decoder.0.self.v"
-    before = plain()[path]
+    before = run_edited()[path]
     for operation, wanted in (("set:2", 0 * before + 2), ("scale:-3", before * -3), ("add:0.5", before + 0.5)):
-        edited = plain(None, f"{path}[1,2:4,0]={operation}")[path]
+        edited = run_edited(None, f"{path}[1,2:4,0]={operation}")[path]
         np.testing.assert_allclose(edited[1, 2:4, 0], wanted[1, 2:4, 0], rtol=1e-6)
         untouched = np.ones(before.shape, bool)
         untouched[1, 2:4, 0] = False
@@ -112,24 +112,24 @@ def test_set_scale_and_add_do_what_they_say_where_they_are_told() -> None:
 
 
 @pytest.mark.parametrize("site", ["bias", "scores", "masked_scores", "weights"])
-def test_mean_of_pairs_is_each_rows_average_over_its_allowed_keys(site: str) -> None:
+def test_mean_of_query_key_values_is_each_rows_mean_over_its_allowed_keys(site: str) -> None:
     model, path = toys.decoder(positional_encoding="alibi"), f"decoder.0.self.{site}"
-    before, edited = plain(model)[path], plain(model, f"{path}[1]=mean")[path]
+    before, edited = run_edited(model)[path], run_edited(model, f"{path}[1]=mean")[path]
     for query in range(before.shape[1]):
         allowed = slice(0, query + 1)
         np.testing.assert_allclose(edited[1, query, allowed], before[1, query, allowed].mean(), rtol=1e-5)
         np.testing.assert_array_equal(edited[1, query, query + 1 :], before[1, query, query + 1 :])
 
 
-def test_mean_of_anything_else_is_the_average_over_all_tokens() -> None:
-    before = plain()["decoder.1.residual"]
+def test_mean_of_other_values_is_the_mean_over_all_tokens() -> None:
+    before = run_edited()["decoder.1.residual"]
     for index, rows in (("", slice(None)), ("[3]", slice(3, 4)), ("[2:5]", slice(2, 5))):
-        edited = plain(None, f"decoder.1.residual{index}=mean")["decoder.1.residual"]
+        edited = run_edited(None, f"decoder.1.residual{index}=mean")["decoder.1.residual"]
         np.testing.assert_allclose(edited[rows], np.broadcast_to(before.mean(0), edited[rows].shape), rtol=1e-5)
 
 
-def test_uniform_looks_at_every_allowed_key_alike() -> None:
-    edited = plain(toys.decoder(masks=("causal", "window:3")), f"{EDITED}[0]=uniform")[EDITED][0]
+def test_uniform_gives_every_allowed_key_the_same_weight() -> None:
+    edited = run_edited(toys.decoder(masks=("causal", "window:3")), f"{EDITED}[0]=uniform")[EDITED][0]
     for query, row in enumerate(edited):
         seen = min(query + 1, 3)
         np.testing.assert_allclose(row[query + 1 - seen : query + 1], 1 / seen, rtol=1e-6)
@@ -137,7 +137,7 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "message"),
     [
         ("decoder.0.self.scale=mean", "'Score scale' has one number"),
         ("decoder.0.self.position_ids=set:1", r"Its position_ids are at decoder\.position_ids\.$"),
@@ -161,42 +161,45 @@ def test_uniform_looks_at_every_allowed_key_alike() -> None:
         ("make it better", "An edit reads PATH"),
     ],
 )
-def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
-    with pytest.raises(HeadlightError, match=told) as caught:
-        plain(None, edit)
+def test_an_impossible_edit_gets_a_sentence(edit: str, message: str) -> None:
+    with pytest.raises(HeadlightError, match=message) as caught:
+        run_edited(None, edit)
     assert str(caught.value).endswith(".")
 
 
 def test_a_star_edits_every_layer() -> None:
-    edited = plain(None, "decoder.*.self.weights[1]=set:0")
+    edited = run_edited(None, "decoder.*.self.weights[1]=set:0")
     assert not edited[EDITED][1].any()
     assert not edited[LATER][1].any()
     assert edited.interventions == ("decoder.*.self.weights[1]=set:0",)
 
 
 def test_a_forbidden_cell_gets_no_weight_and_its_row_still_sums_to_one() -> None:
-    edited = plain(None, "decoder.0.self.mask[:,5,2]=set:0")[EDITED]
+    edited = run_edited(None, "decoder.0.self.mask[:,5,2]=set:0")[EDITED]
     assert not edited[:, 5, 2].any()
     np.testing.assert_allclose(edited.sum(-1), 1, rtol=1e-5)
 
 
-def test_a_cell_that_the_mask_forbade_can_be_allowed() -> None:
-    edited = plain(None, "decoder.0.self.mask[1,0,4]=set:1")[EDITED]
+def test_an_edit_can_allow_a_masked_cell() -> None:
+    edited = run_edited(None, "decoder.0.self.mask[1,0,4]=set:1")[EDITED]
     assert edited[1, 0, 4] > 0
     assert not edited[0, 0, 4]
     assert edited[1, 0].sum() == pytest.approx(1)
 
 
 def test_a_row_without_any_allowed_key_is_zero_and_nothing_is_nan() -> None:
-    edited = plain(None, "decoder.*.self.mask[:,3]=set:0")
+    edited = run_edited(None, "decoder.*.self.mask[:,3]=set:0")
     assert not edited[EDITED][:, 3].any()
     assert all(np.isfinite(value).all() for value in edited.values.values())
 
 
-def test_edits_of_one_value_are_made_in_the_order_given() -> None:
+def test_edits_of_one_value_apply_in_the_order_given() -> None:
     path = "decoder.0.self.q"
-    before = plain()[path]
-    one, other = plain(None, f"{path}=add:1", f"{path}=scale:2"), plain(None, f"{path}=scale:2", f"{path}=add:1")
+    before = run_edited()[path]
+    one, other = (
+        run_edited(None, f"{path}=add:1", f"{path}=scale:2"),
+        run_edited(None, f"{path}=scale:2", f"{path}=add:1"),
+    )
     np.testing.assert_allclose(one[path], (before + 1) * 2, rtol=1e-6)
     np.testing.assert_allclose(other[path], before * 2 + 1, rtol=1e-6)
 
@@ -216,12 +219,12 @@ def test_cross_attention_is_edited_as_self_attention_is() -> None:
     st.sampled_from(["softmax", "hardmax", "linear"]),
     st.sampled_from(["rmsnorm", "layernorm"]),
 )
-def test_huge_numbers_give_numbers_or_a_sentence_never_nan(
-    site: str, operation: str, number: float, kernel: str, norm: str
+def test_huge_numbers_give_finite_values_or_a_sentence(
+    site: str, operation: str, number: float, attention_function: str, norm: str
 ) -> None:
-    model = toys.decoder(attention_function=kernel, norm=norm)
+    model = toys.decoder(attention_function=attention_function, norm=norm)
     try:
-        trace = plain(model, f"decoder.0.self.{site}={operation}:{number!r}")
+        trace = run_edited(model, f"decoder.0.self.{site}={operation}:{number!r}")
     except EditError as error:
         assert str(error).endswith(".")
     else:

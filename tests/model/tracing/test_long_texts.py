@@ -1,4 +1,4 @@
-"""A long text is walked a few queries at a time, or left to fused attention, and nothing of that can be seen."""
+"""Attention over a long text runs in chunks of queries or fused, with the same result as at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZES: dict[str, Any] = {
 }
 
 
-def made(**choices: Any) -> Transformer:
+def make_model(**choices: Any) -> Transformer:
     torch.manual_seed(0)
     model = Transformer(Config(**{**SIZES, **choices})).eval().requires_grad_(False)
     for parameter in model.parameters():
@@ -37,41 +37,46 @@ def made(**choices: Any) -> Transformer:
     return model
 
 
-def hidden(model: Transformer, tap: Hook = no_hook) -> np.ndarray:
-    return np.asarray(model.encode_hidden(IDS, hook=tap))
+def final_residual(model: Transformer, hook: Hook = no_hook) -> np.ndarray:
+    return np.asarray(model.encode_hidden(IDS, hook=hook))
 
 
-def both(
+def at_once_and_chunked(
     model_: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
     """What comes out at usual length, and what does where everything is long."""
 
-    def tap() -> Hook:
+    def make_hook() -> Hook:
         return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook
 
-    usual = hidden(model_, tap())
+    at_once = final_residual(model_, make_hook())
     monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
-    return usual, hidden(model_, tap())
+    return at_once, final_residual(model_, make_hook())
 
 
 @pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
-@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
-def test_every_kernel_and_scheme_gives_the_same(kernel: str, position: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("attention_function", ATTENTION_FUNCTIONS)
+def test_chunks_equal_one_pass_for_every_attention_function_and_positional_encoding(
+    attention_function: str, position: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     np.testing.assert_allclose(
-        *both(made(attention_function=kernel, positional_encoding=position), monkeypatch), atol=2e-5
+        *at_once_and_chunked(
+            make_model(attention_function=attention_function, positional_encoding=position), monkeypatch
+        ),
+        atol=2e-5,
     )
 
 
 @pytest.mark.parametrize("masks", [(), ("causal",), ("window:3",), ("causal", "window:2")])
-def test_every_mask_gives_the_same(masks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    np.testing.assert_allclose(*both(made(masks=masks), monkeypatch), atol=2e-5)
+def test_chunks_equal_one_pass_for_every_mask(masks: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    np.testing.assert_allclose(*at_once_and_chunked(make_model(masks=masks), monkeypatch), atol=2e-5)
 
 
-def test_a_query_that_may_attend_to_nothing_stays_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_without_allowed_keys_gets_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "/".join("0" * 13 if row == 4 else "1" * 13 for row in range(13))
-    usual, walked = both(made(masks=(f"custom:{rows}",)), monkeypatch)
-    assert np.isfinite(walked).all()
-    np.testing.assert_allclose(usual, walked, atol=2e-5)
+    at_once, chunked = at_once_and_chunked(make_model(masks=(f"custom:{rows}",)), monkeypatch)
+    assert np.isfinite(chunked).all()
+    np.testing.assert_allclose(at_once, chunked, atol=2e-5)
 
 
 EDITS = [
@@ -88,24 +93,24 @@ EDITS = [
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_is_never_lost(edit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model_ = made()
-    plain = hidden(model_)
-    usual, walked = both(model_, monkeypatch, (edit,))
-    assert np.abs(usual - plain).max() > 1e-3
-    np.testing.assert_allclose(usual, walked, atol=2e-5)
+def test_edits_act_in_chunks_too(edit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model_ = make_model()
+    plain = final_residual(model_)
+    at_once, chunked = at_once_and_chunked(model_, monkeypatch, (edit,))
+    assert np.abs(at_once - plain).max() > 1e-3
+    np.testing.assert_allclose(at_once, chunked, atol=2e-5)
 
 
-def test_an_edit_past_the_end_is_refused_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_out_of_range_is_refused_in_chunks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
-        hidden(made(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
+        final_residual(make_model(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
 
 
-def test_what_is_asked_for_is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    model_, asked = made(), ("decoder.1.self.weights",)
-    usual, walked = RecordingHook(no_hook, asked), RecordingHook(no_hook, asked)
-    hidden(model_, usual)
+def test_a_recorded_value_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    model_, paths = make_model(), ("decoder.1.self.weights",)
+    at_once, chunked = RecordingHook(no_hook, paths), RecordingHook(no_hook, paths)
+    final_residual(model_, at_once)
     monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
-    hidden(model_, walked)
-    np.testing.assert_allclose(usual.arrays()[asked[0]], walked.arrays()[asked[0]], atol=1e-6)
+    final_residual(model_, chunked)
+    np.testing.assert_allclose(at_once.arrays()[paths[0]], chunked.arrays()[paths[0]], atol=1e-6)

@@ -1,4 +1,4 @@
-"""What a long text's trace leaves out is made again exactly as the forward pass made it."""
+"""Values that the trace of a long text leaves out are recomputed as the forward pass computed them."""
 
 from __future__ import annotations
 
@@ -25,52 +25,56 @@ from tests.model.toys import both, causal, decoder, masked
 TEXT = "the cat sat on the mat and the dog ran"
 EDITS = ((), ("decoder.1.self.weights[1]=set:0",), ("decoder.*.self.mask[:,5,2]=set:0", "decoder.0.self.q[0]=scale:2"),
          ("decoder.position_ids[3]=set:6", "decoder.1.self.scale[1]=scale:2"))  # fmt: skip
-SITES = ("bias", "scores", "mask", "masked_scores", "weights")
+RECOMPUTED = ("bias", "scores", "mask", "masked_scores", "weights")
 
 
-def pair(model: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()) -> tuple[Trace, Trace]:
+def full_and_lean_trace(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
+) -> tuple[Trace, Trace]:
     """The same run kept whole, and kept as a long text's is."""
     source, words = (TEXT, masked()) if model.config.has_cross_attention else (None, causal())
-    whole = run(model, words, TEXT, edits, source=source)
+    full = run(model, words, TEXT, edits, source=source)
     monkeypatch.setattr(
         import_module("model.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
     )  # the package calls its function run, too
-    return whole, run(model, words, TEXT, edits, source=source)
+    return full, run(model, words, TEXT, edits, source=source)
 
 
 @pytest.mark.parametrize("edits", EDITS)
 @pytest.mark.parametrize("position", ["rope", "learned", "alibi", "relative"])
-def test_one_head_and_region(position: str, edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_region_of_some_heads_is_recomputed(
+    position: str, edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = decoder(positional_encoding=position)
-    whole, lean = pair(model, monkeypatch, edits)
-    assert not [path for path in lean.values if path.endswith(SITES) or path == "logits"]
-    for site in SITES:
+    full, lean = full_and_lean_trace(model, monkeypatch, edits)
+    assert not [path for path in lean.values if path.endswith(RECOMPUTED) or path == "logits"]
+    for site in RECOMPUTED:
         path = f"decoder.1.self.{site}"
-        made = recompute_value(model, lean, path, range(1, 3), range(2, 7), range(1, 4))
-        np.testing.assert_allclose(made, whole[path][1:3, 2:7, 1:4], atol=1e-5)
+        found = recompute_value(model, lean, path, range(1, 3), range(2, 7), range(1, 4))
+        np.testing.assert_allclose(found, full[path][1:3, 2:7, 1:4], atol=1e-5)
 
 
-def test_cross_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cross_attention_and_the_encoder_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = both()
-    whole, lean = pair(model, monkeypatch)
+    full, lean = full_and_lean_trace(model, monkeypatch)
     for path in ("decoder.1.cross.weights", "encoder.0.self.weights"):
-        rows, columns = whole[path].shape[1:]
+        rows, columns = full[path].shape[1:]
         np.testing.assert_allclose(
-            recompute_value(model, lean, path, range(1), range(rows), range(columns)), whole[path][:1], atol=1e-5
+            recompute_value(model, lean, path, range(1), range(rows), range(columns)), full[path][:1], atol=1e-5
         )
 
 
 @pytest.mark.parametrize("side", [3, 80])
-def test_an_overview_holds_the_largest_of_each_block(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_pooled_values_are_the_largest_of_each_block(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
-    whole, lean = pair(model, monkeypatch)
+    full, lean = full_and_lean_trace(model, monkeypatch)
     weights, allowed = max_pooled_value(model, lean, "decoder.0.self.weights", side)
-    exact = whole["decoder.0.self.weights"]
+    exact = full["decoder.0.self.weights"]
     cells = min(side, exact.shape[-1])
     starts = np.arange(cells) * exact.shape[-1] // cells
     expected = np.maximum.reduceat(np.maximum.reduceat(exact, starts, axis=1), starts, axis=2)
     np.testing.assert_allclose(weights, expected, atol=1e-6)
-    may = np.maximum.reduceat(np.maximum.reduceat(whole["decoder.0.self.mask"], starts, axis=1), starts, axis=2)
+    may = np.maximum.reduceat(np.maximum.reduceat(full["decoder.0.self.mask"], starts, axis=1), starts, axis=2)
     np.testing.assert_array_equal(allowed, may > 0)
     one_head, _ = max_pooled_value(model, lean, "decoder.0.self.weights", side, slice(1, 2))
     np.testing.assert_allclose(one_head, weights[1:2], atol=1e-6)
@@ -80,29 +84,29 @@ def test_an_overview_holds_the_largest_of_each_block(side: int, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("edits", [(), ("logits[3,5]=add:4",), ("decoder.final_residual[2:4]=scale:0.5",)])
-def test_logits_of_one_place(edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logits_of_one_position(edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
-    whole, lean = pair(model, monkeypatch, edits)
+    full, lean = full_and_lean_trace(model, monkeypatch, edits)
     for place in (0, 3, -1):
-        np.testing.assert_allclose(logits_at(model, lean, place), whole["logits"][place], atol=1e-5)
+        np.testing.assert_allclose(logits_at(model, lean, place), full["logits"][place], atol=1e-5)
 
 
 def test_a_mean_over_all_tokens_is_in_the_logits_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
-    whole, lean = pair(model, monkeypatch, ("logits[2]=mean",))
-    np.testing.assert_allclose(logits_at(model, lean, 2), whole["logits"][2], atol=1e-5)
+    full, lean = full_and_lean_trace(model, monkeypatch, ("logits[2]=mean",))
+    np.testing.assert_allclose(logits_at(model, lean, 2), full["logits"][2], atol=1e-5)
 
 
 def test_the_logits_of_a_pooled_classifier_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder(output_head="sequence-classifier", labels=("good", "bad"), pooling="mean", tied_embeddings=False)
-    whole, lean = pair(model, monkeypatch)
-    np.testing.assert_allclose(trace_logits(model, lean).numpy(), whole["logits"], atol=1e-5)
-    np.testing.assert_allclose(logits_at(model, lean, 3), whole["logits"], atol=1e-5)
+    full, lean = full_and_lean_trace(model, monkeypatch)
+    np.testing.assert_allclose(trace_logits(model, lean).numpy(), full["logits"], atol=1e-5)
+    np.testing.assert_allclose(logits_at(model, lean, 3), full["logits"], atol=1e-5)
 
 
 def test_a_region_is_recomputed_a_chunk_of_queries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
-    whole, lean = pair(model, monkeypatch)
+    full, lean = full_and_lean_trace(model, monkeypatch)
     monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 130)
     shapes = []
     compute = RecomputedAttention.compute
@@ -114,11 +118,11 @@ def test_a_region_is_recomputed_a_chunk_of_queries_at_a_time(monkeypatch: pytest
 
     monkeypatch.setattr(RecomputedAttention, "compute", watched)
     found = recompute_value(model, lean, "decoder.0.self.weights", range(1, 2), range(1, 10), range(0, 4))
-    np.testing.assert_allclose(found, whole["decoder.0.self.weights"][1:2, 1:10, :4], atol=1e-5)
+    np.testing.assert_allclose(found, full["decoder.0.self.weights"][1:2, 1:10, :4], atol=1e-5)
     assert {shape[:2] for shape in shapes} <= {(1, 2), (1, 3), (1, 1)}, "one head, few queries"
 
 
-def test_a_bare_model_has_no_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_an_output_head_has_no_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder(output_head="none", tied_embeddings=False)
     with pytest.raises(EditError, match="no logits"):
-        logits_at(model, pair(model, monkeypatch)[1], 0)
+        logits_at(model, full_and_lean_trace(model, monkeypatch)[1], 0)

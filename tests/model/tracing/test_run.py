@@ -1,4 +1,4 @@
-"""run(): one forward, seen and unchanged; what a Trace holds and promises."""
+"""run(): one forward pass, recorded and unchanged; what a Trace guarantees."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def both(**others: Any) -> Trace:
     return run(model, toys.masked(), TEXT, source=SOURCE, **others)
 
 
-def seer(**others: Any) -> Trace:
+def image_model(**others: Any) -> Trace:
     """A picture of 2 x 3 patches behind a class token."""
     model = toys.seer(head_dim=6, value_head_dim=5, d_ff=11)
     return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image), **others)
 
 
-RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "seer": seer}
+RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model}
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_site_has_its_declared_axes(name: str) -> None:
+def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     trace = RUNS[name]()
     text = len(trace.text.ids)
     source = len(trace.source.ids) if trace.source else text
@@ -63,15 +63,15 @@ def test_every_site_has_its_declared_axes(name: str) -> None:
         seen = source if ".cross." in path else own
         lengths = {"query": own, "key": seen, "pos": seen if path.endswith((".k", ".v", ".rotated_k")) else own}
         wanted = tuple({**sizes, **lengths}[axis] for axis in hook_point_of(path).axes)
-        assert value.shape == (wanted if (name, path) != ("seer", "logits") else (2,)), path
+        assert value.shape == (wanted if (name, path) != ("image_model", "logits") else (2,)), path
 
 
-def test_two_models_show_every_site_there_is() -> None:
-    assert {path.rpartition(".")[2] for trace in (both(), seer()) for path in trace.values} == set(HOOK_POINTS)
+def test_an_encoder_decoder_and_an_image_model_have_every_hook_point() -> None:
+    assert {path.rpartition(".")[2] for trace in (both(), image_model()) for path in trace.values} == set(HOOK_POINTS)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_tracing_changes_nothing(name: str) -> None:
+def test_recording_does_not_change_the_logits(name: str) -> None:
     """The answer is bit for bit that of a forward which nobody watches, whatever is kept."""
     everything, nothing = RUNS[name](), RUNS[name](keep=("logits",))
     np.testing.assert_array_equal(everything["logits"], nothing["logits"])
@@ -83,7 +83,7 @@ def test_the_logits_are_those_of_the_bare_model() -> None:
     np.testing.assert_array_equal(run(model, tokenizer, TEXT)["logits"], bare[0])
 
 
-def test_keep_chooses_paths() -> None:
+def test_keep_selects_paths() -> None:
     kept = decoder(keep=("*.weights", "logits"))
     assert sorted(kept.values) == ["decoder.0.self.weights", "decoder.1.self.weights", "logits"]
     assert not decoder(keep=()).values
@@ -130,15 +130,15 @@ def test_attention_is_layer_head_query_key() -> None:
 def test_probabilities_are_over_the_whole_vocabulary() -> None:
     trace = decoder()
     for position in range(len(trace.text.ids)):
-        shares = trace.probabilities(position)
-        assert shares.shape == (300,)
-        assert shares.sum() == pytest.approx(1, abs=1e-5)
+        probabilities = trace.probabilities(position)
+        assert probabilities.shape == (300,)
+        assert probabilities.sum() == pytest.approx(1, abs=1e-5)
     best = candidates(trace, toys.causal(), count=300)
     assert sum(candidate.probability for candidate in best) == pytest.approx(1, abs=1e-5)
     assert [each.probability for each in best] == sorted((each.probability for each in best), reverse=True)
 
 
-def test_asking_for_what_is_not_there_gets_a_sentence() -> None:
+def test_a_missing_value_or_position_gets_a_sentence() -> None:
     with pytest.raises(EditError, match=r"holds no 'decoder\.9\.self\.weights'.*weights"):
         decoder()["decoder.9.self.weights"]
     with pytest.raises(EditError, match=r"holds no 'logits'"):
@@ -158,7 +158,7 @@ def test_masked_positions_are_read_as_the_mask_token() -> None:
 
 
 @pytest.mark.parametrize("place", [-1, 8, 10_000])
-def test_masking_a_token_that_is_not_there_gets_a_sentence(place: int) -> None:
+def test_masking_a_position_out_of_range_gets_a_sentence(place: int) -> None:
     with pytest.raises(EditError, match=rf"no token {place} to mask: the text has 8"):
         run(toys.encoder(), toys.masked(), TEXT, masked_positions=(place,))
 
@@ -168,7 +168,7 @@ def test_masking_needs_a_mask_token() -> None:
         decoder(masked_positions=(1,))
 
 
-def test_the_decoder_of_an_encoder_decoder_begins_with_its_start_token_and_may_read_nothing_else() -> None:
+def test_a_decoder_with_an_empty_text_reads_its_start_token() -> None:
     alone = run(toys.both(), toys.masked(), "", source=SOURCE)
     assert alone.text.ids == (toys.masked().start_id,)
     target = encode_input(toys.both(), toys.masked(), "the cat")
@@ -177,7 +177,7 @@ def test_the_decoder_of_an_encoder_decoder_begins_with_its_start_token_and_may_r
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u00a0\u2003"])
-def test_a_text_without_a_character_to_read_gets_a_sentence(text: str) -> None:
+def test_a_blank_text_gets_a_sentence(text: str) -> None:
     with pytest.raises(TextError, match="empty; type a sentence"):
         run(toys.decoder(), toys.causal(), text)
     with pytest.raises(TextError, match="empty; type a sentence"):
@@ -201,7 +201,7 @@ def test_a_source_is_for_encoder_decoders_and_they_need_one() -> None:
 
 
 @given(st.text(max_size=40) | st.text(alphabet="\x00\x07\x1b\u200b\u202e\ufeffא😀👩‍👧<>/$*&[MASK] \n", max_size=40))
-def test_any_text_is_a_trace_or_a_sentence(text: str) -> None:
+def test_any_text_gives_a_trace_or_a_sentence(text: str) -> None:
     for model, tokenizer in ((toys.decoder(layers=1), toys.causal()), (toys.encoder(layers=1), toys.masked())):
         try:
             trace = run(model, tokenizer, text)
