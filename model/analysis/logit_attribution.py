@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.analysis.head_outputs import per_head_output, through_residual
-from model.analysis.linearize import add_to_row, linearize, linearize_activation
+from model.analysis.linearize import add_to_row, linearize, linearize_activation, per_head_output, through_residual
 from model.array_types import Float, Int
 from model.config import Config
 from model.errors import ConfigError, TextError
