@@ -28,6 +28,7 @@ from app.ui.component import Component, api_address, read
 from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.sites import HOOK_POINTS
 from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
 from model.tracing.interventions import EDIT_OPERATIONS
@@ -118,6 +119,9 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
             for name, kind in QUANTITIES.items()
         ],
         "tabs": tabs_json(),
+        "attention_functions": [
+            {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
+        ],
         "metrics": metrics_json(bool(entry.config.image.channels)),
         "operations": [
             {

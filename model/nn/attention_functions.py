@@ -34,7 +34,8 @@ class Formulas:
 class AttentionFunction(Protocol):
     """A row of ATTENTION_FUNCTIONS; shapes as in the methods of `SoftmaxAttention`.
 
-    `is_fused` says whether F.scaled_dot_product_attention computes the same. `hook_formulas` are the formulas (LaTeX)
+    `is_fused` says whether F.scaled_dot_product_attention computes the same, `has_temperature` whether a
+    factor on the scores makes its rows sharper or flatter. `hook_formulas` are the formulas (LaTeX)
     of the hook points whose values depend on the function; `formula` is that of the weights.
     """
 
@@ -52,6 +53,9 @@ class AttentionFunction(Protocol):
 
     @property
     def is_fused(self) -> bool: ...
+
+    @property
+    def has_temperature(self) -> bool: ...
 
     @property
     def formulas(self) -> Formulas: ...
@@ -83,6 +87,7 @@ class SoftmaxAttention:
         "weights": formula,
     }
     is_fused = True
+    has_temperature = True
     formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
@@ -132,6 +137,7 @@ class HardmaxAttention(SoftmaxAttention):
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
     hook_formulas: Mapping[str, str] = {**SoftmaxAttention.hook_formulas, "weights": formula}
     is_fused = False
+    has_temperature = False
     formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "1 / number of best keys, on each of them")
 
     def normalize(
@@ -161,6 +167,7 @@ class LinearAttention:
         "weights": formula,
     }
     is_fused = False
+    has_temperature = False
     formulas = Formulas("φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}")
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:

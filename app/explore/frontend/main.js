@@ -12,6 +12,7 @@ import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { ExploreState, MODEL_FIELDS } from "./state.js";
+import { loadTabs } from "./tabs.js";
 import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Choice, ExploreData, ExplorePage } from "./types.js" */
@@ -36,6 +37,7 @@ class Explore {
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");
     this.reporter = new Reporter(() => ({ agreed: this.state.choice, value: { ...this.state.choice } }), isWaiting);
+    loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
     listenToGallery(this);

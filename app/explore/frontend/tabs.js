@@ -1,27 +1,40 @@
-// The tabs of the page: a row here, a folder with its files, a panel. Only the open tab is drawn.
-//
-// The name of a tab stands in the page's TABS in Python too, which has its HTML, and among the rooms of app/state.py.
+// The tabs of the page, which are rows of TABS in Python: each has a module that draws it. Only the open tab is drawn.
 
-import { HEADS_TAB } from "../../../model/rendering/static/heads/heads_tab.js";
 import { remembered } from "../../../model/rendering/static/state/memory.js";
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { HORIZONTAL_STEPS } from "../../../model/rendering/static/ui/keyboard.js";
+import { failureText } from "../../ui/frontend/server.js";
 import { drawHint } from "./examples.js";
-import { LAYERS_TAB } from "./layers/layers_tab.js";
-import { WALKTHROUGH_TAB } from "./walkthrough/walkthrough_tab.js";
 
 /** @import { ExploreAnswer, ExplorePage, Tab } from "./types.js" */
 
-/** @type {Readonly<Record<string, Tab>>} */
-export const TABS = { heads: HEADS_TAB, walkthrough: WALKTHROUGH_TAB, layers: LAYERS_TAB };
+const ROOT = new URL("../../../", import.meta.url); // the project's folder, as the modules are served
 
-/** The answer that each tab has drawn. */
-const drawn = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, ExploreAnswer>} */ (new Map()));
+/** The tabs whose modules are here, and the answer that each has drawn. */
+const memory = remembered((/** @type {ExplorePage} */ _) => ({
+  tabs: /** @type {Map<string, Tab>} */ (new Map()),
+  drawn: /** @type {Map<string, ExploreAnswer>} */ (new Map()),
+}));
+
+/**
+ * Fetches the modules of all tabs; the open one is drawn when it is here.
+ * @param {ExplorePage} page
+ */
+export function loadTabs(page) {
+  for (const { name, module } of page.state.catalogue.tabs) {
+    /** @param {{ default: Tab }} found */
+    const keep = (found) => {
+      memory(page).tabs.set(name, found.default);
+      if (activeTab(page) === name) page.view.redraw(true);
+    };
+    import(new URL(module, ROOT).href).then(keep, (error) => page.view.showProblem(failureText(error)));
+  }
+}
 
 /** @param {ExplorePage} page */
 function activeTab(page) {
-  const { tab } = page.state.choice;
-  return tab in TABS ? tab : "heads";
+  const { tabs } = page.state.catalogue;
+  return (tabs.find(({ name }) => name === page.state.choice.tab) ?? tabs[0]).name;
 }
 
 /**
@@ -36,10 +49,13 @@ export function drawActiveTab(page, fresh = false) {
   page.view.elements.board.dataset.room = open;
   drawHint(page, open);
   drawTabs(page, open);
+  const { tabs, drawn } = memory(page);
+  const tab = tabs.get(open);
+  if (!tab) return;
   // A tab that was closed when the answer came has all of it still to draw.
-  const stale = drawn(page).get(open) !== answer;
-  drawn(page).set(open, answer);
-  TABS[open].draw(page, fresh || stale);
+  const stale = drawn.get(open) !== answer;
+  drawn.set(open, answer);
+  tab.draw(page, fresh || stale);
 }
 
 /**
@@ -47,14 +63,14 @@ export function drawActiveTab(page, fresh = false) {
  * @param {ExplorePage} page
  */
 export function markActiveTab(page) {
-  TABS[activeTab(page)].markPointer?.(page);
+  memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }
 
 /** @param {ExplorePage} page @param {string} open */
 function drawTabs(page, open) {
   const { tabs } = page.view.elements;
-  if (!tabs.children.length)
-    tabs.replaceChildren(...Object.entries(TABS).map(([name, { title }]) => createTab(page, name, title)));
+  const rows = page.state.catalogue.tabs;
+  if (!tabs.children.length) tabs.replaceChildren(...rows.map(({ name, title }) => createTab(page, name, title)));
   for (const button of /** @type {Iterable<HTMLElement>} */ (tabs.children)) {
     const chosen = button.dataset.testid === `room-tab-${open}`;
     button.setAttribute("aria-selected", String(chosen));
@@ -72,7 +88,7 @@ function createTab(page, name, title) {
   button.onclick = () => page.change({ tab: name });
   button.onkeydown = (event) => {
     const step = HORIZONTAL_STEPS[event.key];
-    const names = Object.keys(TABS);
+    const names = page.state.catalogue.tabs.map((row) => row.name);
     if (!step) return;
     event.preventDefault();
     const next = (names.indexOf(name) + step + names.length) % names.length;

@@ -69,7 +69,17 @@ export interface EditOperation {
   hook_points: string[];
 }
 
+/** A row of TABS in Python; `module` is a path from the project's folder. */
+export interface TabRow {
+  name: string;
+  title: string;
+  module: string;
+}
+
 export interface ExploreCatalogue extends Catalogue {
+  tabs: TabRow[];
+  /** Whether scores times a factor are another temperature. */
+  attention_functions: { name: string; has_temperature: boolean }[];
   operations: EditOperation[];
   hook_points: Record<string, Site>;
   /** Names of images; null for a model of texts. */
@@ -243,9 +253,8 @@ export interface ExplorePage extends Page {
   change(patch: Partial<Choice>): void;
 }
 
-/** A room of the page: drawn while it is open. */
+/** What a tab's module exports by default: the tab is drawn while it is open. */
 export interface Tab {
-  title: string;
   draw(page: ExplorePage, fresh: boolean): void;
   markPointer?(page: ExplorePage): void;
 }

@@ -6,7 +6,7 @@ import { drawTokenStrips } from "../../../model/rendering/static/heads/token_str
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { drawEdits } from "./edits/edit_list.js";
-import { drawActiveTab, markActiveTab, TABS } from "./tabs.js";
+import { drawActiveTab, markActiveTab } from "./tabs.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView } from "./types.js" */
 
@@ -17,7 +17,9 @@ import { drawActiveTab, markActiveTab, TABS } from "./tabs.js";
 export function createView(page, place) {
   return {
     elements: exploreElements(place),
-    panels: Object.fromEntries(Object.keys(TABS).map((name) => [name, findByTestId(place, `room-${name}`)])),
+    panels: Object.fromEntries(
+      page.state.catalogue.tabs.map(({ name }) => [name, findByTestId(place, `room-${name}`)]),
+    ),
     redraw: (fresh = false) => drawActiveTab(page, fresh),
     markPointer: () => markActiveTab(page),
     drawEdits: () => drawEdits(page),

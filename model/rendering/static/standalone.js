@@ -1,7 +1,7 @@
 // The heads without a server: in a notebook's cell, or in a file that somebody saved. What the app would ask the server
 // is answered from what came along: the weights of all heads as bytes, and perhaps one matrix with its exact numbers.
 
-import { HEADS_TAB, headElements, listenToHeads } from "./heads/heads_tab.js";
+import HEADS_TAB, { headElements, listenToHeads } from "./heads/heads_tab.js";
 import { clearMeasurements } from "./heads/measurements.js";
 import { drawPredictions } from "./heads/predictions.js";
 import { drawTokenStrips } from "./heads/token_strip.js";

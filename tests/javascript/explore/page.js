@@ -113,6 +113,8 @@ export function createPage(choice = {}, answer = {}) {
     metrics: [],
     hook_points: SITES,
     operations: OPERATIONS,
+    tabs: [],
+    attention_functions: [],
     images: null,
     examples: [],
   };

@@ -152,7 +152,9 @@ function temperatureControl(page, starts) {
     const found = page.state.choice.edits.find(mine);
     const heat = found ? 1 / Number(found.split("scale:")[1]) : 1;
     slider.value = String(Math.log2(heat > 0 ? heat : 1));
-    slider.disabled = ["hardmax", "linear"].includes(page.state.choice.attention_function);
+    const { catalogue, choice } = page.state;
+    const attentionFunction = catalogue.attention_functions.find(({ name }) => name === choice.attention_function);
+    slider.disabled = attentionFunction?.has_temperature === false;
     told.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
     slider.setAttribute("aria-valuetext", told.textContent);
   };

@@ -25,8 +25,7 @@ const PANELS = {
   head_ablation: { title: "Ablate all", draw: drawAblation, answers: true, attentions: true },
 };
 
-/** @type {Tab} */
-export const LAYERS_TAB = { title: "Layers", draw: drawLayers };
+export default /** @type {Tab} */ ({ draw: drawLayers });
 
 /** @param {ExplorePage} page */
 function drawLayers(page) {

@@ -16,8 +16,7 @@ import { splitValues, walkthroughMemory } from "./walkthrough.js";
 /** @import { ExplorePage, Tab } from "../types.js" */
 /** @import { Grid } from "../../../../model/rendering/static/types.js" */
 
-/** @type {Tab} */
-export const WALKTHROUGH_TAB = { title: "Step by step", draw: drawWalkthrough };
+export default /** @type {Tab} */ ({ draw: drawWalkthrough });
 
 /** @param {ExplorePage} page */
 function drawWalkthrough(page) {

@@ -18,9 +18,7 @@ import { drawZoomButton, listenToZoom, loadPendingGrid } from "./zoom.js";
 
 const memory = remembered(() => ({ layout: "" }));
 
-export const HEADS_TAB = {
-  title: "Heads",
-
+export default {
   /**
    * `fresh`: there is a new answer, or other colours; else only a choice changed.
    * @param {Page} page @param {boolean} fresh
