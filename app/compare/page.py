@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.services.examples import opening_examples
-from app.services.open_models import available_models, own_models
+from app.services.open_models import available_models, own_titles
 from app.services.variant_choices import mask_arguments_payload, variant_choices
 from app.state.session import apply_report, report_serial
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
@@ -107,7 +107,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, side_
     """The component's data."""
     fields_of_question, entries = asdict(question), available_models()
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
-    titles = {card.name: f"{card.title} (yours)" for card in own_models()}
+    titles = own_titles()
     offered = presets(entry, [each.name for each in entries])
     return {
         "api": api_address(),

@@ -21,7 +21,7 @@ from app.generate import page as generate
 from app.models import page as checkpoints
 from app.models.cards import weight_report
 from app.positions import page as positions
-from app.services.open_models import available_devices, available_models, nonfinite_warning, own_models
+from app.services.open_models import available_devices, available_models, nonfinite_warning, own_titles
 from app.state import session
 from app.state.session import current_state
 from app.state.state import State
@@ -105,7 +105,7 @@ def _show_page(page: ModuleType) -> None:
 
 def _draw_controls(state: State, entries: tuple[CatalogEntry, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
-    titles = {card.name: f"{card.title} (yours)" for card in own_models()}
+    titles = own_titles()
     sidebar.model_selector(state, entries, titles)
     entry = _chosen_entry(state, entries)
     st.caption(_model_summary(entry))

@@ -1,4 +1,4 @@
-"""A checkpoint in the page's words."""
+"""The card of a checkpoint on the Models page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.tasks import TASKS, task_of
 
 MODEL_TASKS = {
     **{name: task.title for name, task in TASKS.items()},
-    "both": "Source to target",
+    "both": "Sequence to sequence",
     "images": "Reads images",
     "broken": "Cannot be opened",
 }
@@ -33,8 +33,8 @@ def model_task(listed: ListedModel) -> str:
 
 
 def card_html(listed: ListedModel, *, open_now: bool) -> str:
-    """A card as HTML; whatever a stranger wrote is text in it."""
-    badge_flags = [("yours", listed.own), ("shipped", listed.shipped), ("open now", open_now)]
+    """A card as HTML; names from the checkpoint are escaped."""
+    badge_flags = [("your upload", listed.own), ("shipped", listed.shipped), ("open now", open_now)]
     badges = "".join(f"<span>{badge}</span>" for badge, holds in badge_flags if holds)
     config = listed.metadata.config
     details = f"<dl>{_detail_rows(listed, config)}</dl>" if config else ""
@@ -47,7 +47,7 @@ def card_html(listed: ListedModel, *, open_now: bool) -> str:
 
 
 def opening_problem(listed: ListedModel) -> str:
-    """Why a model cannot be opened here; empty where it can."""
+    """Why a model cannot be opened; empty where it can."""
     allowed, needed = model_pool().budget, listed.metadata.memory_bytes
     if needed > allowed:
         return f"It takes {format_bytes(needed)} of memory; {format_bytes(allowed)} are allowed here."
@@ -73,12 +73,12 @@ def _detail_rows(listed: ListedModel, config: Config) -> str:
 
 
 def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
-    """What becomes of a text, or of a picture."""
-    picture = config.image
-    if picture.channels:
+    """The tokens of a text, or the patches of an image, as the model reads them."""
+    image = config.image
+    if image.channels:
         return {
-            "Pictures": f"{picture.height:,} × {picture.width:,} pixels",
-            "Patches": f"{picture.patch_rows:,} × {picture.patch_columns:,}",
+            "Images": f"{image.height:,} × {image.width:,} pixels",
+            "Patches": f"{image.patch_rows:,} × {image.patch_columns:,}",
         }
     return {
         "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
@@ -87,7 +87,7 @@ def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
 
 
 def describe_heads(config: Config) -> str:
-    """Layers and heads, of both stacks where there are two."""
+    """The numbers of layers and heads, of both stacks in an encoder-decoder."""
     if not config.has_cross_attention:
         return f"{config.layers} layers × {config.heads} heads"
     encoder = config.for_stack("encoder")
@@ -120,5 +120,5 @@ def _format_unit(number: int, units: tuple[tuple[str, int], ...]) -> str:
 
 
 def weight_report(name: str, device: str = "auto") -> tuple[str, ...]:
-    """How each weight of a model was used, sentence by sentence. Raises CheckpointError where it cannot be opened."""
-    return open_checkpoint(name, device).notes or ("Each of its weights is used.",)
+    """What became of a model's weights, in sentences. Raises CheckpointError where it cannot be opened."""
+    return open_checkpoint(name, device).notes or ("All weights were loaded.",)

@@ -1,4 +1,4 @@
-"""Models: what can be opened here, and a way to bring a checkpoint of one's own."""
+"""The Models page: all models that can be opened, and a form that uploads a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
-FIRST_CARDS = 24  # cards that are drawn before somebody asks for all
-SEARCH_FROM = 6  # models from which on one may search
+FIRST_CARDS = 24  # cards on the page before somebody asks for all
+SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
 UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
 
 
 def show(state: State, entry: CatalogEntry | None = None) -> None:
-    """The page; it looks the same whichever model is open, and where none is."""
+    """The page, which does not depend on the open model; there may be none."""
     st.html(STYLESHEET)
     st.title("Models")
     own = own_models()
     _upload_form()
     if own:
-        st.subheader("Yours", anchor=False)
-        st.caption("Only your browser sees these. Uploads are deleted when you leave, or send another one.")
+        st.subheader("Your uploads", anchor=False)
+        st.caption("Only your browser sees these. An upload is deleted when you leave or upload another one.")
         _card_grid(own, state)
-        st.subheader("Everybody's", anchor=False)
+        st.subheader("Available models", anchor=False)
     offered = sorted(listed_models(), key=lambda card: bool(opening_problem(card)))
     if not offered:
-        st.info("No model is here yet. Start with `headlight --models FOLDER`, or train one.")
+        st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
     _card_grid(_search(offered), state)
 
 
 def _upload_form() -> None:
-    """Bring a checkpoint of one's own, and hear what became of it."""
+    """Upload a checkpoint, or open one by its path, and see what became of it."""
     limits = settings()
     methods = [
         method
@@ -66,12 +66,12 @@ def _upload_form() -> None:
         with left:
             st.subheader("Open your own checkpoint", anchor=False)
             st.caption(
-                "A folder with config.json, weights (.safetensors or .bin) and a tokenizer, as it lies on disk. "
-                f"An upload may have up to {limits.upload_limit:,} MB, is seen by you alone, and nothing in it is run."
+                "A folder with config.json, weights (.safetensors or .bin) and a tokenizer. "
+                f"An upload may have up to {limits.upload_limit:,} MB. Only you see it, and no code in it is run."
             )
         with right:
-            way = st.segmented_control(
-                "How it comes here",
+            method = st.segmented_control(
+                "Upload method",
                 methods,
                 default=methods[0],
                 required=True,
@@ -79,7 +79,7 @@ def _upload_form() -> None:
                 key="upload_method",
                 label_visibility="collapsed",
             )
-            {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[way or methods[0]]()
+            {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[method or methods[0]]()
         _show_upload_result()
 
 
@@ -108,7 +108,7 @@ def _path_form() -> None:
 
 
 def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
-    """Let a visitor's checkpoint in, and say what became of it once the page is drawn anew."""
+    """Open a visitor's checkpoint and run the page again, which then says what became of it."""
     outcome: tuple[str, str]
     with st.spinner("Checking and opening ...", show_time=True):
         try:
@@ -116,7 +116,7 @@ def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], Vi
             outcome = (checkpoint.name, "")
         except HeadlightError as error:
             outcome = ("", str(error))
-        except Exception as error:  # whatever a stranger's file brings about, the page goes on
+        except Exception as error:  # whatever a file causes, the page goes on
             logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
             outcome = (
                 "",
@@ -129,7 +129,7 @@ def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], Vi
 
 
 def _release_memory(files: Sequence[UploadedFile]) -> None:
-    """Give back the memory in which Streamlit holds what was sent; it would keep it until the visitor leaves."""
+    """Free the memory in which Streamlit keeps uploaded files until the visitor leaves."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not exists():
         return
@@ -140,7 +140,7 @@ def _release_memory(files: Sequence[UploadedFile]) -> None:
 
 
 def _show_upload_result() -> None:
-    """What became of what was brought last."""
+    """What became of the last upload."""
     name, problem = st.session_state.get(UPLOAD_RESULT, ("", ""))
     if problem:
         st.error(escape_markdown(problem), icon=":material/error:")
@@ -148,7 +148,7 @@ def _show_upload_result() -> None:
         listed = next((card for card in (*own_models(), *listed_models()) if card.name == name), None)
         if listed:
             st.success(
-                escaped_lines((f"{listed.title} is here, and opens.", *_weight_report(name))),
+                escaped_lines((f"{listed.title} can be opened now.", *_weight_report(name))),
                 icon=":material/check_circle:",
             )
 
@@ -156,7 +156,7 @@ def _show_upload_result() -> None:
 def _weight_report(name: str) -> tuple[str, ...]:
     try:
         return weight_report(name)
-    except HeadlightError as error:  # it was given away meanwhile, and there is no room now
+    except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now
         return (str(error),)
 
 
@@ -166,7 +166,7 @@ def _uploader_round() -> int:
 
 
 def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
-    """Those that somebody looks for, where there are many."""
+    """The models that match the search; all where there are few."""
     if len(offered) <= SEARCH_FROM:
         return offered
     left, right = st.columns([2, 3], vertical_alignment="bottom")
@@ -217,5 +217,5 @@ def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
 
 @st.dialog("Model card", width="medium")
 def _model_card_dialog(listed: ListedModel) -> None:
-    st.caption(escape_markdown(f"{listed.title}: as its author wrote it, without pictures."))
+    st.caption(escape_markdown(f"{listed.title}: as its author wrote it, without images."))
     st.markdown(safe_markdown(read_card(listed.folder)))

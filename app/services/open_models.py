@@ -46,6 +46,11 @@ def own_models() -> tuple[ListedModel, ...]:
     )
 
 
+def own_titles() -> dict[str, str]:
+    """The titles of the visitor's own checkpoints by their names, in lists of all models."""
+    return {listed.name: f"{listed.title} (your upload)" for listed in own_models()}
+
+
 @lru_cache(maxsize=8)
 def available_devices() -> tuple[str, ...]:
     """The devices of this machine, `auto` first."""

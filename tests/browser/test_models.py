@@ -75,18 +75,18 @@ def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     page.wait_for_url(re.compile("model=stories-masked"))
     instrument(page, "The cat sat on the [MASK].")
     page.get_by_text("Its weights", exact=True).click()
-    expect(page.get_by_text("Each of its weights is used.")).to_be_visible()
+    expect(page.get_by_text("All weights were loaded.")).to_be_visible()
 
 
 def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> None:
     page = models(visitor, "positional_encoding=alibi")
     send(page, zipped(files))
     said = page.get_by_test_id("stAlert")
-    expect(said).to_contain_text("tiny is here")
+    expect(said).to_contain_text("tiny can be opened now")
     expect(said).to_contain_text(re.compile(r"\d+ tensors of the checkpoint are used"))
     mine = card(page, "tiny")
     expect(mine).to_contain_text("gpt2")
-    expect(mine).to_contain_text("yours")
+    expect(mine).to_contain_text("your upload")
     mine.get_by_role("button", name="Open").click()
     page.wait_for_url(re.compile("model=upload-tiny-"))
     assert "positional_encoding" not in page.url, "a checkpoint is opened as it was trained"
@@ -105,7 +105,7 @@ def test_what_is_hostile_is_refused_by_a_sentence_and_the_page_goes_on(visitor: 
         send(page, content)
         expect(page.get_by_role("alert")).to_contain_text(words)
         visitor.settle()
-        expect(page.get_by_role("heading", name="Yours")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Your uploads")).to_have_count(0)
         assert "/tmp" not in page.locator("body").inner_text()
     send(page, zipped(files))
     expect(card(page, "tiny")).to_be_visible()

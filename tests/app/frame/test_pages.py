@@ -200,7 +200,7 @@ def test_a_text_too_long_for_an_address_says_so() -> None:
 def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
     at = opened(model="next")
     assert at.sidebar.expander[0].label == "Its weights"
-    assert "Each of its weights is used" in at.sidebar.expander[0].caption[0].value
+    assert "All weights were loaded" in at.sidebar.expander[0].caption[0].value
 
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A checkpoint in the page's words: right numbers, and nothing that a stranger wrote acts."""
+"""The card of a checkpoint: right numbers, and nothing that a stranger wrote is HTML."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
     [
         ("next", ("Continues texts", "2 layers × 4 heads", "RoPE (rotary)", "48 tokens", "not stated")),
         ("masked", ("Fills masks", "Learned", "WordPiece")),
-        ("both", ("Source to target", "2 + 2 layers × 4 heads", "Relative (T5)")),
+        ("both", ("Sequence to sequence", "2 + 2 layers × 4 heads", "Relative (T5)")),
         ("mood", ("Labels texts", "ALiBi")),
     ],
 )
