@@ -1,4 +1,4 @@
-"""`python -m tests.families [FAMILY ...]`: the largest difference of each family from the reference, as a table."""
+"""`python -m tests.families [FAMILY ...]`: the largest difference of each family from transformers, as a table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import torch
 import transformers
 
 from tests.families.cases import CASES
-from tests.families.comparing import compared, difference
+from tests.families.comparison import compared, difference
 from tests.families.reference import Case
 
 COLUMNS = {"attention": ("attention",), "hidden states": ("last_hidden",), "logits": ("logits",)}
 
 
 def main() -> None:
-    """Measure the families that were named, or all."""
+    """Measure the named families, or all."""
     parser = argparse.ArgumentParser(prog="python -m tests.families", description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(CASES)}; without any, all")
     named = parser.parse_args().families
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def row(family: str, cases: Sequence[Case]) -> str:
-    """One family: how many tiny models, and the largest difference of each kind of array over all of them."""
+    """A row of the table: a family's number of tiny models, and the largest difference of each kind of array."""
     worst: dict[str, float] = {}
     for case in cases:
         with TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):

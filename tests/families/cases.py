@@ -1,22 +1,23 @@
-"""The families and their tiny models, odd ones on purpose. A new family is a new row."""
+"""The families and their tiny models, with unusual configs on purpose. A new family is a new row."""
 
 from dataclasses import replace
 
 from tests.families.decoders import DECODERS
 from tests.families.encoders import ENCODERS
-from tests.families.odd import ODD
+from tests.families.image_models import IMAGE_MODELS
 from tests.families.reference import Case
-from tests.families.seers import SEERS
+from tests.families.unusual import UNUSUAL
 
 DTYPES = ("float32", "bfloat16", "float16")
 
 
-def _kept(cases: list[Case]) -> list[Case]:
-    """The same, of which some lie on disk in half precision, and the last in shards."""
+def _vary_storage(cases: list[Case]) -> list[Case]:
+    """The same cases, some stored in half precision, and the last one sharded."""
     whole = [case if case.dtype != "float32" else replace(case, dtype=DTYPES[i % 3]) for i, case in enumerate(cases)]
     return [*whole[:-1], replace(whole[-1], shards=True)]
 
 
 CASES: dict[str, list[Case]] = {
-    family: _kept([*cases, *ODD.get(family, [])]) for family, cases in (DECODERS | ENCODERS | SEERS).items()
+    family: _vary_storage([*cases, *UNUSUAL.get(family, [])])
+    for family, cases in (DECODERS | ENCODERS | IMAGE_MODELS).items()
 }

@@ -1,4 +1,4 @@
-"""Tiny models of the families with one stack that reads forwards."""
+"""Tiny models of the decoder families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiny models of the families that read both ways, or have two stacks."""
+"""Tiny models of the encoder and encoder-decoder families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reference checkpoints: tiny random models of the `transformers` library, saved as folders, and what they answer."""
+"""Reference checkpoints: tiny random models of `transformers`, saved as folders, and their outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VOCABULARY = len(WORDS) + 3  # more rows than tokens, as files often have
 
 @dataclass(frozen=True)
 class Case:
-    """One tiny model: a class of `transformers` and the fields of its config that are not the family's default."""
+    """A tiny model: a class of `transformers`, and the config fields that differ from the family's defaults."""
 
     kind: str
     config: dict[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Case:
 
 
 def build(case: Case, folder: Path) -> Any:
-    """Save the case's model as a folder, with a tokenizer; gives the model."""
+    """Save the case's model as a folder, with a tokenizer; returns the model."""
     kind = getattr(transformers, case.kind)
     torch.manual_seed(0)
     config = kind.config_class(**({} if case.image else {"vocab_size": VOCABULARY}), **case.config)
@@ -64,7 +64,7 @@ def build(case: Case, folder: Path) -> Any:
 
 
 def _cast(model: Any, dtype: torch.dtype) -> Any:
-    """The model with all that a file holds in another dtype; what is computed (frequencies) keeps its own."""
+    """Convert all stored parameters to a dtype; computed ones (frequencies) keep theirs."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             parameter.data = parameter.data.to(dtype)
@@ -72,7 +72,7 @@ def _cast(model: Any, dtype: torch.dtype) -> Any:
 
 
 def photo(case: Case) -> Image.Image:
-    """A picture of soft spots, the same for the same size."""
+    """A blurred random image, the same for the same size."""
     assert case.image is not None
     height, width = case.image
     spots = np.random.default_rng(height * width).integers(0, 256, (7, 9, 3), dtype=np.uint8)
@@ -81,12 +81,12 @@ def photo(case: Case) -> Image.Image:
 
 
 def command(case: Case, folder: Path) -> list[str]:
-    """What `headlight trace` is asked of a case."""
+    """The arguments of `headlight trace` for a case."""
     return ["--image", str(folder / PHOTO)] if case.image else [case.text]
 
 
 def _large(name: str, parameter: torch.Tensor) -> torch.Tensor:
-    """Numbers large enough that a wrong norm, scale or bias would show."""
+    """Random values large enough that a wrong norm, scale or bias shows."""
     noise = torch.randn_like(parameter)
     if parameter.dim() > 1:
         return noise * (
@@ -109,20 +109,20 @@ def tokenizer(special: bool) -> tokenizers.Tokenizer:
 
 
 def has_decoder(case: Case, model: Any) -> bool:
-    """Whether the case has a second stack."""
+    """Whether the case is an encoder-decoder."""
     return bool(model.config.is_encoder_decoder) and case.kind not in ("T5EncoderModel", "T5ForTokenClassification")
 
 
 def has_target(case: Case, model: Any) -> bool:
-    """Whether what its decoder reads is a text of its own."""
+    """Whether its decoder reads a text of its own."""
     return has_decoder(case, model) and not case.kind.endswith("ForSequenceClassification")
 
 
 @torch.no_grad()
-def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
-    """What the reference answers, under the names of `headlight trace`."""
+def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
+    """The outputs of transformers, under the names of `headlight trace`."""
     if case.image:
-        return seen(model, case)
+        return image_outputs(model, case)
     ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
     asked: dict[str, torch.Tensor] = {"input_ids": ids}
     told: dict[str, torch.Tensor] = {"input_ids": ids[0]}
@@ -151,14 +151,14 @@ def answers(model: Any, case: Case) -> dict[str, np.ndarray]:
 
 
 def processor(case: Case) -> Any:
-    """The reference's preparation of pictures; without a file it resizes to what the model reads."""
+    """The image processor of transformers; without a file it resizes to the model's size."""
     size = case.config.get("image_size", 224)
     height, width = size if isinstance(size, list) else (size, size)
     return ViTImageProcessorPil(**({"size": {"height": height, "width": width}} | case.prepare))
 
 
-def seen(model: Any, case: Case) -> dict[str, np.ndarray]:
-    """The same for a picture; `last_hidden` is that of the base model."""
+def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
+    """The same for an image; `last_hidden` is that of the base model."""
     prepared = processor(case)(photo(case), return_tensors="pt")
     whole = model(**prepared, output_attentions=True)
     base = getattr(model, "vit", model)(**prepared)

@@ -1,4 +1,4 @@
-"""What is exported is opened by the reference and answers the same."""
+"""Exported models open in transformers with the same outputs."""
 
 from __future__ import annotations
 

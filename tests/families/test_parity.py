@@ -1,11 +1,11 @@
-"""Every family agrees with the reference, through the command that users call."""
+"""Every family agrees with transformers, through `headlight trace`."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.families.cases import CASES
-from tests.families.comparing import compared, difference
+from tests.families.comparison import compared, difference
 from tests.families.reference import Case
 
 TOLERANCE = 1e-4

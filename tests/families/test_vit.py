@@ -1,4 +1,4 @@
-"""How a checkpoint wants its pictures prepared: every spelling as the reference reads it, and the rest refused."""
+"""Image preprocessing settings: every form as transformers reads it, and the rest refused."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from model.cli.main import main
 from model.errors import CheckpointError, HeadlightError
 from model.vision.image import process_image
 from tests.families.cases import CASES
-from tests.families.reference import PHOTO, Case, answers, build, photo, processor
-from tests.families.seers import LABELS, NORMED, VIT
+from tests.families.image_models import LABELS, NORMED, VIT
+from tests.families.reference import PHOTO, Case, build, outputs, photo, processor
 
 SIZE = {"size": {"height": 24, "width": 24}}
 PREPARED: list[dict[str, Any]] = [
@@ -55,7 +55,7 @@ def prepared(folder: Path, case: Case) -> np.ndarray:
 
 
 @pytest.mark.parametrize("prepare", PREPARED, ids=str)
-def test_pictures_are_prepared_as_the_reference_does(checkpoint: Path, prepare: dict[str, Any]) -> None:
+def test_images_are_processed_as_in_transformers(checkpoint: Path, prepare: dict[str, Any]) -> None:
     for size in PHOTOS:
         case = Case("ViTModel", VIT, image=size, prepare=prepare)
         wanted = processor(case)(photo(case), return_tensors="np")["pixel_values"][0]
@@ -150,7 +150,7 @@ def test_weights_under_the_names_that_programs_have_open_too(number: int, tmp_pa
     (tmp_path / "model.safetensors").unlink()
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
     found = traced(tmp_path)
-    for name, array in answers(model, case).items():
+    for name, array in outputs(model, case).items():
         np.testing.assert_allclose(found[name], array, atol=1e-4, rtol=0, err_msg=name)
 
 
@@ -161,7 +161,7 @@ def test_a_config_that_names_no_class_is_told_by_its_weights(number: int, tmp_pa
     values = json.loads((tmp_path / "config.json").read_text())
     del values["architectures"]
     (tmp_path / "config.json").write_text(json.dumps(values))
-    assert ("logits" in traced(tmp_path)) == ("logits" in answers(model, case))
+    assert ("logits" in traced(tmp_path)) == ("logits" in outputs(model, case))
 
 
 def test_labels_are_the_files_own(checkpoint: Path) -> None:

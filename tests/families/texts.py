@@ -1,4 +1,4 @@
-"""Texts that tokenizers stumble over, and small vocabularies of every layout, trained on them."""
+"""Difficult texts, and small vocabularies of every layout trained on them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def configured(folder: Path, kind: str, **options: Any) -> Path:
-    """A folder that says of itself what it is, and how its texts are to be cut."""
+    """A folder with a config.json and a tokenizer_config.json."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"model_type": kind}))
     if options:
@@ -68,7 +68,7 @@ def words(folder: Path, lower: bool = True) -> None:
 
 
 def pieces(path: Path, corpus: list[str] = CORPUS, **options: Any) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model, and the library's own reader of it."""
+    """Train and write a SentencePiece model; returns the library's processor of it."""
     raw = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(corpus), model_writer=raw, hard_vocab_limit=False, minloglevel=2, **options
@@ -78,7 +78,7 @@ def pieces(path: Path, corpus: list[str] = CORPUS, **options: Any) -> sentencepi
 
 
 def reference(folder: Path) -> Any:
-    """What `transformers` makes of a folder."""
+    """The tokenizer that `transformers` loads from a folder."""
     with warnings.catch_warnings():  # it recommends a package whose normalizer it never calls
         warnings.simplefilter("ignore")
         return transformers.AutoTokenizer.from_pretrained(str(folder))

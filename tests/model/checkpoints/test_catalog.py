@@ -1,4 +1,4 @@
-"""What can be opened, by name or by path."""
+"""Checkpoints listed and found by name or path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.model import toys
 
 
 def put(folder: Path) -> Path:
-    """A checkpoint."""
+    """Save a checkpoint."""
     save(folder, toys.decoder(), toys.causal())
     return folder
 

@@ -1,4 +1,4 @@
-"""Weights that are no numbers open, and everybody who looks is told."""
+"""Models with NaN or infinite weights open with a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub, fetched from a stand-in on this machine."""
+"""Models of the Hugging Face Hub, downloaded from a local fake server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ID = "somebody/tiny-model"
 
 
 def answer(path: str, files: dict[str, bytes]) -> tuple[int, bytes, str]:
-    """What a Hub with these files says to a path: the status, the content, and the code of an error."""
+    """The fake server's response to a path: status, content, error code."""
     name = path.partition(f"/{ID}/resolve/{COMMIT}/")[2]
     if path.startswith(f"/api/models/{ID}/tree/"):
         tree = [{"type": "file", "path": name, "size": len(raw), "oid": digest(raw)} for name, raw in files.items()]
@@ -42,7 +42,7 @@ def digest(raw: bytes) -> str:
 
 
 class Hub(ThreadingHTTPServer):
-    """A stand-in that remembers what it was asked."""
+    """A fake Hub that records the paths requested."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -50,7 +50,7 @@ class Hub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request to the stand-in."""
+    """Handles a request to the fake Hub."""
 
     server: Hub
 
@@ -72,12 +72,12 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, *told: object) -> None:
-        """Nothing."""
+        """Silence."""
 
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
-    """The address of a Hub with one model, and what was asked of it."""
+    """The address of a fake Hub with one model, and the paths requested."""
     save(tmp_path / "served", toys.decoder(), toys.causal(), dtype="float32")
     files = {path.name: path.read_bytes() for path in (tmp_path / "served").iterdir()}
     files |= {"modeling.py": b"raise SystemExit", "pytorch_model.bin": b"?" * 99, "onnx/model.onnx": b"?"}
@@ -89,7 +89,7 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def asking(home: Path, endpoint: str, *verbs: list[str]) -> list[tuple[int, str]]:
-    """The status of each verb and what it said, all in one process of its own: the library reads its address once."""
+    """Exit status and output of each command, in a process of its own: the library reads its address once."""
     program = f"""
 import contextlib, io, json, sys
 from model.cli.main import main

@@ -1,4 +1,4 @@
-"""A checkpoint folder: what is saved comes back, and whatever is wrong with one gets a sentence."""
+"""Checkpoint folders: what is saved is loaded again, and each fault is refused with a sentence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def saved(folder: Path, dtype: str = "float32", **choices: Any) -> Path:
 
 
 def logits(loaded: Checkpoint) -> np.ndarray:
-    """What an opened checkpoint says to a text."""
+    """The logits of a loaded checkpoint for a text."""
     return run(loaded.model, loaded.tokenizer, TEXT)["logits"]
 
 
@@ -91,14 +91,14 @@ def edited(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) ->
 
 
 class Runs:
-    """What a pickle would do to whoever opens it."""
+    """An object whose unpickling makes a folder."""
 
     def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
         return os.mkdir, ("ran",)
 
 
 def replaced(path: Path) -> Path:
-    """Where a file was."""
+    """The path of a removed file."""
     path.unlink()
     return path
 
@@ -199,7 +199,7 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A good checkpoint, to be spoilt again and again."""
+    """A good checkpoint, to be damaged repeatedly."""
     return saved(tmp_path_factory.mktemp("spoilt"))
 
 

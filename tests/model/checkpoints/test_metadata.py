@@ -1,4 +1,4 @@
-"""What is told of a checkpoint before it is opened."""
+"""Metadata of a checkpoint before it is loaded."""
 
 from __future__ import annotations
 

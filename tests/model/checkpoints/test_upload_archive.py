@@ -1,4 +1,4 @@
-"""What strangers upload: a checkpoint is found in it, everything hostile is refused before anything is written."""
+"""Uploads: a checkpoint is found in them, and hostile ones are refused before anything is written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TINY = UploadLimits(max_bytes=10_000_000, max_files=50, max_compression_ratio=10
 
 
 def zipped(files: dict[str, bytes], inside: str = "toy/") -> bytes:
-    """An honest archive."""
+    """A valid archive."""
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -33,7 +33,7 @@ def zipped(files: dict[str, bytes], inside: str = "toy/") -> bytes:
 
 
 def with_entry(name: str, content: bytes = b"x", mode: int = 0, **fields: int) -> bytes:
-    """A good checkpoint with one entry more, which says of itself what no honest program would."""
+    """A good checkpoint with one more entry, with forged metadata."""
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as archive:
         for known, inside in GOOD.items():
@@ -65,7 +65,7 @@ def renamed(raw: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def grown() -> bytes:
-    """An entry that says it is small and is not."""
+    """An entry that claims to be small and is not."""
     raw = bytearray(zipped(GOOD | {"vocab.txt": b"\0" * 5_000_000}))
     for mark, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         place = bytes(raw).rfind(mark)

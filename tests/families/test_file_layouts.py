@@ -1,4 +1,4 @@
-"""The same weights in every kind of file; what is no checkpoint is refused by a sentence."""
+"""The same weights in every kind of file; what is not a checkpoint is refused with a sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.cli.main import main
 from model.config import Config
 from model.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import TEXT, Case, answers, build, tokenizer
+from tests.families.reference import TEXT, Case, build, outputs, tokenizer
 
 GPT2 = CASES["gpt2"][0]
 LLAMA = Case("LlamaForCausalLM", CASES["llama"][0].config | {"head_dim": None, "rms_norm_eps": 1e-5})
@@ -53,7 +53,7 @@ def as_bin(model: Any, folder: Path, shards: int) -> None:
 def test_pickled_weights_are_read_without_running_them(shards: int, tmp_path: Path) -> None:
     model = build(GPT2, tmp_path / "model")
     as_bin(model, tmp_path / "model", shards)
-    agree(traced(tmp_path / "model", tmp_path), answers(model, GPT2))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
 
 
 def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_norms_with_gamma_and_beta_as_the_oldest_files_have_them(tmp_path: Path)
         for name, tensor in model.state_dict().items()
     }
     torch.save(old, tmp_path / "model" / "pytorch_model.bin")
-    agree(traced(tmp_path / "model", tmp_path), answers(model, case))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, case))
 
 
 @pytest.mark.parametrize("rslora", [False, True])
@@ -104,7 +104,7 @@ def test_an_adapter_on_its_base(tmp_path: Path, rslora: bool) -> None:
         "fan_in_fan_out": True, "use_rslora": rslora, "rank_pattern": rank, "target_modules": ["c_attn", "c_proj"],
     }  # fmt: skip
     (adapter / "adapter_config.json").write_text(json.dumps(settings))
-    agree(traced(adapter, tmp_path), answers(model, GPT2))
+    agree(traced(adapter, tmp_path), outputs(model, GPT2))
     shutil.rmtree(tmp_path / "base")
     with pytest.raises(CheckpointError, match="put that model's folder beside it"):
         load(adapter)
@@ -127,11 +127,11 @@ def test_nanogpts_own_file(tmp_path: Path, compiled: str) -> None:
     torch.save({"model": weights, "model_args": sizes, "iter_num": 5, "config": {"a": 1}}, folder / "ckpt.pt")
     tokenizer(False).save(str(folder / "tokenizer.json"))
     for path in (folder, folder / "ckpt.pt"):
-        agree(traced(path, tmp_path), answers(model, case))
+        agree(traced(path, tmp_path), outputs(model, case))
 
 
 def interleaved(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Rows of each head in the order in which neighbours turn together."""
+    """Rows of each head in interleaved rotary order."""
     return weight.view(heads, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
 
 
@@ -168,7 +168,7 @@ def test_llama2cs_file(tmp_path: Path, later: bool, tied: bool) -> None:
     folder.mkdir()
     (folder / "model.bin").write_bytes(head + raw)
     tokenizer(False).save(str(folder / "tokenizer.json"))
-    agree(traced(folder / "model.bin", tmp_path), answers(model, case))
+    agree(traced(folder / "model.bin", tmp_path), outputs(model, case))
     (folder / "model.bin").write_bytes((head + raw)[:-8])
     with pytest.raises(CheckpointError, match="cut off"):
         load(folder)
@@ -195,7 +195,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ("kind", "share", "sentence"),
     [("default", 1.0, "rope.rotary_dim is 11, but a head has only 11 channels"), ("yarn", 0.3, "3 are rotated")],
 )
-def test_turning_channels_without_a_partner_are_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
+def test_an_odd_number_of_rotated_channels_is_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
     odd = CASES["gpt_neox"][0].config | {"hidden_size": 33, "rotary_pct": 0.5}
     build(Case("GPTNeoXForCausalLM", odd), tmp_path / "model")
     path = tmp_path / "model" / "config.json"

@@ -1,4 +1,4 @@
-"""Config files of old and new versions of the reference, with other names and without defaults, say the same."""
+"""Config files of old and new versions of transformers, with other field names and without defaults, mean the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYERED = {
 
 @lru_cache(maxsize=64)
 def made(kind: str, fields: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The config file of a case and the names of its tensors; no weight is made."""
+    """The config file of a case and its tensor names, without weights."""
     made = getattr(transformers, kind)
     config = made.config_class(**json.loads(fields))
     with torch.device("meta"):
@@ -84,7 +84,7 @@ def test_old_files_say_the_same(family: str, case: Case) -> None:
 
 
 def scaled(rope: dict[str, Any]) -> dict[str, Any]:
-    """The old group, which files without scaling do not have."""
+    """The old rope_scaling, which files without scaling do not have."""
     kind = rope.pop("rope_type")
     return {"rope_scaling": {"type": kind, **rope}} if kind != "default" else {}
 

@@ -1,4 +1,4 @@
-"""Old vocabularies, pickles, shards and adapters, broken at random: each opens or is refused by one sentence."""
+"""Old vocabularies, pickles, shards and adapters, damaged at random: each opens or is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from model.checkpoints.tokenizers.open import open_tokenizer
 from model.errors import CheckpointError, TextError
 from tests.families.cases import CASES
 from tests.families.reference import build
-from tests.families.test_hostile import JSON, many, opens_or_is_refused
-from tests.families.test_vocabularies import GEMMA, LAYOUTS, LLAMA, T5
+from tests.families.test_damaged_folders import JSON, many, opens_or_is_refused
+from tests.families.test_tokenizers import GEMMA, LAYOUTS, LLAMA, T5
 from tests.families.texts import configured, pieces
 
 TEXTS = ("the cat sat on the mat", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "")
@@ -32,7 +32,7 @@ VOCABULARIES = [
 
 
 def flipped(raw: bytes, flips: list[tuple[int, int]], length: int) -> bytes:
-    """Bytes at places changed, or all after a length cut off."""
+    """The bytes with some changed, or cut off after a length."""
     broken = bytearray(raw)
     for at, byte in flips:
         broken[at % len(raw)] = byte
@@ -137,7 +137,7 @@ def test_weights_of_other_layouts(make: Callable[[Path], str], tmp_path: Path) -
 
 
 def test_files_of_one_folder_in_another(tmp_path: Path) -> None:
-    """The config of one family beside the weights and the tokenizer of another."""
+    """The config of one family with the weights and tokenizer of another."""
     folders = {family: tmp_path / family for family in ("gpt2", "llama", "bert", "t5", "deberta-v2", "bart")}
     for family, folder in folders.items():
         build(CASES[family][0], folder)

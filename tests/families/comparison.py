@@ -1,4 +1,4 @@
-"""A case beside its reference, through the command that users call."""
+"""A case compared with transformers, through `headlight trace`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from model.cli.main import main
-from tests.families.reference import TARGET, Case, answers, build, command, has_target
+from tests.families.reference import TARGET, Case, build, command, has_target, outputs
 
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def compared(case: Case, folder: Path) -> Pairs:
-    """What `headlight trace` writes of a case, and what the reference answers, by name; built in an empty folder."""
+    """Arrays that `headlight trace` writes of a case, and those of transformers, by name; built in an empty folder."""
     model = build(case, folder / "checkpoint")
-    expected = answers(model, case)
+    expected = outputs(model, case)
     target = ["--target", TARGET] if has_target(case, model) else []
     out = folder / "out.npz"
     read = command(case, folder / "checkpoint")
@@ -28,7 +28,7 @@ def compared(case: Case, folder: Path) -> Pairs:
 
 
 def difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest of all; infinite where the shapes differ or one of them is no number."""
+    """The largest absolute difference; infinite where shapes differ or an array has NaN or infinite entries."""
     if found.shape != expected.shape:
         return float("inf")
     largest = float(np.abs(found.astype(np.float64) - expected).max())

@@ -1,4 +1,4 @@
-"""Whatever acts in a checkpoint moves the trace, whatever does not is told as left over, and the rest is refused."""
+"""Each field and tensor of a checkpoint changes the trace, is listed as not loaded, or is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SUPERSEDED = (
 
 
 class Opened:
-    """A saved case, which can be opened again with other fields or tensors."""
+    """A saved case that can be loaded again with other fields or tensors."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         build(case, folder)
@@ -78,19 +78,19 @@ def _finite(value: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("case", FIRST)
-def test_every_tensor_acts_or_is_told_as_left_over(case: Case, tmp_path: Path) -> None:
+def test_every_tensor_changes_the_trace_or_is_listed_as_not_loaded(case: Case, tmp_path: Path) -> None:
     opened = Opened(case, tmp_path)
-    pouring = WeightLoader(opened.source.plan, opened.source.tensors)
-    pouring.load(meta_model_within(opened.source.plan.config, "reference"))
+    loader = WeightLoader(opened.source.plan, opened.source.tensors)
+    loader.load(meta_model_within(opened.source.plan.config, "reference"))
     generator = torch.Generator().manual_seed(1)
     for name, tensor in opened.tensors.items():
         other = tensor * 1.5 + torch.randn(tensor.shape, generator=generator)
         trace = opened.run(opened.values, {**opened.tensors, name: other})[1]
-        assert opened.moved(trace) == (name not in pouring.unused), name
+        assert opened.moved(trace) == (name not in loader.unused), name
 
 
 @pytest.mark.parametrize("case", FIRST)
-def test_every_field_that_is_read_acts_or_is_refused(case: Case, tmp_path: Path) -> None:
+def test_every_field_that_is_read_changes_the_trace_or_is_refused(case: Case, tmp_path: Path) -> None:
     opened = Opened(case, tmp_path)
     for name, values in _changed(opened.values, opened.source.plan.fields.fields_read):
         try:
@@ -102,7 +102,7 @@ def test_every_field_that_is_read_acts_or_is_refused(case: Case, tmp_path: Path)
 
 
 def _changed(values: dict[str, Any], read: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The config with one of its fields changed, for each of those that are read; fields within fields, too."""
+    """The config with one field changed, for each field that is read, nested ones as well."""
     for name, value in values.items():
         if name not in read or name in ("architectures", "model_type", *SUPERSEDED):
             continue
@@ -131,7 +131,7 @@ def _other(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("family", CASES)
-def test_every_field_of_the_reference_is_read_accepted_or_known_to_be_inert(family: str, tmp_path: Path) -> None:
+def test_every_field_of_the_reference_is_read_required_or_ignored(family: str, tmp_path: Path) -> None:
     kind = getattr(transformers, CASES[family][0].kind).config_class
     read = set[str]()
     for number, case in enumerate(CASES[family]):

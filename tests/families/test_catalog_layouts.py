@@ -1,4 +1,4 @@
-"""What lies in somebody's folders or in the Hub's cache is listed and found by name, whatever layout it has."""
+"""Checkpoints of any layout in folders and in the Hub's cache are listed and found by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The head on top is found where the config names no class, or the weights are called as programs call them."""
+"""The output head is found where the config names no class, or tensors have the names of modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Good folders, broken at random: each either opens or is refused by one sentence; nothing else ever happens."""
+"""Good folders, damaged at random: each opens or is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -70,11 +70,13 @@ def opens_or_is_refused(folder: Path) -> None:
     assert ((attention >= 0) | np.isnan(attention)).all()
 
 
-def places(values: Any) -> list[tuple[str, ...]]:
-    """Where the fields of a config are, those within fields too."""
+def field_paths(values: Any) -> list[tuple[str, ...]]:
+    """Paths of a config's fields, nested ones as well."""
     if not isinstance(values, dict):
         return []
-    return [path for name, inner in values.items() for path in ((name,), *((name, *rest) for rest in places(inner)))]
+    return [
+        path for name, inner in values.items() for path in ((name,), *((name, *rest) for rest in field_paths(inner)))
+    ]
 
 
 @pytest.mark.parametrize("family", VICTIMS)
@@ -82,7 +84,7 @@ def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Pat
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)
     text = (folder / "config.json").read_text()
-    paths = places(json.loads(text))
+    paths = field_paths(json.loads(text))
 
     @many
     @given(st.sampled_from(paths), JSON, st.booleans())

@@ -1,4 +1,4 @@
-"""Small files that ask for much memory or time are refused before they get any."""
+"""Small files that ask for much memory or time are refused before any is spent."""
 
 from __future__ import annotations
 

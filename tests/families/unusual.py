@@ -1,4 +1,4 @@
-"""More tiny models of each family: key/value heads that are some, other heads on top, bare ones, ties the other way."""
+"""More tiny models of each family: grouped key/value heads, other output heads, none, tied or untied embeddings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIED = {"tie_word_embeddings": True}
 MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
 SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}
 
-ODD: dict[str, list[Case]] = {
+UNUSUAL: dict[str, list[Case]] = {
     "llama": [
         Case("LlamaForCausalLM", LLAMA | WIDE | TIED),
         Case("LlamaForCausalLM", LLAMA | SOME | {"attention_bias": True} | rope("linear", factor=4.0)),

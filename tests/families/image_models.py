@@ -1,4 +1,4 @@
-"""Tiny models that read pictures."""
+"""Tiny models that read images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIT: dict[str, Any] = {
 LABELS = {"id2label": {0: "cat", 1: "house", 2: "chess board"}, "label2id": {"cat": 0, "house": 1, "chess board": 2}}
 NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 
-SEERS: dict[str, list[Case]] = {
+IMAGE_MODELS: dict[str, list[Case]] = {
     "vit": [
         Case("ViTForImageClassification", VIT | LABELS | {"layer_norm_eps": 0.1}, image=(40, 31)),
         Case("ViTModel", VIT | {"qkv_bias": False, "hidden_act": "relu"}, image=(24, 24)),

@@ -1,4 +1,4 @@
-"""Tokenizers of every layout agree, number by number, with the reference: on texts that tokenizers stumble over."""
+"""Tokenizers of every layout give the ids of transformers, on difficult texts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def marian(folder: Path) -> None:
 
 
 def added(folder: Path) -> None:
-    """What the fourth version of the reference wrote beside a vocabulary."""
+    """A token as transformers 4 wrote it in tokenizer_config.json."""
     words(folder)
     (folder / "added_tokens.json").write_text(json.dumps({"quoted": 400, "<new>": 401}))
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["<new>"]}))
@@ -125,7 +125,7 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_layout_gives_the_numbers_of_the_reference(name: str, tmp_path: Path) -> None:
+def test_a_layout_gives_the_ids_of_transformers(name: str, tmp_path: Path) -> None:
     kind, make, options = LAYOUTS[name]
     make(configured(tmp_path, kind, **options))
     theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, kind)
@@ -155,7 +155,7 @@ def test_a_tokenizer_json_is_used_as_it_stands(name: str, tmp_path: Path) -> Non
         assert list(ours.encode(text).ids) == backend.encode(text).ids, text
 
 
-def test_what_marians_decoder_writes_is_cut_by_its_other_model(tmp_path: Path) -> None:
+def test_marians_target_is_split_by_its_own_model(tmp_path: Path) -> None:
     marian(configured(tmp_path, "marian"))
     theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, "marian")
     for text in NASTY:
@@ -207,13 +207,13 @@ def test_a_files_own_rules_for_characters_and_spaces_are_kept(kind: str, squeeze
         assert list(ours.encode(text, add_special_tokens=False).ids) == theirs.encode(text), text
 
 
-def test_masks_take_the_space_before_them_where_their_models_were_trained_so(tmp_path: Path) -> None:
+def test_a_mask_strips_the_space_before_it_where_its_model_was_trained_so(tmp_path: Path) -> None:
     roberta(configured(tmp_path, "roberta"))
     ours = open_tokenizer(tmp_path, "roberta")
     assert ours.encode("a <mask> b").ids[2] == ours.mask_id
 
 
-def test_a_mark_that_the_vocabulary_lacks_is_no_new_token(tmp_path: Path) -> None:
+def test_a_special_token_that_the_vocabulary_lacks_is_not_added(tmp_path: Path) -> None:
     gpt2(configured(tmp_path, "gpt2", pad_token="[PAD]"))
     assert open_tokenizer(tmp_path, "gpt2").vocabulary_size == 420, "the model has no embedding for one more"
 
@@ -246,7 +246,7 @@ def test_files_beside_a_vocabulary_that_make_no_sense_are_refused_by_a_sentence(
 
 
 @pytest.mark.parametrize("missing", ["[UNK]", "[CLS]"])
-def test_a_vocabulary_without_its_marks_is_refused_by_a_sentence(missing: str, tmp_path: Path) -> None:
+def test_a_vocabulary_without_its_special_tokens_is_refused_by_a_sentence(missing: str, tmp_path: Path) -> None:
     words(configured(tmp_path, "bert"))
     path = tmp_path / "vocab.txt"
     path.write_text(path.read_text(encoding="utf-8").replace(missing, "x"), encoding="utf-8")
