@@ -115,9 +115,9 @@ class WalkthroughStep:
 def paths_to_keep(path: str) -> tuple[str, ...]:
     """What a trace must hold for the steps of the attention at `path` (`decoder.3.self`); scores are recomputed."""
     layer = path.rpartition(".")[0]
-    residual_paths = (f"{layer}.{site}" for site in ("residual", "residual_after_self", "residual_after_cross"))
+    residual_paths = (f"{layer}.{name}" for name in ("residual", "residual_after_self", "residual_after_cross"))
     return (
-        *(f"{path}.{site}" for site in HOOK_POINTS if site not in QUERY_KEY_HOOK_POINTS),
+        *(f"{path}.{name}" for name in HOOK_POINTS if name not in QUERY_KEY_HOOK_POINTS),
         *residual_paths,
         "encoder.final_residual",
     )
@@ -150,7 +150,7 @@ class _Walkthrough:
         self.key_value_head = head // self.attention.group_size
         self._check()
         values = recompute_attention(model, trace, path).compute(slice(query, query + 1), slice(head, head + 1))
-        self.rows = {site: to_numpy(row[0, 0]) for site, row in values.items()}
+        self.rows = {name: to_numpy(row[0, 0]) for name, row in values.items()}
 
     def _check(self) -> None:
         require_head(self.head, self.attention.heads)
@@ -186,7 +186,7 @@ class _Walkthrough:
 
     def _edited(self, *hook_points: str) -> bool:
         edits = [Intervention.parse(edit) for edit in self.trace.interventions]
-        return any(edit.matches(f"{self.path}.{site}") for edit in edits for site in hook_points)
+        return any(edit.matches(f"{self.path}.{name}") for edit in edits for name in hook_points)
 
     def _overrides(self, method: str) -> bool:
         return getattr(type(self.positional_encoding), method) is not getattr(PositionalEncoding, method)
