@@ -36,7 +36,7 @@ def causal(text: str = TEXT, **choices: Any) -> dict[str, Any]:
     return {"model": "next", "text": text, **choices}
 
 
-def test_a_run_beside_itself_differs_in_nothing(client: TestClient) -> None:
+def test_a_run_compared_with_itself_has_distance_0(client: TestClient) -> None:
     meta, numbers = ask(client, causal(), causal())
     (attention,) = meta["attentions"]
     assert np.allclose(attention["distance"], 0)
@@ -70,7 +70,7 @@ def test_the_same_words_in_another_order_are_paired_by_word_unless_told_otherwis
     assert ask(client, causal(), causal(OTHER))[0]["alignment"] == "tokens"
 
 
-def test_the_bytes_are_all_heads_of_both_sides(client: TestClient) -> None:
+def test_the_bytes_are_the_quantized_weights_of_both_sides(client: TestClient) -> None:
     meta, numbers = ask(client, causal(), causal(OTHER))
     for side, text in zip(meta["sides"], (TEXT, OTHER), strict=True):
         traced = run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text)
@@ -104,7 +104,7 @@ def test_predictions_are_of_corresponding_tokens(client: TestClient) -> None:
         assert pair == pytest.approx([side[numbers[item["text"]]] for side in shares], rel=1e-4)
 
 
-def test_two_vocabularies_are_compared_by_what_their_tokens_read(client: TestClient) -> None:
+def test_two_vocabularies_are_compared_by_the_texts_of_their_tokens(client: TestClient) -> None:
     meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the [MASK]"})
     (prediction,) = meta["predictions"]
     assert prediction["titles"] == ["Next token", "Masked token"]
@@ -175,7 +175,9 @@ def test_what_cannot_be_compared_gets_a_sentence(
     assert not numbers
 
 
-def test_more_than_all_heads_may_take_gets_a_sentence(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_too_long_to_compare_all_heads_gets_a_sentence(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.compare.api.MAX_WEIGHTS", 100)
     meta, _ = ask(client, causal(), causal())
     assert "at most 3" in meta["error"]

@@ -1,4 +1,4 @@
-"""The Compare page as Streamlit runs it: one side is the state, the other what differs from it."""
+"""The Compare page in Streamlit: side A is the state, side B what is different from it."""
 
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,17 @@ OTHERS = st.fixed_dictionaries(
 
 
 @given(OTHERS)
-def test_a_link_restores_the_other_side(other: dict[str, Any]) -> None:
+def test_a_link_restores_side_b(other: dict[str, Any]) -> None:
     assert decode_side_b(encode_side_b(other)) == other
 
 
 @given(st.text(max_size=60))
-def test_any_word_is_another_side_or_none(word: str) -> None:
+def test_any_text_decodes_to_a_side_b_or_none(word: str) -> None:
     assert (decode_side_b(word) is None) == (word == "")
 
 
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
-def test_it_begins_with_a_telling_difference(model: str) -> None:
+def test_side_b_has_no_positional_encoding_by_default(model: str) -> None:
     at = alone("compare", model=model)
     assert not at.exception
     data = told(at.main)
@@ -51,7 +51,7 @@ def test_it_begins_with_a_telling_difference(model: str) -> None:
     assert [name for name, _ in data["options"]["alignment"]] == list(ALIGNMENTS)
 
 
-def test_a_model_without_positions_begins_with_another_mask(tmp_path: Path) -> None:
+def test_side_b_of_a_model_without_positions_has_another_mask_by_default(tmp_path: Path) -> None:
     causal = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2, positional_encoding="none")
     assert default_difference(causal) == {"masks": "none"}
     assert default_difference(causal.replace(masks=())) == {"masks": "causal"}
@@ -108,11 +108,11 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         at.button[0].click().run()
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
-    assert address() == {"model": "next", "layer": "1", "head": "0"}, "what nobody touched stays unsaid"
+    assert address() == {"model": "next", "layer": "1", "head": "0"}, "a default is not in the address"
     reported["side_b"] = {"positional_encoding": "alibi", "masked_positions": [3], "text": "the dog"}
     assert address()["side_b"] == "text=the+dog&positional_encoding=alibi&masked_positions=3"
 
 
-def test_a_second_text_too_long_for_an_address_says_so() -> None:
+def test_a_text_b_too_long_for_an_address_says_so() -> None:
     at = alone("compare", model="next", side_b=encode_side_b({"text": "cat " * 400}))
     assert "too long for an address" in at.info[0].value

@@ -15,12 +15,12 @@ from app.services.model_listing import ListedModel, listed_models
 from app.services.model_pool import ModelPool
 
 
-def told(name: str) -> ListedModel:
+def listed(name: str) -> ListedModel:
     return next(card for card in listed_models() if card.name == name)
 
 
 class Reader(HTMLParser):
-    """What a browser makes of some HTML: its elements and its text."""
+    """The elements and the text of some HTML."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -39,8 +39,8 @@ ELEMENTS = {"article", "h3", "p", "span", "dl", "div", "dt", "dd"}
 
 
 @given(st.text(max_size=60) | st.sampled_from(["</h3><script>alert(1)</script>", "<img src=x onerror=y>", "&lt;b&gt;"]))
-def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
-    card = told("next")
+def test_names_from_a_checkpoint_are_escaped(name: str) -> None:
+    card = listed("next")
     for shown in (
         replace(card, title=name),
         replace(card, metadata=replace(card.metadata, family=name, licence=name, tokenizer=name)),
@@ -60,15 +60,15 @@ def test_whatever_a_stranger_calls_a_model_is_text(name: str) -> None:
         ("mood", ("Labels texts", "ALiBi")),
     ],
 )
-def test_a_card_tells_what_a_model_is(name: str, words: tuple[str, ...]) -> None:
-    shown = card_html(told(name), open_now=False)
+def test_a_card_describes_the_model(name: str, words: tuple[str, ...]) -> None:
+    shown = card_html(listed(name), open_now=False)
     assert all(word in shown for word in words)
-    assert "open now" not in shown and "open now" in card_html(told(name), open_now=True)
-    assert opening_problem(told(name)) == "" and model_task(told(name)) in subject.MODEL_TASKS
+    assert "open now" not in shown and "open now" in card_html(listed(name), open_now=True)
+    assert opening_problem(listed(name)) == "" and model_task(listed(name)) in subject.MODEL_TASKS
 
 
 def test_a_card_names_norm_feed_forward_and_pooling() -> None:
-    classifier = told("mood")
+    classifier = listed("mood")
     config = classifier.metadata.config
     assert config is not None
     config = config.replace(
@@ -82,14 +82,14 @@ def test_a_card_names_norm_feed_forward_and_pooling() -> None:
         "Pooling": "Maximum over all tokens",
     }.items():
         assert f"<dt>{name}</dt><dd>{value}</dd>" in shown
-    assert "Pooling" not in card_html(told("next"), open_now=False)
+    assert "Pooling" not in card_html(listed("next"), open_now=False)
 
 
-def test_a_model_beyond_the_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelPool(10_000)
     monkeypatch.setattr(subject, "model_pool", lambda: models)
-    assert "10.0 kB are allowed here" in opening_problem(told("next"))
-    assert opening_problem(told("next")) in card_html(told("next"), open_now=False)
+    assert "10.0 kB are allowed here" in opening_problem(listed("next"))
+    assert opening_problem(listed("next")) in card_html(listed("next"), open_now=False)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A visitor brings a checkpoint: what opens is theirs, what does not is not kept."""
+"""Uploads: what opens belongs to its visitor, what does not open is deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from model.errors import CheckpointError, HeadlightError
 
 @pytest.fixture(autouse=True)
 def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Anna is asking, of a server that nobody has sent anything yet; gives the folder of its uploads."""
+    """The visitor "anna" of a server without uploads; gives the folder of the uploads."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for module in (subject, open_models):
         monkeypatch.setattr(module, "current_visitor", lambda: "anna")
@@ -44,33 +44,33 @@ def zipped(files: dict[str, bytes]) -> BytesIO:
     return packed
 
 
-def left(folder: Path) -> int:
-    """How many uploads lie on disk."""
+def uploads_on_disk(folder: Path) -> int:
+    """The number of uploads on disk."""
     return len(list(folder.glob("headlight-uploads-*/*")))
 
 
-def test_a_zip_is_called_as_its_file_is(toys: Path, anna: Path) -> None:
-    guest = upload_zip("my tiny model.zip", zipped(files_of(toys)))
-    assert guest.title == "my tiny model" and "my-tiny-model" in guest.name
+def test_a_zip_has_its_file_name_for_a_title(toys: Path, anna: Path) -> None:
+    checkpoint = upload_zip("my tiny model.zip", zipped(files_of(toys)))
+    assert checkpoint.title == "my tiny model" and "my-tiny-model" in checkpoint.name
     assert [card.title for card in open_models.own_models()] == ["my tiny model"]
-    assert left(anna) == 1
+    assert uploads_on_disk(anna) == 1
 
 
-def test_a_folder_is_called_as_it_is(toys: Path) -> None:
-    guest = upload_folder({f"tiny/{name}": content for name, content in files_of(toys).items()})
-    assert guest.title == "tiny"
+def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
+    checkpoint = upload_folder({f"tiny/{name}": content for name, content in files_of(toys).items()})
+    assert checkpoint.title == "tiny"
     assert upload_folder(dict(files_of(toys))).title == "my model"
 
 
-def test_the_next_upload_takes_the_place_of_the_last(toys: Path, anna: Path) -> None:
+def test_an_upload_replaces_the_last_one(toys: Path, anna: Path) -> None:
     first = upload_zip("a.zip", zipped(files_of(toys)))
     second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
     assert upload_store().owned_by("anna") == (second,)
-    assert not first.folder.exists() and left(anna) == 1
+    assert not first.folder.exists() and uploads_on_disk(anna) == 1
     assert {key[0] for key in open_models.model_pool().models} == {second.folder}
 
 
-def test_what_unpacks_and_does_not_open_is_not_kept_and_the_last_one_stays(toys: Path, anna: Path) -> None:
+def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, anna: Path) -> None:
     kept = upload_zip("a.zip", zipped(files_of(toys)))
     files = files_of(toys)
     for broken in (
@@ -81,15 +81,15 @@ def test_what_unpacks_and_does_not_open_is_not_kept_and_the_last_one_stays(toys:
         with pytest.raises(HeadlightError) as refused:
             upload_zip("b.zip", zipped(broken))
         assert str(anna) not in str(refused.value)
-    assert upload_store().owned_by("anna") == (kept,) and left(anna) == 1
+    assert upload_store().owned_by("anna") == (kept,) and uploads_on_disk(anna) == 1
 
 
-def test_a_path_opens_on_ones_own_machine_alone(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_server_opens_no_path(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckpointError, match="shared server"):
         open_path(str(toys / "next"))
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
-    guest = open_path(f'  "{toys / "next"}" ')
-    assert guest.upload_dir is None and open_models.open_checkpoint(guest.name)
+    checkpoint = open_path(f'  "{toys / "next"}" ')
+    assert checkpoint.upload_dir is None and open_models.open_checkpoint(checkpoint.name)
     kept = upload_store().owned_by("anna")
     for text in ("", "../next", "./next", str(toys / "nothing"), "x" * 9_999, "/a\0b", "/etc"):
         with pytest.raises(HeadlightError):
@@ -98,7 +98,7 @@ def test_a_path_opens_on_ones_own_machine_alone(toys: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("offered", [True, False])
-def test_an_id_is_fetched_into_the_cache(
+def test_a_hub_id_is_downloaded_into_the_cache(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offered: bool
 ) -> None:
     cache = tmp_path / "cache"
@@ -116,14 +116,14 @@ def test_an_id_is_fetched_into_the_cache(
         ("HEADLIGHT_CACHE", str(int(offered))),
     ):
         monkeypatch.setenv(variable, value)
-    guest = open_path("somebody/tiny")
-    assert open_models.open_checkpoint(guest.name).model.config == open_models.open_checkpoint("next").model.config
+    checkpoint = open_path("somebody/tiny")
+    assert open_models.open_checkpoint(checkpoint.name).model.config == open_models.open_checkpoint("next").model.config
     names = [entry.name for entry in open_models.available_models()]
-    assert names.count(guest.name) == 1
-    assert (guest.name == "somebody/tiny") is offered
+    assert names.count(checkpoint.name) == 1
+    assert (checkpoint.name == "somebody/tiny") is offered
 
 
-def test_an_id_that_cannot_be_fetched_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_id_that_cannot_be_downloaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def download(name: str, folder: Path) -> Path:
         raise CheckpointError(f"The Hugging Face Hub cannot be reached for {name!r}.")
 

@@ -89,7 +89,7 @@ def test_heads_without_positions_are_equal_up_to_a_swap_of_two_words() -> None:
 
 
 @given(WORDS, WORDS)
-def test_partners_stand_in_order_and_all_that_both_end_with_has_one(one: str, other: str) -> None:
+def test_pairs_are_in_order_and_include_a_common_end(one: str, other: str) -> None:
     left, right = toys.causal().encode(one), toys.causal().encode(other)
     pairs = align(left, right)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
@@ -101,21 +101,21 @@ def _length(text: str) -> int:
     return len(toys.causal().encode(text, add_special_tokens=False).ids)
 
 
-def test_a_word_that_replaced_another_is_its_partner() -> None:
+def test_a_word_corresponds_to_the_one_it_replaces() -> None:
     left, right = (toys.causal().encode(text) for text in ("the cat sat on", "the dog sat on the"))
     pairs = align(left, right)
     assert [left.token_texts[a] for a, _ in pairs][1:] == ["the", " cat", " sat", " on"]
     assert [right.token_texts[b] for _, b in pairs][1:] == ["the", " dog", " sat", " on"]
 
 
-def test_an_inserted_word_shifts_the_partners_behind_it() -> None:
+def test_an_inserted_word_shifts_the_pairs_after_it() -> None:
     left, right = (toys.causal().encode(text) for text in ("the cat ran", "the dog the cat ran"))
     ours = {left.token_texts[a]: right.token_texts[b] for a, b in align(left, right)}
     assert ours[" ran"] == " ran"
     assert align(left, right, "position")[-1][0] == align(left, right, "position")[-1][1]
 
 
-def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
+def test_tokens_of_two_tokenizers_are_paired_by_their_texts() -> None:
     left, right = toys.causal().encode("the cat"), toys.masked().encode("the cat")
     assert [(left.token_texts[a].strip(), right.token_texts[b]) for a, b in align(left, right)][1:] == [
         ("the", "the"),
@@ -124,7 +124,7 @@ def test_two_tokenizers_go_by_what_their_tokens_read() -> None:
     assert align(left, right)[0] == (0, 0), "what marks the beginning of a text"
 
 
-def test_an_alignment_that_is_not_known_lists_those_that_are() -> None:
+def test_an_unknown_alignment_lists_the_known_ones() -> None:
     encoded = toys.causal().encode(TEXT)
     with pytest.raises(UnknownNameError, match="position, tokens, words"):
         align(encoded, encoded, "meaning")
@@ -140,7 +140,7 @@ def test_the_distance_is_that_of_its_definition() -> None:
 
 
 @given(st.integers(0, 2**31), st.integers(0, 2**31))
-def test_it_is_symmetric_and_from_0_to_1(seed: int, other: int) -> None:
+def test_the_distance_is_symmetric_and_from_0_to_1(seed: int, other: int) -> None:
     left, right = rows(5, 5, seed=seed), rows(5, 5, seed=other)
     there, back = head_distance(left, right, EVERY, EVERY), head_distance(right, left, EVERY, EVERY)
     assert 0 <= there <= 1 and there == pytest.approx(back, abs=1e-6)
@@ -160,14 +160,14 @@ def test_keys_without_a_partner_are_tokens_that_the_other_lacks() -> None:
     np.testing.assert_allclose(ours, head_distance(whole[0], whole[1], queries, every), atol=1e-6)
 
 
-def test_two_sure_answers_are_as_far_apart_as_can_be() -> None:
+def test_two_certain_predictions_have_distance_1() -> None:
     sure = np.eye(4)
     assert jensen_shannon_distance(sure[0], sure[1]) == 1
     assert jensen_shannon_distance(sure[0], sure[0]) == 0
     assert jensen_shannon_distance(sure[0], np.full(4, 0.25)) == pytest.approx(reference(sure[0], np.full(4, 0.25)))
 
 
-def test_empty_rows_count_as_nothing_in_common_with_full_ones_and_not_at_all_among_themselves() -> None:
+def test_an_empty_row_has_distance_1_from_a_full_one_and_two_do_not_count() -> None:
     full, empty = rows(5, 5), np.zeros((5, 5), dtype=np.float32)
     assert head_distance(full, empty, EVERY, EVERY) == 1
     assert np.isnan(head_distance(empty, empty, EVERY, EVERY))
