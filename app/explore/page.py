@@ -67,7 +67,7 @@ def show(state: State, entry: CatalogEntry) -> None:
     INSTRUMENT.mount(
         _component_data(state, entry, question), partial(on_component_change, example.text, example.source)
     )
-    if state.embed:
+    if state.embedded:
         return
     if not is_component_run():
         sleep(PAINT_SECONDS)

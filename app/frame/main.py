@@ -46,13 +46,13 @@ def main() -> None:
     chosen = st.navigation(list(pages.values()), position="hidden")
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
-    weights_slot = st.empty() if state.embed else _draw_sidebar(state, entries, pages)
+    weights_slot = st.empty() if state.embedded else _draw_sidebar(state, entries, pages)
     warning_slot = st.empty()
     if entries and chosen != pages[checkpoints]:
         entry = _chosen_entry(state, entries)
         _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
         chosen.run()
-        if not state.embed:
+        if not state.embedded:
             _report_weights(
                 weights_slot, warning_slot, state, entry
             )  # once the page is painted: looking at each weight takes its time
@@ -62,7 +62,7 @@ def main() -> None:
 
 def _stylesheet(state: State) -> str:
     """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
-    names = ("frame", *(name for name in ("presenter", "embed") if getattr(state, name)))
+    names = ("frame", *(name for name in ("presenter", "embedded") if getattr(state, name)))
     return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
 
 
@@ -126,7 +126,7 @@ def _report_weights(
         )
     except HeadlightError:
         return
-    if not state.embed:
+    if not state.embedded:
         with weights_slot.expander("Its weights"):
             st.caption(escaped_lines(weight_sentences))
     st.session_state[NONFINITE_WARNING] = {entry.name: warning}

@@ -132,7 +132,7 @@ class State:
     generated: str = ""
     side_b: str = ""  # of Compare
     presenter: str = ""  # "1": large type and fewer controls, for a projector
-    embed: str = ""  # "1": nothing but the page's own component, for a frame within another page
+    embedded: str = ""  # "1": nothing but the page's own component, for a frame within another page
 
     @property
     def too_long(self) -> bool:
@@ -195,7 +195,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "head_reduction": tuple(HEAD_REDUCTIONS),
     "panel_size": PANEL_SIZES,
     "presenter": FLAGS,
-    "embed": FLAGS,
+    "embedded": FLAGS,
 }
 _MINIMUM = {
     "query": -1,

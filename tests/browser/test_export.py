@@ -139,7 +139,7 @@ def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path
     page.get_by_test_id("takeaway-path").fill("decoder.2.self.q[3]")
     with np.load(download(page, "export-npz", tmp_path)) as file:
         np.testing.assert_allclose(file["values"], trace["decoder.2.self.q"][3], atol=1e-5)
-    assert download(page, "export-csv", tmp_path).read_text().startswith("query / channel,0,1")
+    assert download(page, "export-csv", tmp_path).read_text().startswith("query / head_dim,0,1")
     page.get_by_test_id("takeaway-path").fill("decoder.9.self.q")
     page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("takeaway-told")).to_contain_text("no value decoder.9.self.q")

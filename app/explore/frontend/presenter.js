@@ -31,6 +31,6 @@ export function drawPresenter(page) {
   const { root } = page.view.elements;
   const before = root.className;
   root.classList.toggle("presenter", page.state.choice.presenter === "1");
-  root.classList.toggle("bare", page.state.choice.embed === "1");
+  root.classList.toggle("embedded", page.state.choice.embedded === "1");
   if (root.className !== before) clearLayout(page); // thumbnails are laid out anew
 }

@@ -34,7 +34,7 @@ export interface Choice extends HeadChoice {
   key: number;
   disabled_edits: string[];
   presenter: string;
-  embed: string;
+  embedded: string;
 }
 
 /** What the sidebar alone chooses. */

@@ -42,7 +42,7 @@ const CHOICE = {
   key: -1,
   disabled_edits: [],
   presenter: "",
-  embed: "",
+  embedded: "",
 };
 
 /** @type {Record<string, Site>} */

@@ -220,8 +220,9 @@ export function editText(path, picked, operation) {
 }
 
 /**
- * One edit a line; behind a # those that are put aside.
+ * One edit a line; behind a # those that are disabled.
  * @param {string} text
+ * @returns {EditLists}
  */
 export function parseEditList(text) {
   const lines = [
@@ -232,8 +233,8 @@ export function parseEditList(text) {
         .filter(Boolean),
     ),
   ];
-  const aside = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1).trim());
-  return { edits: lines.filter((line) => !line.startsWith("#")), paused: aside.filter(Boolean) };
+  const disabled = lines.filter((line) => line.startsWith("#")).map((line) => line.slice(1).trim());
+  return { edits: lines.filter((line) => !line.startsWith("#")), disabled_edits: disabled.filter(Boolean) };
 }
 
 /** @param {EditLists} options */

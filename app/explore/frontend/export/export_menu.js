@@ -172,7 +172,7 @@ async function copyToClipboard(page, text, said) {
 /** @param {ExplorePage} page @param {Partial<Choice>} more */
 async function linkTo(page, more) {
   /** @type {Packed<{ query: string, omitted: string[] }>} */
-  const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", bare: "", ...more });
+  const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", embedded: "", ...more });
   const link = new URL(location.href);
   [link.search, link.hash] = [meta.query, ""];
   const lost = meta.omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");
@@ -190,7 +190,7 @@ async function copyLink(page) {
 
 /** @param {ExplorePage} page */
 async function copyEmbed(page) {
-  const { link, lost } = await linkTo(page, { embed: "1" });
+  const { link, lost } = await linkTo(page, { embedded: "1" });
   const source = link.replace(/&/g, "&amp;").replace(/"/g, "&quot;");
   const frame = `<iframe src="${source}" title="Headlight" width="100%" height="760" style="border: 0" sandbox="allow-scripts allow-same-origin"></iframe>`;
   await copyToClipboard(page, frame, `The frame for another page is copied.${lost}`);
@@ -198,7 +198,7 @@ async function copyEmbed(page) {
 
 /** @param {ExplorePage} page */
 function saveState(page) {
-  const state = { ...currentState(page), bare: "" };
+  const state = { ...currentState(page), embedded: "" };
   saveFile("headlight-state.json", "application/json", JSON.stringify({ [STATE_FORMAT]: 1, state }, null, 1));
   showStatus(page, "The state is saved, the whole text with it. Open it here again at any time.");
 }
