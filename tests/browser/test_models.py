@@ -83,7 +83,7 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     send(page, zipped(files))
     said = page.get_by_test_id("stAlert")
     expect(said).to_contain_text("tiny can be opened now")
-    expect(said).to_contain_text(re.compile(r"\d+ tensors of the checkpoint are used"))
+    expect(said).to_contain_text(re.compile(r"\d+ tensors were loaded"))
     mine = card(page, "tiny")
     expect(mine).to_contain_text("gpt2")
     expect(mine).to_contain_text("your upload")
