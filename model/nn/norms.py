@@ -18,7 +18,8 @@ class RMSNorm(nn.RMSNorm):
     """x / sqrt(mean of x^2 + eps) * weight (Zhang and Sennrich 2019, equation 4), for mixed precision as well."""
 
     def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
-        """The same; torch's own would leave its fused kernel where x has another precision than the weight."""
+        """RMS norm of x, in the precision of x."""
+        # With a weight of another precision torch would leave its fused kernel.
         return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
 
 

@@ -47,7 +47,7 @@ def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> obj
     """As `run` does it, arrays included."""
     record = RecordingHook(no_hook, keep)
     with torch.inference_mode():
-        model(ids, tap=record)
+        model(ids, hook=record)
         return record.arrays()
 
 

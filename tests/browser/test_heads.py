@@ -51,6 +51,15 @@ def largest_told(page: Page) -> float:
     return float(re.findall(r"([\d.]+) %", reading(page).inner_text())[0])
 
 
+def test_the_map_alone_has_a_colour_scale(visitor: Visitor) -> None:
+    page = opened(visitor)
+    scale = page.get_by_test_id("scale")
+    plot(page, "table")
+    expect(scale).to_be_hidden()
+    plot(page, "heatmap")
+    expect(scale).to_be_visible()
+
+
 def test_the_heads_can_be_put_in_the_order_of_what_they_do(visitor: Visitor) -> None:
     page = opened(visitor)
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")

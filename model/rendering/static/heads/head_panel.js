@@ -178,7 +178,7 @@ function drawLegend(page, matrix) {
   elements.low.textContent = end(own && matrix.signed ? -high : matrix.low);
   elements.high.textContent = open === "heatmap" ? end(high) : `to ${end(high)}`;
   elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // which a word describes
-  elements.scale.hidden = open !== "map";
+  elements.scale.hidden = open !== "heatmap";
   if (open === "heatmap") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
   const scale = {
     probability: "square-root scale",

@@ -19,7 +19,7 @@ const memory = remembered(() => ({ layout: /** @type {PointsLayout | null} */ (n
 
 /** @type {Plot} */
 export const QUERY_KEY_PLOT = {
-  title: "Query-key map",
+  title: "Query-key",
   about: "Queries and keys of the head in one plane",
   draw: drawQueryKeyPlot,
   tokenAt: pointTokenAt,
