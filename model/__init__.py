@@ -22,9 +22,9 @@ from model.generation.fill_mask import fill_mask
 from model.generation.generate import GenerationStep, TextGenerator, generate
 from model.generation.sampling import SamplingConfig
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.nn.masks import MASKS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.nn.sites import HOOK_POINTS, HookPoint
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.text.tokenizer import Encoded, Tokenizer

@@ -29,7 +29,7 @@ from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.sites import HOOK_POINTS
+from model.nn.hook_points import HOOK_POINTS
 from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
 from model.tracing.interventions import EDIT_OPERATIONS
 

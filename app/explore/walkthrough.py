@@ -26,10 +26,10 @@ from model.analysis.attention_walkthrough import (
 )
 from model.nn.attention import Attention, merge_heads, split_heads
 from model.nn.block import ResidualConnection
+from model.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.nn.masks import MASKS
 from model.nn.norms import soft_cap
 from model.nn.positional_encodings import PositionalEncoding
-from model.nn.sites import QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.nn.transformer import Transformer, attention_at
 from model.tracing.trace import Trace
 

@@ -8,7 +8,7 @@ from app.services.model_listing import ListedModel
 from app.services.open_models import model_pool, open_checkpoint
 from model.config import Config
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.feedforward import FEED_FORWARDS
+from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
 from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS

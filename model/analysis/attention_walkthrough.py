@@ -18,9 +18,9 @@ from model.analysis.linearize import per_head_output
 from model.array_types import Shaped
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction
+from model.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from model.nn.norms import soft_cap
 from model.nn.positional_encodings import PositionalEncoding
-from model.nn.sites import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer, attention_at
 from model.registry import Registry
 from model.tracing.indices import require_head, require_position

@@ -16,7 +16,7 @@ from model.data.corpus import TextSource, expand_path
 from model.nn.attention import QK_NORMS
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.feedforward import FEED_FORWARDS
+from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.training.objectives import OBJECTIVES

@@ -9,7 +9,7 @@ import torch
 from model.errors import TextError
 from model.generation.generate import GenerationStep, RowRecordingHook, text_of_tokens
 from model.generation.sampling import SamplingConfig
-from model.nn.sites import hook_point_of
+from model.nn.hook_points import hook_point_of
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from model.errors import TextError
 from model.generation.sampling import SamplingConfig
+from model.nn.hook_points import hook_point_of
 from model.nn.hooks import Hook
 from model.nn.kv_cache import KVCache
 from model.nn.masks import extend_mask
-from model.nn.sites import hook_point_of
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.tasks import task_of

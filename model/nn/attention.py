@@ -12,11 +12,11 @@ from torch.nn import functional
 from model.array_types import Bool, Float
 from model.config import Config
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
 from model.nn.masks import QueryKeyPositions
 from model.nn.norms import make_norm, soft_cap
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
-from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.registry import Registry
 
 UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]

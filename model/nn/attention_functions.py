@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from model.array_types import Bool, Float
 from model.config import Config
-from model.nn.sites import HOOK_POINTS
+from model.nn.hook_points import HOOK_POINTS
 from model.registry import Registry
 
 

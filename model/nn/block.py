@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from model.array_types import Float
 from model.config import Config
 from model.nn.attention import Attention, AttentionContext, UpdateCache, no_cache
-from model.nn.feedforward import FEED_FORWARDS
+from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.hooks import Hook, with_prefix
 from model.nn.norms import make_norm
 from model.registry import Registry

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from model.array_types import Bool, Float
 from model.config import Config
 from model.errors import ConfigError
-from model.nn.feedforward import ACTIVATIONS
+from model.nn.feed_forward import ACTIVATIONS
 from model.nn.norms import make_norm, soft_cap
 from model.registry import Registry
 

@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from model.errors import EditError
+from model.nn.hook_points import HOOK_POINTS, HookPoint, hook_point_of
 from model.nn.hooks import HookScope
-from model.nn.sites import HOOK_POINTS, HookPoint, hook_point_of
 from model.registry import Registry
 
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")

@@ -17,9 +17,9 @@ from torch import Tensor
 from model.array_types import Bool, Float, Shaped
 from model.errors import EditError
 from model.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
+from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from model.nn.masks import QueryKeyPositions
-from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer, attention_at
 from model.tracing.interventions import InterventionHook
 from model.tracing.max_pool import block_starts, max_pool_axis

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from model.config import Config
 from model.errors import EditError, ImageError, TextError
+from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
-from model.nn.sites import QUERY_KEY_HOOK_POINTS
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer

@@ -16,7 +16,7 @@ from model.checkpoints.families.common import GATED_MLP_ACTIVATIONS, MLP_ACTIVAT
 from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.weight_mapping import make_plan
 from model.config import Config
-from model.nn.feedforward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
+from model.nn.feed_forward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
 from tests.model import toys

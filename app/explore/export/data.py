@@ -18,7 +18,7 @@ from app.services.head_selection import selected_attention, selected_heads
 from app.services.resolved_question import ResolvedQuestion
 from app.state.state import State
 from model.errors import EditError, UnknownNameError
-from model.nn.sites import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
+from model.nn.hook_points import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.registry import Registry
 from model.text.tokenizer import Encoded
 from model.tracing.interventions import Intervention, Range

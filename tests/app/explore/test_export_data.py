@@ -19,7 +19,7 @@ from app.explore.head_view import head_view
 from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.state import Question, State
 from model.errors import EditError, UnknownNameError
-from model.nn.sites import AXIS_SIZES, HOOK_POINTS
+from model.nn.hook_points import AXIS_SIZES, HOOK_POINTS
 from tests.app.services.test_image_models import save_seers
 
 TEXT = "the cat sat on the mat"

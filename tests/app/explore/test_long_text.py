@@ -16,7 +16,7 @@ from app.services.trace_cache import trace_cache
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
 from model.errors import EditError
-from model.nn.sites import QUERY_KEY_HOOK_POINTS
+from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 
 TEXT = "the cat sat on the mat and the dog ran"
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from model.analysis.linearize import linearize, linearize_activation
 from model.errors import ConfigError
-from model.nn.feedforward import ACTIVATIONS
+from model.nn.feed_forward import ACTIVATIONS
 from model.nn.norms import NORMS
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TextError, Transformer
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.feedforward import FEED_FORWARDS
+from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
 from tests.model import toys
 

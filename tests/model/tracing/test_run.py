@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import HOOK_POINTS, EditError, HeadlightError, TextError, Trace, candidates, prediction_positions, run
-from model.nn.sites import hook_point_of
+from model.nn.hook_points import hook_point_of
 from model.tracing.run import MAX_CHARACTERS, encode_input
 from model.vision.image import process_image
 from model.vision.patches import class_token_tokenizer
