@@ -75,7 +75,7 @@ def show(state: State, entry: CatalogEntry) -> None:
         st.info(
             f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: "
             f"a copied link carries "
-            "everything but the text, and reloading loses it. Save state, in the menu Take away, keeps all in a file.",
+            "everything but the text, and reloading loses it. Save state, in the menu Export, keeps all in a file.",
             icon=":material/link_off:",
         )
     if state.presenter:

@@ -9,7 +9,7 @@ import { failureText } from "../../ui/frontend/server.js";
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExplorePage } from "./types.js" */
 
-const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/state.py
+const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/state/state.py
 const MAX_FILE_SIZE = 8 << 20;
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
 

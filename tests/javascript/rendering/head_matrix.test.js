@@ -37,6 +37,21 @@ function found() {
   return /** @type {Found<MatrixMeta>} */ ({ meta: META, numbers });
 }
 
+test("a zoom counts on the heatmap, which is also what a text opens with", () => {
+  const zoom = "3-8/1-6";
+  assert.equal(matrixQuery(createPage({ plot: "", zoom }).page).zoom, zoom);
+  assert.equal(matrixQuery(createPage({ plot: "heatmap", zoom }).page).zoom, zoom);
+  assert.equal(matrixQuery(createPage({ plot: "table", zoom }).page).zoom, undefined);
+});
+
+test("several heads are told as on the server: the mean or the largest of them", () => {
+  const heads = ["0.1", "1.2"];
+  const told = (/** @type {string} */ head_reduction) =>
+    quantizedMatrix(createPage({ heads, head_reduction }, { bytes: BYTES }).page).rules.join();
+  assert.match(told("max"), /largest of 2 heads/);
+  assert.match(told("mean"), /mean of 2 heads/);
+});
+
 test("only what matters is asked for, so that equal questions are asked once", () => {
   assert.deepEqual(matrixQuery(createPage({ layer: 1, head: 2 }).page), {
     attention: "decoder.self",

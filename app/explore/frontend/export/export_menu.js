@@ -21,9 +21,9 @@ const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
 const FIELD_NAMES = {
   text: "the text",
   source: "the source",
-  other: "the other text",
-  written: "the written text",
-  beside: "the other side",
+  other_text: "the other text",
+  generated: "the generated text",
+  side_b: "the other side",
 };
 
 /** @typedef {ReturnType<typeof menuElements>} MenuElements */

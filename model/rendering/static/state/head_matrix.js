@@ -23,6 +23,15 @@ const memory = remembered(
 );
 
 /**
+ * Whether the heatmap is open: by its name, or because a text opens with it.
+ * @param {Page} page
+ */
+function opensHeatmap(page) {
+  const { plot } = page.state.choice;
+  return plot === "heatmap" || (plot === "" && !page.state.answer.patches);
+}
+
+/**
  * The question of the matrix that is chosen; only what matters to it, so that equal ones are asked once.
  * @param {Page} page
  */
@@ -39,7 +48,7 @@ export function matrixQuery(page) {
   if (quantity.additive && choice.unit !== "tokens") asked.unit = choice.unit;
   if (quantity.additive && choice.top_mass < 100) asked.top_mass = choice.top_mass;
   if (grid.has_segments && choice.segments) asked.segments = choice.segments;
-  if (choice.zoom && choice.plot === "heatmap") asked.zoom = choice.zoom;
+  if (choice.zoom && opensHeatmap(page)) asked.zoom = choice.zoom;
   if (choice.quantity === "minus_head") asked.other_head = choice.other_head;
   if (choice.quantity === "minus_text") asked.other_text = choice.other_text;
   if (choice.quantity === "gradient") Object.assign(asked, { query: choice.query, target_token: choice.target_token });
@@ -146,7 +155,7 @@ export function quantizedMatrix(page) {
   );
   /** @param {Token[]} tokens */
   const axis = (tokens) => ({ labels: tokens.map((token) => token.text), tokens: tokens.map((_, place) => [place]) });
-  const rule = `${page.state.choice.head_reduction} of ${heads.length} heads`;
+  const rule = `${page.state.choice.head_reduction === "max" ? "largest" : "mean"} of ${heads.length} heads`;
   return withIndex({
     rows: axis(queryTokens(page)),
     columns: axis(keyTokens(page)),
