@@ -7,7 +7,7 @@ import shlex
 from app.access.uploads import upload_store
 from app.access.visitor import current_visitor
 from app.explore.head_view import head_view, quantity_request
-from app.explore.quantities import QUANTITIES, Expression, QuantityRequest
+from app.explore.quantities import QUANTITIES, Expression, Quantity, QuantityRequest
 from app.services.head_selection import selected_attention, selected_heads
 from app.services.images import shipped_image_names
 from app.services.open_models import available_models
@@ -38,7 +38,7 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
         f"    return {_substitute(expression.code, attention_group, request)}",
         "",
         "",
-        f"numbers = {_combined_heads(heads, state.head_reduction)}",
+        f"numbers = {_combined_heads(heads, state.head_reduction, QUANTITIES[state.quantity])}",
         _comment(f"The page shows: {'; '.join(head_view(resolved, state).rules)}."),
         "print(numbers)",
     )
@@ -163,11 +163,19 @@ def _other_lines(expression: Expression, request: QuantityRequest) -> tuple[str,
     return (f"other = {_run_call(other, model='model' if other.question.is_variant else 'loaded.model')}",)
 
 
-def _combined_heads(heads: list[tuple[int, int]], reduction: str) -> str:
+def _combined_heads(heads: list[tuple[int, int]], reduction: str, quantity: Quantity) -> str:
     calls = [f"numbers_of({layer}, {head})" for layer, head in heads]
     if len(calls) == 1:
         return calls[0]
     stacked = f"np.stack([{', '.join(calls)}])"
+    if quantity.is_masked and not quantity.additive:  # a forbidden cell holds the least number there is
+        lines = [f"np.ma.masked_less_equal({stacked}, np.finfo(np.float32).min)"]
+        if reduction == "mean":
+            lines.append("numbers = numbers.mean(0, dtype=float).filled(np.nan)")
+        else:
+            lines.append("largest = abs(numbers).filled(-1).argmax(0)[None]")
+            lines.append("numbers = np.take_along_axis(numbers.filled(np.nan), largest, 0)[0]")
+        return "\n".join(lines)
     if reduction == "mean":
         return f"{stacked}.mean(0, dtype=float)"
     return f"{stacked}\nnumbers = np.take_along_axis(numbers, abs(numbers).argmax(0)[None], 0)[0]  # the largest"

@@ -68,6 +68,13 @@ def test_python_makes_the_weights_of_the_view(choice: str, toys: Path) -> None:
     agree(question, State(layer=1, head=3, **looked), toys)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "max"])
+def test_python_leaves_forbidden_scores_out_of_several_heads(reduction: str, toys: Path) -> None:
+    question = Question("next", TEXT, edits=("decoder.0.self.mask[1,3,1]=set:0",))
+    state = State(layer=0, head=1, quantity="masked_scores", heads=("0.1", "0.2"), head_reduction=reduction)
+    agree(question, state, toys)
+
+
 @pytest.mark.parametrize("kind", QUANTITIES)
 def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -> None:
     question = Question("next", TEXT, edits=(OFF,))
