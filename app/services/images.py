@@ -118,8 +118,7 @@ def _read_shipped(name: str) -> bytes:
     return (assets_dir() / "pictures" / "inputs" / f"{name}.png").read_bytes()
 
 
-# """Pictures come and go as files: one route takes what a visitor brings, another gives a picture to look at."""
-
+# The routes: one takes an image that a visitor uploads, another serves an image.
 SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 

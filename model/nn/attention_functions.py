@@ -209,5 +209,6 @@ ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
 
 
 def hook_point_formula(name: str, config: Config) -> str:
-    """The formula (LaTeX) of a hook point in a model: the attention function's own where it depends on that."""
-    return ATTENTION_FUNCTIONS[config.attention_function].hook_formulas.get(name, HOOK_POINTS[name].formula)
+    """The formula (LaTeX) of a hook point in a model: the attention function's own, without a scale that is off."""
+    formula = ATTENTION_FUNCTIONS[config.attention_function].hook_formulas.get(name, HOOK_POINTS[name].formula)
+    return formula if config.scale else formula.replace(r" / \sqrt{d}", "")

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from model import ATTENTION_FUNCTIONS
-from tests.model import reference
+from model.nn.attention_functions import hook_point_formula
+from tests.model import reference, toys
 
 SHAPE = (2, 3, 5, 7)  # batch head query key
 CHANNELS = 4
@@ -124,3 +125,10 @@ def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> Non
     masked = torch.full_like(kernel.mask(kernel.score(q, k, 0.5, bias), allowed), 2.0)
     shares = kernel.normalize(masked, allowed)[:, :, 1:]
     torch.testing.assert_close(shares, torch.full_like(shares, 1 / SHAPE[3]))
+
+
+@pytest.mark.parametrize("attention_function", sorted(ATTENTION_FUNCTIONS))
+def test_the_formula_of_the_scores_has_a_scale_only_where_the_model_has_one(attention_function: str) -> None:
+    scaled = toys.decoder(attention_function=attention_function).config
+    assert r"\sqrt{d}" in hook_point_formula("scores", scaled)
+    assert "sqrt" not in hook_point_formula("scores", scaled.replace(scale=False))
