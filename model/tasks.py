@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.config import Config
+from model.errors import ConfigError
 from model.registry import Registry
 
 
@@ -78,6 +79,12 @@ class Task:
 def task_of(config: Config) -> Task:
     """The task of a model's output head."""
     return TASKS[config.output_head]
+
+
+def require_token_task(config: Config) -> None:
+    """Raise ConfigError unless the model predicts tokens of its vocabulary."""
+    if not task_of(config).predicts_tokens:
+        raise ConfigError(f"This model predicts no tokens: its output head is {config.output_head!r}.")
 
 
 def label_text(config: Config, index: int) -> str:

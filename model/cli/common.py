@@ -11,7 +11,7 @@ from model.checkpoints import Checkpoint, find_checkpoint, load
 from model.cli.parser import CommandParser
 from model.errors import TextError
 from model.nn.transformer import Transformer
-from model.tasks import task_of
+from model.tasks import require_token_task
 from model.vision.image import ProcessedImage, process_image, read_image
 
 
@@ -60,11 +60,10 @@ def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | P
 
 
 def require_vocabulary_head(model: Transformer) -> None:
-    """Raise TextError unless the model reads one text and predicts tokens of its vocabulary."""
+    """Raise TextError or ConfigError unless the model reads one text and predicts tokens of its vocabulary."""
     if model.config.has_cross_attention:
         raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
-    if not task_of(model.config).predicts_tokens:
-        raise TextError(f"This model predicts no tokens of a text: its output head is {model.config.output_head!r}.")
+    require_token_task(model.config)
 
 
 def positive_int(text: str) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.errors import DataError
-from model.nn.transformer import Transformer, require_output_head
-from model.tasks import task_of
+from model.nn.transformer import Transformer
+from model.tasks import require_token_task, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import candidates, encode_input, prediction_positions, run
 
@@ -91,7 +91,7 @@ def cloze_sentences(path: Path, masked: bool) -> tuple[ClozeSentence, ...]:
 
 def run_cloze(model: Transformer, tokenizer: Tokenizer, path: Path) -> ClozeResult:
     """A model's answers to every sentence of a file. Raises DataError if the file is for the other kind of model."""
-    require_output_head(model, "language-model", "masked-language-model")
+    require_token_task(model.config)
     sentences = cloze_sentences(path, masked=task_of(model.config).fills_masks)
     return ClozeResult(path.stem, tuple(_model_answer(model, tokenizer, sentence) for sentence in sentences))
 

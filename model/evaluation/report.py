@@ -12,8 +12,7 @@ from model.data.corpus import Log, TextSource, tokenize_source
 from model.evaluation.cloze import ClozeResult, run_cloze
 from model.evaluation.masked_accuracy import ModelPredictor, TopKAccuracy, masked_batches, top_k_accuracy
 from model.evaluation.perplexity import text_likelihood
-from model.nn.transformer import require_output_head
-from model.tasks import task_of
+from model.tasks import require_token_task, task_of
 
 Row = dict[str, float | int]  # measures are floats, counts are integers
 
@@ -35,7 +34,7 @@ def evaluate_model(
     checkpoint: Checkpoint, name: str, texts: Sequence[Path], cloze_tests: Sequence[Path], log: Log
 ) -> Report:
     """Measure a model on held-out texts and cloze tests."""
-    require_output_head(checkpoint.model, "language-model", "masked-language-model")
+    require_token_task(checkpoint.model.config)
     row = _likelihood_row if task_of(checkpoint.model.config).continues_text else _masked_row
     rows = {text_name: row(checkpoint, source, log) for text_name, source in named_sources(texts).items()}
     results = [run_cloze(checkpoint.model, checkpoint.tokenizer, path) for path in cloze_tests]

@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from model.array_types import Bool, Float, Int
 from model.config import Config
-from model.errors import ConfigError, EditError, ImageError, TextError
+from model.errors import EditError, ImageError, TextError
 from model.nn.attention import Attention
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
 from model.nn.kv_cache import KVCache
@@ -230,14 +230,6 @@ def meta_model(config: Config) -> Transformer:
     """A model on the meta device, without memory for its parameters. Raises RuntimeError for sizes that overflow."""
     with torch.device("meta"), _SkipRandomInit():
         return Transformer(config)
-
-
-def require_output_head(model: Transformer, *output_heads: str) -> None:
-    """Raise ConfigError unless the model has one of these output heads."""
-    if model.config.output_head not in output_heads:
-        raise ConfigError(
-            f"This model's output head is {model.config.output_head!r}; this needs {' or '.join(output_heads)}."
-        )
 
 
 def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEncoding]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model import Tokenizer, Transformer
+from model import ConfigError, Tokenizer, Transformer
 from model.nn.output_heads import OUTPUT_HEADS
-from model.tasks import TASKS, task_of
+from model.tasks import TASKS, require_token_task, task_of
 from tests.model import toys
 
 CHOICES = {"labels": ("a", "b"), "tied_embeddings": False}
@@ -25,6 +25,16 @@ def test_logits_have_the_shape_that_the_task_says(name: str) -> None:
     if logits is not None:
         assert logits.shape[-1] == (config.vocabulary_size if task.predicts_tokens else len(config.labels))
         assert logits.shape[1:-1] == (() if task.whole_text else (5,))
+
+
+@pytest.mark.parametrize("name", sorted(TASKS))
+def test_a_model_without_a_vocabulary_to_predict_gets_a_sentence(name: str) -> None:
+    config = toys.config(output_head=name, **CHOICES)
+    if TASKS[name].predicts_tokens:
+        require_token_task(config)
+        return
+    with pytest.raises(ConfigError, match=f"predicts no tokens: its output head is '{name}'"):
+        require_token_task(config)
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))

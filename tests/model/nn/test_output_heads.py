@@ -11,7 +11,6 @@ from torch import Tensor
 from model import ConfigError, Transformer, UnknownNameError
 from model.config_groups import OutputHeadConfig
 from model.nn.output_heads import OUTPUT_HEADS, POOLINGS
-from model.nn.transformer import require_output_head
 from tests.model import toys
 
 LABELS = ("glad", "sad", "neither")
@@ -88,12 +87,6 @@ def test_a_tied_head_is_the_embedding_and_an_untied_one_is_not(head: str) -> Non
 def test_an_unknown_pooling_is_refused_whatever_the_head(head: str) -> None:
     with pytest.raises(UnknownNameError, match=r"no pooling 'middle'\. Known: first, last, max, mean"):
         encoder(output_head=head, pooling="middle")
-
-
-def test_the_wrong_head_gets_a_sentence() -> None:
-    require_output_head(encoder(output_head="none"), "language-model", "none")
-    with pytest.raises(ConfigError, match="'none'; this needs language-model or masked-language-model"):
-        require_output_head(encoder(output_head="none"), "language-model", "masked-language-model")
 
 
 def test_a_padding_token_is_never_the_last_token_but_is_attended_to() -> None:
