@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_arguments, mask_titles
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -18,9 +20,9 @@ def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
     }
 
 
-def mask_arguments_payload() -> dict[str, dict[str, str]]:
+def mask_arguments_payload() -> dict[str, dict[str, Any]]:
     """For the browser: what stands behind the colon of those masks that need it, by the mask's name."""
     return {
-        name: {"title": argument.title, "default": argument.default, "control": argument.control}
+        name: {field: getattr(argument, field) for field in ("title", "default", "control", "limits")}
         for name, argument in mask_arguments().items()
     }

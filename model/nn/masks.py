@@ -38,7 +38,8 @@ class MaskArgument:
     """What stands behind a mask's colon: its title, a value to begin with, and how its text becomes a value.
 
     `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
-    its second number of tokens. `control` says with what a page lets people choose it: a slider, or a box for rows.
+    its second number of tokens. `control` says with what a page lets people choose it: a slider within `limits`, or
+    a box for rows.
     """
 
     title: str
@@ -46,6 +47,7 @@ class MaskArgument:
     parse: Callable[[str], Any]
     extend: Callable[[str, int, int], str] = lambda text, old_length, new_length: text
     control: Literal["number", "matrix"] = "number"
+    limits: tuple[int, int] = (1, 64)
 
 
 @dataclass(frozen=True, kw_only=True)

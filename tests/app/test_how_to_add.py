@@ -52,7 +52,7 @@ def every_third(monkeypatch: pytest.MonkeyPatch) -> None:
         description="Each token attends to every n-th before it.",
         formula=r"m_{ij} = [\,n \mid i - j\,]",
         allowed=allow_every,
-        argument=MaskArgument("Step", "3", parse=int),
+        argument=MaskArgument("Step", "3", parse=int, limits=(2, 9)),
     )
     monkeypatch.setitem(MASKS, "every", row)
 
@@ -64,7 +64,12 @@ def test_a_mask_with_an_argument_is_everywhere() -> None:
     sidebar = told(opened(model="next").sidebar)
     (masks,) = (field for field in sidebar["fields"] if field["field"] == "masks")
     assert ["every", "Every n-th"] in masks["options"]
-    assert sidebar["mask_arguments"]["every"] == {"title": "Step", "default": "3", "control": "number"}
+    assert sidebar["mask_arguments"]["every"] == {
+        "title": "Step",
+        "default": "3",
+        "control": "number",
+        "limits": [2, 9],
+    }
     compare = told(alone("compare", model="next").main)
     assert ["every", "Every n-th"] in compare["options"]["masks"]
     assert compare["mask_arguments"]["every"]["default"] == "3"

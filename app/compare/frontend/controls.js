@@ -3,10 +3,10 @@
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
 
+/** @import { MaskArgument } from "../../ui/frontend/mask_spec.js" */
 /** @import { Catalog, Difference, Options, Preset, Question, VariantField } from "./types.d.ts" */
 /** @typedef {(patch: Difference) => void} Differ B differs from A in something else; undefined: not any more */
 
-const LARGEST = 64; // number behind a mask's colon
 const SAME = "as A";
 
 /**
@@ -112,33 +112,23 @@ function partControl(catalog, part, title, b, given, differ) {
   };
   const label = labelled(title, createSelect(part, options, given === undefined ? SAME : kind, pick));
   const row = part === "masks" ? catalog.mask_arguments[kind] : undefined;
-  if (row) label.append((row.control === "number" ? numberField : matrixField)(kind, row.title, argument, differ));
+  if (row) label.append((row.control === "number" ? numberField : matrixField)(kind, row, argument, differ));
   return label;
 }
 
-/**
- * @param {string} kind
- * @param {string} title
- * @param {string} argument
- * @param {Differ} differ
- */
-function numberField(kind, title, argument, differ) {
+/** @param {string} kind @param {MaskArgument} row @param {string} argument @param {Differ} differ */
+function numberField(kind, { title, limits: [min, max] }, argument, differ) {
   const field = createElement("input");
-  Object.assign(field, { type: "number", min: 1, max: LARGEST, value: argument, ariaLabel: title, title });
+  Object.assign(field, { type: "number", min, max, value: argument, ariaLabel: title, title });
   field.onchange = () => {
-    const number = Math.round(Number(field.value)) || 1;
-    differ({ masks: `${kind}:${Math.min(Math.max(number, 1), LARGEST)}` });
+    const number = Math.round(Number(field.value)) || min;
+    differ({ masks: `${kind}:${Math.min(Math.max(number, min), max)}` });
   };
   return field;
 }
 
-/**
- * @param {string} kind
- * @param {string} title
- * @param {string} argument
- * @param {Differ} differ
- */
-function matrixField(kind, title, argument, differ) {
+/** @param {string} kind @param {MaskArgument} row @param {string} argument @param {Differ} differ */
+function matrixField(kind, { title }, argument, differ) {
   const field = createElement("input");
   Object.assign(field, { type: "text", value: argument, ariaLabel: title, spellcheck: false });
   field.title = `${title}, rows separated by /`;

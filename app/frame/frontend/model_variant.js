@@ -108,6 +108,7 @@ class ModelVariant {
     if (!row || part.hidden) return;
     find(part, ".title").textContent = row.title;
     slider.ariaLabel = row.title;
+    [slider.min, slider.max] = row.limits.map(String);
     slider.value = argument;
     find(part, "output").textContent = slider.value;
     slider.oninput = () => this.#change({ masks: `${kind}:${slider.value}` });

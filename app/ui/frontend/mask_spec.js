@@ -4,7 +4,7 @@
 
 /**
  * What stands behind a mask's colon, as its row in Python says.
- * @typedef {{ title: string, default: string, control: "number" | "matrix" }} MaskArgument
+ * @typedef {{ title: string, default: string, control: "number" | "matrix", limits: [number, number] }} MaskArgument
  */
 /** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */
 

@@ -8,9 +8,9 @@ import { defaultMask, matrixMask, parseMask } from "../../../app/ui/frontend/mas
 
 /** @type {MaskArguments} */
 const ARGUMENTS = {
-  window: { title: "Window width", default: "4", control: "number" },
-  "causal+window": { title: "Window width", default: "4", control: "number" },
-  custom: { title: "Matrix", default: "100/110/111", control: "matrix" },
+  window: { title: "Window width", default: "4", control: "number", limits: [1, 64] },
+  "causal+window": { title: "Window width", default: "4", control: "number", limits: [1, 64] },
+  custom: { title: "Matrix", default: "100/110/111", control: "matrix", limits: [1, 64] },
 };
 
 test("a mask is a kind, and perhaps an argument", () => {
