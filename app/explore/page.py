@@ -29,7 +29,7 @@ from model.attention_groups import attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.hook_points import HOOK_POINTS
+from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
 from model.tracing.interventions import EDIT_OPERATIONS
 
@@ -133,9 +133,14 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
             }
             for name, operation in EDIT_OPERATIONS.items()
         ],
-        "hook_points": {name: {"axes": site.axes, "title": site.title} for name, site in HOOK_POINTS.items()},
+        "hook_points": {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()},
         "serial": report_serial(),
     }
+
+
+def _hook_point_json(row: HookPoint) -> dict[str, Any]:
+    """What edits of it need: the formula is long, and stands in answers that show it."""
+    return {name: value for name, value in asdict(row).items() if name != "formula"}
 
 
 def _draw_charts(state: State, resolved: ResolvedQuestion) -> None:

@@ -66,12 +66,14 @@ def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[
     queries, keys = traced[f"{attention}.q"], traced[f"{attention}.k"]
     head_query_key = [queries.shape[0], queries.shape[1], keys.shape[1]]
 
-    def hook_point_sizes(site: str) -> list[int]:
-        return head_query_key if site in QUERY_KEY_HOOK_POINTS else list(traced[f"{attention}.{site}"].shape)
+    def hook_point_sizes(hook_point: str) -> list[int]:
+        return (
+            head_query_key if hook_point in QUERY_KEY_HOOK_POINTS else list(traced[f"{attention}.{hook_point}"].shape)
+        )
 
     shapes = [
-        {"hook_point": site, "axes": list(hook_point_of(site).axes), "sizes": hook_point_sizes(site)}
-        for site in step.hook_points
+        {"hook_point": name, "axes": list(hook_point_of(name).axes), "sizes": hook_point_sizes(name)}
+        for name in step.hook_points
     ]
     return {
         "name": step.name,

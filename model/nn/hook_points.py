@@ -8,25 +8,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from model.config import Config
 from model.registry import Registry
 
 
 @dataclass(frozen=True)
+class EditSentence:
+    """How an edit reads that is this operation, with this number (None: any) and an index along these axes.
+
+    `text` has {number}, {inverse} (one divided by a positive number), {place} ("head 3 of layer 1"), {heads} (the same,
+    or "all heads of layer 1"), {inside} (" in layer 1"), and an axis's name for its token. The head may have an index.
+    """
+
+    text: str
+    operation: str
+    indices: tuple[str, ...] = ()
+    number: float | None = None
+
+
+Module = Literal["stack", "layer", "attention", "feed_forward"]
+
+
+@dataclass(frozen=True)
 class HookPoint:
     """A kind of value: its axes without the batch, its title, and the formula (LaTeX) it is computed by.
 
-    Where the formula depends on the attention function, `attention_functions.hook_point_formula` knows it.
+    Where the formula depends on the attention function, `attention_functions.hook_point_formula` knows it. `edited_in`
+    are the modules whose value a menu of edits offers; an edit that none of `edit_sentences` fits reads as any other.
     """
 
     axes: tuple[str, ...]
     title: str
     formula: str
+    edited_in: tuple[Module, ...] = ()
+    edit_sentences: tuple[EditSentence, ...] = ()
 
 
 _RESIDUAL_AXES = ("pos", "d_model")
 _QUERY_KEY_AXES = ("head", "query", "key")
+_MASK_SENTENCES = (
+    EditSentence("Token {query} can see token {key}{inside}", "set", ("query", "key"), 1.0),
+    EditSentence("Token {query} cannot see token {key}{inside}", "set", ("query", "key"), 0.0),
+    EditSentence("Token {query} can see any token{inside}", "set", ("query",), 1.0),
+    EditSentence("Token {query} cannot see any token{inside}", "set", ("query",), 0.0),
+    EditSentence("Every token can see token {key}{inside}", "set", ("key",), 1.0),
+    EditSentence("No token can see token {key}{inside}", "set", ("key",), 0.0),
+    EditSentence("Every token can see any token{inside}", "set", (), 1.0),
+    EditSentence("No token can see any token{inside}", "set", (), 0.0),
+)
+_POSITION_SENTENCES = (
+    EditSentence("Token {pos} stands at position {number}", "set", ("pos",)),
+    EditSentence("Token {pos} is moved by {number}", "add", ("pos",)),
+    EditSentence("Token {pos} stands at its position × {number}", "scale", ("pos",)),
+    EditSentence("All tokens stand at position {number}", "set"),
+    EditSentence("All tokens are moved by {number}", "add"),
+    EditSentence("All tokens stand at their positions × {number}", "scale"),
+)
+_WEIGHT_SENTENCES = (
+    EditSentence("Token {query} gives token {key} the weight {number}{inside}", "set", ("query", "key")),
+    EditSentence("{heads} off", "set", number=0.0),
+)
 
 HOOK_POINTS: Registry[HookPoint] = Registry(
     "hook point",
@@ -34,35 +77,60 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "pixels": HookPoint(
             ("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
         ),
-        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", r"E[\mathrm{token}]"),
-        "position_ids": HookPoint(("pos",), "Position ids", r"i"),
-        "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", r"P[\mathrm{position}]"),
-        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x"),
+        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", r"E[\mathrm{token}]", edited_in=("stack",)),
+        "position_ids": HookPoint(("pos",), "Position ids", r"i", edit_sentences=_POSITION_SENTENCES),
+        "position_embedding": HookPoint(
+            _RESIDUAL_AXES, "Position embeddings", r"P[\mathrm{position}]", edited_in=("stack",)
+        ),
+        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x", edited_in=("layer",)),
         "residual_after_self": HookPoint(
-            _RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)"
+            _RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)", edited_in=("layer",)
         ),
         "residual_after_cross": HookPoint(
             _RESIDUAL_AXES, "Residual stream after cross-attention", r"x + \mathrm{Attention}(x, m)"
         ),
-        "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", r"\mathrm{Norm}(x)"),
+        "final_residual": HookPoint(
+            _RESIDUAL_AXES, "Residual stream after the final norm", r"\mathrm{Norm}(x)", edited_in=("stack",)
+        ),
         "logits": HookPoint(("pos", "token"), "Logits", r"x\,W_U"),
         "input": HookPoint(_RESIDUAL_AXES, "Normalised input", r"\mathrm{Norm}(x)"),
-        "q": HookPoint(("head", "query", "head_dim"), "Queries", r"q = x\,W_Q"),
-        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", r"k = x\,W_K"),
-        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", r"v = x\,W_V"),
+        "q": HookPoint(("head", "query", "head_dim"), "Queries", r"q = x\,W_Q", edited_in=("attention",)),
+        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", r"k = x\,W_K", edited_in=("attention",)),
+        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", r"v = x\,W_V", edited_in=("attention",)),
         "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries after rotary embedding", r"R_i\,q_i"),
         "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys after rotary embedding", r"R_j\,k_j"),
-        "scale": HookPoint(("head",), "Score scale", r"1 / \sqrt{d}"),
-        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias", r"b_{ij}"),
-        "scores": HookPoint(_QUERY_KEY_AXES, "Scores", r"s_{ij} = \mathrm{score}(q_i, k_j, b_{ij})"),
-        "mask": HookPoint(_QUERY_KEY_AXES, "Mask: 1 where a query may attend", r"m_{ij}"),
-        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij}"),
-        "weights": HookPoint(_QUERY_KEY_AXES, "Attention weights", r"a_{ij} = \mathrm{normalize}_j(s_{ij})"),
-        "weighted_values": HookPoint(
-            ("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j"
+        "scale": HookPoint(
+            ("head",),
+            "Score scale",
+            r"1 / \sqrt{d}",
+            edit_sentences=(EditSentence("{place}: scores without the scale 1/√d", "set", number=1.0),),
         ),
-        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)"),
-        "output": HookPoint(_RESIDUAL_AXES, "Output, added to the residual stream", r"z\,W_O"),
+        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias", r"b_{ij}"),
+        "scores": HookPoint(
+            _QUERY_KEY_AXES,
+            "Scores",
+            r"s_{ij} = \mathrm{score}(q_i, k_j, b_{ij})",
+            edited_in=("attention",),
+            edit_sentences=(EditSentence("{place}: softmax temperature × {inverse}", "scale"),),
+        ),
+        "mask": HookPoint(
+            _QUERY_KEY_AXES, "Mask: 1 where a query may attend", r"m_{ij}", edit_sentences=_MASK_SENTENCES
+        ),
+        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij}"),
+        "weights": HookPoint(
+            _QUERY_KEY_AXES,
+            "Attention weights",
+            r"a_{ij} = \mathrm{normalize}_j(s_{ij})",
+            edited_in=("attention",),
+            edit_sentences=_WEIGHT_SENTENCES,
+        ),
+        "weighted_values": HookPoint(
+            ("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j", edited_in=("attention",)
+        ),
+        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)", edited_in=("feed_forward",)),
+        "output": HookPoint(
+            _RESIDUAL_AXES, "Output, added to the residual stream", r"z\,W_O", edited_in=("attention", "feed_forward")
+        ),
     },
 )
 

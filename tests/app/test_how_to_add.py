@@ -18,6 +18,7 @@ from app.services.source_code import code_sections
 from app.state.state import Question, State
 from model import UnknownNameError, candidates, run, variant
 from model.cli.main import main
+from model.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint
 from model.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
 from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
@@ -110,6 +111,19 @@ def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (told_row["title"], told_row["description"]) == ("at most", "at most {number}")
     state = State(model="next", edits=("decoder.1.self.weights[0]=clip:0.25",))
     assert State.from_query(state.to_query()) == state
+
+
+def test_a_hook_point_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = EditSentence("{place} is heated to {number}", "set", ("pos",))
+    monkeypatch.setitem(HOOK_POINTS, "heat", HookPoint(("pos",), "Heat", "t", ("layer",), (sentence,)))
+    assert told(alone("explore", model="next").main)["hook_points"]["heat"] == {
+        "axes": ["pos"],
+        "title": "Heat",
+        "edited_in": ["layer"],
+        "edit_sentences": [
+            {"text": "{place} is heated to {number}", "operation": "set", "indices": ["pos"], "number": None}
+        ],
+    }
 
 
 def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -202,7 +202,7 @@ def _is_long(resolved: ResolvedQuestion) -> bool:
 def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], expression: Expression) -> tuple[str, ...]:
     layers = ["*"] if expression.imports.endswith("rollout") else sorted({str(layer) for layer, _ in heads})
     return tuple(
-        f"{attention_group.stack}.{layer}.{attention_group.kind}.{site}"
+        f"{attention_group.stack}.{layer}.{attention_group.kind}.{hook_point}"
         for layer in layers
-        for site in expression.hook_points
+        for hook_point in expression.hook_points
     )

@@ -50,10 +50,20 @@ export interface Example {
   hint: string;
 }
 
-/** A value of the network that edits can change: what it is called, and its axes. */
-export interface Site {
+/** How an edit reads: a row of `EditSentence` in Python. */
+export interface EditSentence {
+  text: string;
+  operation: string;
+  indices: string[];
+  number: number | null;
+}
+
+/** A row of HOOK_POINTS in Python: a value of the network that edits can change. */
+export interface HookPoint {
   axes: string[];
   title: string;
+  edited_in: ("stack" | "layer" | "attention" | "feed_forward")[];
+  edit_sentences: EditSentence[];
 }
 
 /**
@@ -81,7 +91,7 @@ export interface ExploreCatalogue extends Catalogue {
   /** Whether scores times a factor are another temperature. */
   attention_functions: { name: string; has_temperature: boolean }[];
   operations: EditOperation[];
-  hook_points: Record<string, Site>;
+  hook_points: Record<string, HookPoint>;
   /** Names of images; null for a model of texts. */
   images: string[] | null;
   examples: Example[];
@@ -274,7 +284,7 @@ export interface ControlElements {
 /** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
 export interface ParsedEdit {
   path: string;
-  site: string;
+  hookPoint: string;
   stack: string;
   layer: string;
   part: string;

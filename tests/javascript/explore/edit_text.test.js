@@ -13,10 +13,10 @@ const words = (edit, answer) => wordText(describeEdit(createPage({}, answer).sta
 test("an edit is taken apart along the axes of its value", () => {
   const read = parseEdit(createPage().state, "decoder.1.self.weights[2,:,0:2]=scale:0.5");
   assert.ok(read);
-  const { path, stack, layer, part, site, at, operation, number } = read;
+  const { path, stack, layer, part, hookPoint, at, operation, number } = read;
   assert.deepEqual(
-    { path, stack, layer, part, site },
-    { path: "decoder.1.self.weights", stack: "decoder", layer: "1", part: "self", site: "weights" },
+    { path, stack, layer, part, hookPoint },
+    { path: "decoder.1.self.weights", stack: "decoder", layer: "1", part: "self", hookPoint: "weights" },
   );
   assert.deepEqual(
     { at, operation, number },
@@ -45,16 +45,15 @@ test("single weights and cells of the mask name their tokens", () => {
     "Token 2 “sat” gives token 0 “The” the weight 0.5 in head 1 of layer 0",
   );
   assert.equal(words("decoder.*.self.mask[:,2,1]=set:0"), "Token 2 “sat” cannot see token 1 “dog”");
-  assert.equal(
-    words("decoder.*.self.mask[:,2]=set:0"),
-    "Token 2 “sat” can see any token".replace("can see", "cannot see"),
-  );
+  assert.equal(words("decoder.*.self.mask[:,2]=set:0"), "Token 2 “sat” cannot see any token");
   assert.equal(words("decoder.0.self.weights[1]=uniform"), "Head 1 of layer 0: every allowed token alike");
 });
 
 test("scores have a temperature, and their scale", () => {
   assert.equal(words("decoder.0.self.scores[1]=scale:0.5"), `Head 1 of layer 0: softmax temperature ×${NARROW}2`);
-  assert.equal(words("decoder.0.self.scale=set:1"), "Layer 0, attention: scores without the scale 1/√d");
+  assert.equal(words("decoder.0.self.scale=set:1"), "Layer 0: scores without the scale 1/√d");
+  assert.equal(words("decoder.0.self.scale[1]=scale:2"), `Head 1 of layer 0: score scale ×${NARROW}2`);
+  assert.equal(words("decoder.0.self.scores=scale:0"), `Layer 0: scores ×${NARROW}0`);
 });
 
 test("all else is the place, the value and the operation", () => {

@@ -2,7 +2,7 @@
 
 import { ExploreState } from "../../../app/explore/frontend/state.js";
 
-/** @import { Choice, ExploreAnswer, ExplorePage, Site } from "../../../app/explore/frontend/types.js" */
+/** @import { Choice, EditSentence, ExploreAnswer, ExplorePage, HookPoint } from "../../../app/explore/frontend/types.js" */
 /** @import { Grid, Token } from "../../../model/rendering/static/types.js" */
 
 /** @type {Choice} */
@@ -45,16 +45,36 @@ const CHOICE = {
   embedded: "",
 };
 
-/** @type {Record<string, Site>} */
-const SITES = {
-  weights: { axes: ["head", "query", "key"], title: "Weights" },
-  mask: { axes: ["head", "query", "key"], title: "Mask" },
-  scores: { axes: ["head", "query", "key"], title: "Scores" },
-  scale: { axes: [], title: "Scale of the scores" },
-  output: { axes: ["pos", "width"], title: "What is written" },
-  v: { axes: ["key_value_head", "pos", "channel"], title: "Values" },
-  embedding: { axes: ["pos", "width"], title: "Embedding" },
+/** @param {string} text @param {string} operation @param {string[]} indices @param {number | null} number */
+const sentence = (text, operation, indices, number) => ({ text, operation, indices, number });
+const MATRIX = ["head", "query", "key"];
+/** @type {Record<string, [axes: string[], title: string, ...sentences: EditSentence[]]>} */
+const ROWS = {
+  weights: [
+    MATRIX,
+    "Weights",
+    sentence("Token {query} gives token {key} the weight {number}{inside}", "set", ["query", "key"], null),
+    sentence("{heads} off", "set", [], 0),
+  ],
+  mask: [
+    MATRIX,
+    "Mask",
+    sentence("Token {query} cannot see token {key}{inside}", "set", ["query", "key"], 0),
+    sentence("Token {query} cannot see any token{inside}", "set", ["query"], 0),
+  ],
+  scores: [MATRIX, "Scores", sentence("{place}: softmax temperature × {inverse}", "scale", [], null)],
+  scale: [["head"], "Score scale", sentence("{place}: scores without the scale 1/√d", "set", [], 1)],
+  output: [["pos", "d_model"], "Output"],
+  v: [["key_value_head", "pos", "value_head_dim"], "Values"],
+  embedding: [["pos", "d_model"], "Embedding"],
 };
+/** @type {Record<string, HookPoint>} */
+const HOOK_POINTS = Object.fromEntries(
+  Object.entries(ROWS).map(([name, [axes, title, ...edit_sentences]]) => [
+    name,
+    { axes, title, edited_in: [], edit_sentences },
+  ]),
+);
 
 /**
  * @param {string} piece
@@ -111,7 +131,7 @@ export function createPage(choice = {}, answer = {}) {
   const catalogue = {
     quantities: [quantity],
     metrics: [],
-    hook_points: SITES,
+    hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],
     attention_functions: [],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import Formatter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -229,3 +231,11 @@ def test_huge_numbers_give_finite_values_or_a_sentence(
         assert str(error).endswith(".")
     else:
         assert np.isfinite(trace.probabilities()).all()
+
+
+@pytest.mark.parametrize("name", HOOK_POINTS)
+def test_sentences_of_edits_speak_of_operations_and_axes_that_there_are(name: str) -> None:
+    for sentence in HOOK_POINTS[name].edit_sentences:
+        assert sentence.operation in EDIT_OPERATIONS and {*sentence.indices} <= {*HOOK_POINTS[name].axes}
+        placeholders = {field for _, field, _, _ in Formatter().parse(sentence.text) if field}
+        assert placeholders <= {"number", "inverse", "place", "heads", "inside", *sentence.indices}

@@ -105,9 +105,9 @@ export function scopeControl(page) {
  * @returns {Control}
  */
 export function headControl(page) {
-  /** @param {string} site @param {string} operation */
-  const edits = (site, operation) =>
-    editTargets(page).map(({ path, head }) => editText(`${path}.${site}`, [head], operation));
+  /** @param {string} hookPoint @param {string} operation */
+  const edits = (hookPoint, operation) =>
+    editTargets(page).map(({ path, head }) => editText(`${path}.${hookPoint}`, [head], operation));
   const off = createButton("Off", "make-off", "These heads move nothing", () => toggleHeads(page, headsInScope(page)));
   const even = createButton("Even", "make-even", "Every allowed token gets the same weight", () =>
     toggleEdits(page, edits("weights", "uniform")),
@@ -169,9 +169,9 @@ function temperatureControl(page, starts) {
  * @returns {ControlElements & { elements: [HTMLElement, HTMLElement] }}
  */
 export function visibilityControl(page, pair) {
-  /** @param {string} site @param {string} operation */
-  const edits = (site, operation) =>
-    editTargets(page).map(({ path, head }) => editText(`${path}.${site}`, [head, ...pair()], operation));
+  /** @param {string} hookPoint @param {string} operation */
+  const edits = (hookPoint, operation) =>
+    editTargets(page).map(({ path, head }) => editText(`${path}.${hookPoint}`, [head, ...pair()], operation));
   const hide = createButton("", "make-hidden", "", () =>
     toggleEdits(page, edits("mask", isClosed() ? "set:1" : "set:0")),
   );

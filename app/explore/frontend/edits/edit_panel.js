@@ -20,27 +20,9 @@ import { listenToMenus } from "./edit_menus.js";
 import { editText } from "./edit_text.js";
 
 /** @import { Option } from "../../../../model/rendering/static/ui/charts.js" */
-/** @import { Control, EditTarget, ExplorePage } from "../types.js" */
+/** @import { Control, EditTarget, ExplorePage, HookPoint } from "../types.js" */
 
-/** A value of the network, and the part that it belongs to. @typedef {[site: string, part: "stack" | "layer" | "attention" | "feed_forward"]} EditableValue */
-
-/** @type {EditableValue[]} */
-const EDITABLE_VALUES = [
-  ["embedding", "stack"],
-  ["position_embedding", "stack"],
-  ["residual", "layer"],
-  ["residual_after_self", "layer"],
-  ["q", "attention"],
-  ["k", "attention"],
-  ["v", "attention"],
-  ["scores", "attention"],
-  ["weights", "attention"],
-  ["weighted_values", "attention"],
-  ["output", "attention"],
-  ["neurons", "feed_forward"],
-  ["output", "feed_forward"],
-  ["final_residual", "stack"],
-];
+/** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPoint["edited_in"][number], axes: string[] }} EditableValue */
 
 const memory = remembered(() => ({
   query: /** @type {number | null} */ (null),
@@ -118,28 +100,35 @@ export function drawEditPanel(page) {
 }
 
 /**
- * What can be done with a value.
- * @param {ExplorePage} page @param {number} site its place among EDITABLE_VALUES
+ * The values that the rows of the hook points offer.
+ * @param {ExplorePage} page
+ * @returns {EditableValue[]}
  */
-function possibleOperations(page, site) {
-  const [name] = EDITABLE_VALUES[site];
+function editableValues(page) {
+  return Object.entries(page.state.catalogue.hook_points).flatMap(([name, { axes, title, edited_in }]) =>
+    edited_in.map((module) => ({ name, title: valueTitle(title, module), module, axes })),
+  );
+}
+
+/** @param {ExplorePage} page @param {EditableValue} value */
+function possibleOperations(page, { name }) {
   return page.state.catalogue.operations.filter(({ hook_points }) => !hook_points.length || hook_points.includes(name));
 }
 
-/** @param {ExplorePage} page @param {{ site: number, operation: string }} chosen */
-function chosenOperation(page, { site, operation }) {
-  const possible = possibleOperations(page, site);
+/** @param {ExplorePage} page @param {EditableValue} value @param {string} operation */
+function chosenOperation(page, value, operation) {
+  const possible = possibleOperations(page, value);
   return possible.find(({ name }) => name === operation) ?? possible[0];
 }
 
 /**
- * Any value by its site: of the layers in scope, at one token or all.
+ * Any value that a hook point offers: of the layers in scope, at one token or all.
  * @param {ExplorePage} page
  * @returns {Control}
  */
 function valueControl(page) {
-  const titles = { site: "Value", operation: "What becomes of it", place: "At which token" };
-  const [site, operation, token] = Object.entries(titles).map(([name, title]) => {
+  const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };
+  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) => {
     const select = createElement("select", "");
     select.dataset.testid = `make-${name}`;
     select.setAttribute("aria-label", title);
@@ -150,11 +139,12 @@ function valueControl(page) {
   number.setAttribute("aria-label", "Number");
   number.dataset.testid = "make-number";
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
-  const chosen = { site: EDITABLE_VALUES.length - 2, operation: "scale", place: "" };
+  const values = editableValues(page);
+  const chosen = { value: values[values.length - 1], operation: "scale", place: "" };
   const written = () => {
-    const { name, takes_number } = chosenOperation(page, chosen);
+    const { name, takes_number } = chosenOperation(page, chosen.value, chosen.operation);
     const operation = takes_number ? `${name}:${Number(number.value) || 0}` : name;
-    return valueEdits(page, EDITABLE_VALUES[chosen.site], chosen.place).map((text) => text + operation);
+    return valueEdits(page, chosen.value, chosen.place).map((text) => text + operation);
   };
   const update = () => {
     /** @param {Partial<typeof chosen>} patch */
@@ -163,15 +153,15 @@ function valueControl(page) {
       update();
     };
     fillSelect(
-      site,
-      EDITABLE_VALUES.map(([name, part], place) => /** @type {Option} */ ([place, valueTitle(page, name, part)])),
-      chosen.site,
-      (value) => pick({ site: Number(value) }),
+      hookPoint,
+      values.map(({ title }, place) => /** @type {Option} */ ([place, title])),
+      values.indexOf(chosen.value),
+      (place) => pick({ value: values[Number(place)] }),
     );
-    const operations = possibleOperations(page, chosen.site).map(
-      ({ name, title }) => /** @type {Option} */ ([name, title]),
-    );
-    fillSelect(operation, operations, chosenOperation(page, chosen).name, (value) => pick({ operation: value }));
+    const possible = possibleOperations(page, chosen.value);
+    const operations = possible.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+    const current = chosenOperation(page, chosen.value, chosen.operation);
+    fillSelect(operation, operations, current.name, (name) => pick({ operation: name }));
     const tokens = queryTokens(page).map(
       (each, place) => /** @type {Option} */ ([place, `at ${place} ${inlineText(each.text)}`]),
     );
@@ -181,38 +171,35 @@ function valueControl(page) {
       Number(chosen.place) < tokens.length ? chosen.place : "",
       (value) => pick({ place: value }),
     );
-    number.hidden = !chosenOperation(page, chosen).takes_number;
+    number.hidden = !current.takes_number;
     add.title = written().join("\n");
   };
-  return { element: labelledRow("Value", site, operation, number, token, add), update };
+  return { element: labelledRow("Value", hookPoint, operation, number, token, add), update };
 }
 
-/** @param {ExplorePage} page @param {string} site @param {string} part */
-function valueTitle(page, site, part) {
-  const { title } = page.state.catalogue.hook_points[site];
-  if (part === "attention") return `Attention: ${title.toLowerCase()}`;
-  return part === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
+/** @param {string} title @param {EditableValue["module"]} module */
+function valueTitle(title, module) {
+  if (module === "attention") return `Attention: ${title.toLowerCase()}`;
+  return module === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
 }
 
 /**
- * Edits of a site without their operation: in the heads or layers that are in scope.
+ * Edits of a value without their operation: in the heads or layers that are in scope.
  * @param {ExplorePage} page @param {EditableValue} value @param {string} token
  */
 function valueEdits(page, value, token) {
-  return [...new Set(editTargets(page).map((target) => valueEdit(page, value, token, target)))];
+  return [...new Set(editTargets(page).map((target) => valueEdit(value, token, target)))];
 }
 
-/** @param {ExplorePage} page @param {EditableValue} pair @param {string} token @param {EditTarget} options */
-function valueEdit(page, [site, part], token, { path, head }) {
+/** @param {EditableValue} value @param {string} token @param {EditTarget} target */
+function valueEdit({ name, module, axes }, token, { path, head }) {
   const [stack, layer] = path.split(".");
   const full = {
-    stack: `${stack}.${site}`,
-    layer: `${stack}.${layer}.${site}`,
-    attention: `${path}.${site}`,
-    feed_forward: `${stack}.${layer}.feed_forward.${site}`,
-  }[part];
-  const picked = page.state.catalogue.hook_points[site].axes.map((axis) =>
-    axis === "head" ? head : axis === "pos" || axis === "query" ? token : "",
-  );
+    stack: `${stack}.${name}`,
+    layer: `${stack}.${layer}.${name}`,
+    attention: `${path}.${name}`,
+    feed_forward: `${stack}.${layer}.feed_forward.${name}`,
+  }[module];
+  const picked = axes.map((axis) => (axis === "head" ? head : axis === "pos" || axis === "query" ? token : ""));
   return editText(full, picked, "");
 }

@@ -18,8 +18,8 @@ export function parseEdit(state, edit) {
   if (!match) return null;
   const [, path, index = "", operation, number] = match;
   const parts = path.split(".");
-  const site = parts[parts.length - 1];
-  const known = state.catalogue.hook_points[site];
+  const hookPoint = parts[parts.length - 1];
+  const known = state.catalogue.hook_points[hookPoint];
   if (!known) return null;
   const picked = index.split(",").map((part) => part.trim());
   const at = Object.fromEntries(
@@ -28,7 +28,7 @@ export function parseEdit(state, edit) {
   const layer = parts.length > 2 ? parts[1] : "";
   return {
     path,
-    site,
+    hookPoint,
     stack: parts.length > 1 ? parts[0] : "",
     layer,
     part: parts.length > 3 ? parts[2] : "",
@@ -47,7 +47,7 @@ export function parseEdit(state, edit) {
 export function describeEdit(state, edit) {
   const read = parseEdit(state, edit);
   if (!read) return [edit];
-  const words = DESCRIPTIONS[read.site]?.(state, read);
+  const words = ownSentence(state, read);
   if (words) return words;
   if (isComponentOff(read))
     return [
@@ -65,63 +65,48 @@ export function describeEdit(state, edit) {
  * Nothing at all of what an attention or a feed-forward writes.
  * @param {ParsedEdit} options
  */
-function isComponentOff({ site, part, at, operation, number }) {
+function isComponentOff({ hookPoint, part, at, operation, number }) {
   return (
-    site === "output" && part !== "" && !at.pos && !at.d_model && number === 0 && ["set", "scale"].includes(operation)
+    hookPoint === "output" &&
+    part !== "" &&
+    !at.pos &&
+    !at.d_model &&
+    number === 0 &&
+    ["set", "scale"].includes(operation)
   );
 }
 
-/** @type {Readonly<Record<string, string>>} */
-const MOVES = { set: "at position", add: "moved by", scale: "at its position ×" };
-
-/** @type {Readonly<Record<string, (state: ExploreState, read: ParsedEdit) => Words | null>>} */
-const DESCRIPTIONS = {
-  weights(state, read) {
-    const { query, key } = read.at;
-    if (query || key) {
-      if (read.operation !== "set" || !query || !key) return null;
-      return [
-        ...describeToken(state, read, "Token ", query),
-        ...describeToken(state, read, " gives token ", key, true),
-        ` the weight ${formatFigure(read.number)}${describeInside(state, read)}`,
-      ];
-    }
-    if (read.operation !== "set" || read.number !== 0) return null;
-    return [
-      `${read.at.head ? "" : "All heads of "}${read.at.head ? capitalize(describePlace(state, read)) : describePlace(state, read)} off`,
-    ];
-  },
-
-  mask(state, read) {
-    if (read.operation !== "set") return null;
-    const sees = read.number ? "can see" : "cannot see";
-    const { query, key } = read.at;
-    const who = query ? describeToken(state, read, "Token ", query) : [read.number ? "Every token" : "No token"];
-    const whom = key ? describeToken(state, read, " token ", key, true) : [" any token"];
-    return [...who, ` ${query || read.number ? sees : "can see"}`, ...whom, describeInside(state, read)];
-  },
-
-  scores(state, read) {
-    const whole = !read.at.query && !read.at.key && read.operation === "scale" && read.number > 0;
-    return whole
-      ? [`${capitalize(describePlace(state, read))}: softmax temperature ×\u00a0${formatFigure(1 / read.number)}`]
-      : null;
-  },
-
-  scale(state, read) {
-    const place = capitalize(describePlace(state, read));
-    if (read.operation === "set" && read.number === 1) return [`${place}: scores without the scale 1/√d`];
-    return [`${place}: scale of the scores ${describeOperation(state, read)}`];
-  },
-
-  position_ids(state, read) {
-    const before = read.at.pos ? describeToken(state, read, "Token ", read.at.pos) : ["All tokens"];
-    const told = MOVES[read.operation];
-    return told
-      ? [...before, ` ${read.operation === "add" ? "is" : "stands"} ${told} ${formatFigure(read.number)}`]
-      : null;
-  },
-};
+/**
+ * What the row of its hook point says of such an edit, with its placeholders filled in.
+ * @param {ExploreState} state @param {ParsedEdit} read
+ * @returns {Words | null}
+ */
+function ownSentence(state, read) {
+  const indices = Object.keys(read.at).filter((axis) => axis !== "head" && read.at[axis]);
+  const sentence = state.catalogue.hook_points[read.hookPoint].edit_sentences.find(
+    ({ text, operation, number, indices: axes }) =>
+      operation === read.operation &&
+      (number ?? read.number) === read.number &&
+      String(axes) === String(indices) &&
+      (read.number > 0 || !text.includes("{inverse}")),
+  );
+  if (!sentence) return null;
+  const place = describePlace(state, read);
+  /** @type {Record<string, string>} */
+  const figures = {
+    number: formatFigure(read.number),
+    inverse: formatFigure(1 / read.number),
+    place,
+    heads: read.at.head ? place : `all heads of ${place}`,
+    inside: place && place !== "every layer" ? ` in ${place}` : "",
+  };
+  const pieces = sentence.text.replace("× ", "×\u00a0").split(/\{(\w+)\}/);
+  const words = pieces.flatMap((piece, index) => {
+    if (index % 2 === 0) return piece ? [piece] : [];
+    return piece in figures ? [figures[piece]] : describeToken(state, read, "", read.at[piece], piece === "key");
+  });
+  return words.map((word, index) => (index || typeof word !== "string" ? word : capitalize(word)));
+}
 
 /** @param {ExploreState} state @param {ParsedEdit} read */
 function operationOf(state, { operation }) {
@@ -133,7 +118,7 @@ function operationOf(state, { operation }) {
  * @param {ExploreState} state @param {ParsedEdit} read
  */
 function isOwnOperation(state, read) {
-  return operationOf(state, read)?.hook_points.includes(read.site) ?? false;
+  return operationOf(state, read)?.hook_points.includes(read.hookPoint) ?? false;
 }
 
 /** @param {ExploreState} state @param {ParsedEdit} read */
@@ -168,12 +153,6 @@ function describePlace(state, { stack, layer, part, at }) {
     layer === "*" ? `every ${twin}${cross}layer${inner}` : layer === "" ? "" : `${twin}${cross}layer ${layer}${inner}`;
   const head = at.head || at.key_value_head;
   return head ? `${head.includes(":") ? "heads" : "head"} ${describeRange(head)} of ${where}` : where;
-}
-
-/** @param {ExploreState} state @param {ParsedEdit} read */
-function describeInside(state, read) {
-  const place = describePlace(state, read);
-  return place && place !== "every layer" ? ` in ${place}` : "";
 }
 
 /** @param {string} picked */
