@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, get_args, get_type_hints
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -29,18 +30,18 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
     """The dataclass `kind` from plain values; lists become tuples, whole numbers floats where floats are wanted.
 
     Raises `error` for the first fault; a sentence calls the whole `name` ("config") and a field by its path
-    ("rope.theta").
+    ("rope.theta"). An annotation with `msgspec.Meta` bounds a field, and describes what a sentence expects.
     """
     _check_fields(kind, values, name, error)
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as fault:
-        raise error(_sentence(str(fault), values, name)) from fault
+        raise error(_sentence(kind, str(fault), values, name)) from fault
 
 
 def _check_fields(kind: type, values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> None:
     """Refuse unknown fields, which msgspec passes over in a dataclass, and list all missing ones, not the first."""
-    types = get_type_hints(kind)
+    types = _field_types(kind)
     if unknown := sorted(set(values) - set(types)):
         raise error(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(types))}.")
     required = (field.name for field in fields(kind) if field.default is field.default_factory is MISSING)
@@ -49,6 +50,11 @@ def _check_fields(kind: type, values: Mapping[str, Any], name: str, error: type[
     for field, value in values.items():
         for group, inner in _groups(types[field], value):
             _check_fields(group, inner, field, error)
+
+
+@cache
+def _field_types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]]]:
@@ -60,12 +66,28 @@ def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]
             yield from _groups(get_args(expected)[0], item)
 
 
-def _sentence(fault: str, values: Any, name: str) -> str:
+def _sentence(kind: type, fault: str, values: Any, name: str) -> str:
     """msgspec's "Expected `int`, got `str` - at `$.layers`" as "layers is '2'; expected a whole number."."""
     path = match[1] if (match := re.search(r"at `\$\.?([^`]*)`", fault)) else ""
-    for step in re.findall(r"[^.\[\]]+", path):
+    steps = re.findall(r"[^.\[\]]+", path)
+    for step in steps:
         values = values[int(step) if isinstance(values, list | tuple) else step]
-    match = re.search(r"Expected `([^`]*)`", fault)
+    return f"{path or name} is {repr(values)[:60]}; expected {_description(kind, steps) or _expected(fault)}."
+
+
+def _expected(fault: str) -> str:
+    match = re.search(r"Expected `([^`]*)`((?: of length)? [<>]=? [-+.\w]+)?", fault)
     types = match[1].split(" | ") if match else ["float"]  # the other fault is a number out of range
-    expected = " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types)
-    return f"{path or name} is {repr(values)[:60]}; expected {expected}."
+    return " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types) + (match[2] or "" if match else "")
+
+
+def _description(kind: Any, steps: Sequence[str]) -> str:
+    """The description in the annotation of the value at a path; empty where it has none."""
+    for step in steps:
+        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        if is_dataclass(kind):
+            kind = get_type_hints(kind, include_extras=True).get(step)
+        else:
+            kind = next(iter(get_args(kind)), None)  # of items of a list
+    described = (meta.description for meta in get_args(kind)[1:] if isinstance(meta, msgspec.Meta))
+    return next(filter(None, described), "")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from app.services.attention_payload import variant_notes
 from app.services.prefix_cache import prefix_cache
 from app.services.resolved_question import ResolvedQuestion, resolve
-from app.state.request import parse_question
+from app.state.request import parse_question, parse_request
 from app.state.url import GeneratedTokens
 from app.ui.wire_format import pack
 from model.attention_groups import attention_groups
@@ -23,13 +24,38 @@ from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 
-MAX_CANDIDATES = 12  # candidates
-MAX_NUMBER = 1e300  # of a temperature
+MAX_CANDIDATES = 12
+Step = Annotated[tuple[int, int], Meta(description="a pair of a position and a token's number")]
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """How to draw, as the controls of the page say it: a `top_k` of 0 and a `top_p` of 1 keep all tokens."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    @property
+    def config(self) -> SamplingConfig:
+        """The same as a SamplingConfig. Raises TextError for a number out of range."""
+        return SamplingConfig(self.temperature, self.top_k or None, self.top_p, self.seed)
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """What a request for a step says besides its question; `generated` are the steps taken, in their order."""
+
+    sampling: SamplingSettings = SamplingSettings()
+    generated: Annotated[tuple[Step, ...], Meta(description="pairs of a position and a token's number")] = ()
+    use_cache: bool = True
+    with_tokens: bool = False
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step with what it remembered, and how many tokens it read anew."""
+    """One step, the prefix with its key/value cache where one is kept, and how many tokens were read for it."""
 
     step: GenerationStep
     prefix: Prefix | None
@@ -44,8 +70,8 @@ def handle_generate(body: dict[str, Any]) -> bytes:
     """
     resolved = resolve(parse_question(body))
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
-    sampling, generated = parse_sampling(body.get("sampling")), _parse_generated(body.get("generated", []))
-    started, wants_tokens = perf_counter(), body.get("with_tokens") is True
+    request, started = parse_request(GenerationRequest, body, "request"), perf_counter()
+    sampling, generated = request.sampling.config, request.generated
     if task_of(model.config).fills_masks:
         text, remaining = remaining_masks(model, tokenizer, question.text, question.masked_positions, dict(generated))
         if not remaining:
@@ -53,7 +79,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
         result = _fill_mask(resolved, sampling, generated)
         row = result.step["logits"][result.step.position]
     else:
-        result = _continue_text(resolved, sampling, generated, body.get("use_cache") is not False)
+        result = _continue_text(resolved, sampling, generated, request.use_cache)
         row = result.step["logits"][-1]
     step = result.step
     group_payloads, numbers = _attention_payload(step)
@@ -68,7 +94,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
         "context": step.config.context_length,
         "end_token": tokenizer.end_id if task_of(model.config).continues_text else None,
         "notes": _notes(resolved, generated),
-        "tokens": _tokens_payload(step.text, step.source) if wants_tokens else None,
+        "tokens": _tokens_payload(step.text, step.source) if request.with_tokens else None,
         "milliseconds": (perf_counter() - started) * 1_000,
     }
     return pack(meta, numbers)
@@ -77,7 +103,7 @@ def handle_generate(body: dict[str, Any]) -> bytes:
 def _continue_text(
     resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens, use_cache: bool
 ) -> StepResult:
-    """The next token of a text; with `remember` only what was not read before is read."""
+    """The next token of a text; with `use_cache` only the tokens after a prefix that was read before are read."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     keep = (f"{model.config.stacks[-1]}.*.weights", "logits")
     source = question.source if model.config.has_cross_attention else None
@@ -215,21 +241,3 @@ def _tokens_payload(text: Encoded, source: Encoded | None) -> dict[str, Any]:
         return rows
 
     return {"text": rows_of(text), "source": rows_of(source) if source else None}
-
-
-def parse_sampling(given: Any) -> SamplingConfig:
-    """How to draw, from a request. Raises TextError where a number is none."""
-    fields = given if isinstance(given, dict) else {}
-    top_k, seed = fields.get("top_k", 0), fields.get("seed", 0)
-    numbers = [fields.get("temperature", 1.0), fields.get("top_p", 1.0)]
-    are_numbers = all(type(number) in (int, float) and abs(number) < MAX_NUMBER for number in numbers)
-    if not are_numbers or type(top_k) is not int or type(seed) is not int:
-        raise TextError("Temperature and top-p are numbers, top-k and seed whole numbers.")
-    return SamplingConfig(float(numbers[0]), top_k or None, float(numbers[1]), seed)
-
-
-def _parse_generated(given: Any) -> GeneratedTokens:
-    pairs: list[Any] = given if isinstance(given, list) else [None]
-    if not all(isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair) for pair in pairs):
-        raise TextError("The steps taken are pairs of a position and a token's number.")
-    return tuple((position, token) for position, token in pairs)

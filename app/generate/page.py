@@ -8,15 +8,16 @@ from typing import Any
 
 import streamlit as st
 
+from app.generate.api import GenerationRequest, SamplingSettings
 from app.services.examples import prompt_examples
 from app.services.head_selection import find_default_head
 from app.services.open_models import available_models
+from app.state.request import parse_request
 from app.state.session import apply_report, change_state, report_serial, with_default_head
 from app.state.state import Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.component import Component, api_address
 from model.checkpoints import CatalogEntry
-from model.generation.sampling import SamplingConfig
 from model.tasks import task_of
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
@@ -53,18 +54,13 @@ def show(state: State, entry: CatalogEntry) -> None:
 def _component_data(state: State, entry: CatalogEntry, question: Question, mode: str) -> dict[str, Any]:
     """What the component needs to know from Streamlit."""
     sampling, fields_of_question = decode_sampling(state.sampling), asdict(question)
-    sampling_data = {
-        "temperature": sampling.temperature,
-        "top_k": sampling.top_k or 0,
-        "top_p": sampling.top_p or 1.0,
-        "seed": sampling.seed,
-    }
+    settings = SamplingSettings(sampling.temperature, sampling.top_k or 0, sampling.top_p or 1.0, sampling.seed)
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     return {
         "api": api_address(),
         "mode": mode,
         "state": choice,
-        "sampling": sampling_data,
+        "sampling": asdict(settings),
         "generated": [list(pair) for pair in decode_generated(question, state.generated)],
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
         "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
@@ -76,21 +72,16 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
 def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
     """Take over what the component reported."""
     report = COMPONENT.reported()
-    sampling_data, generated = (
-        report.pop("sampling"),
-        tuple((position, token) for position, token in report.pop("generated")),
-    )
-    sampling = SamplingConfig(
-        float(sampling_data["temperature"]),
-        sampling_data["top_k"] or None,
-        float(sampling_data["top_p"]),
-        sampling_data["seed"],
-    )
+    request = parse_request(GenerationRequest, report, "report")
     current_question = Question(
         shown_question.model, report["text"], report["source"], masked_positions=tuple(report["masked_positions"])
     )
     apply_report(
-        report | {"sampling": encode_sampling(sampling), "generated": encode_generated(current_question, generated)},
+        report
+        | {
+            "sampling": encode_sampling(request.sampling.config),
+            "generated": encode_generated(current_question, request.generated),
+        },
         opening_text,
         opening_source,
     )

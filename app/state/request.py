@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from app.state.state import Question, State
 from model.errors import TextError
 from model.validation import from_plain
 
+Request = TypeVar("Request")
+
+
+def parse_request(kind: type[Request], body: dict[str, Any], name: str) -> Request:
+    """A dataclass from the fields of a request that it knows. Raises TextError for one that is missing or mistyped."""
+    values = {field: body[field] for field in get_type_hints(kind) if field in body}
+    return from_plain(kind, values, name, TextError)
+
 
 def parse_question(body: dict[str, Any]) -> Question:
-    """The question in a request, which may say more. Raises TextError for a field that is missing or mistyped."""
-    values = {field.name: body[field.name] for field in fields(Question) if field.name in body}
-    return from_plain(Question, values, "question", TextError)
+    """The question in a request. Raises TextError for a field that is missing or mistyped."""
+    return parse_request(Question, body, "question")
 
 
 def parse_state(body: dict[str, Any]) -> State:
     """The state in a request; a value that makes no sense counts as absent, as in a URL."""
-    given = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
-    return State().change(**given)
+    return State().change(**body)
 
 
 def integer_or_zero(value: Any) -> int:

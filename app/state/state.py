@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
+from model.errors import TextError
+from model.validation import from_plain
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
 OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
 UNCHANGED = ""  # the value of a part that is left as the model was trained
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PLOTS = (
-    "",
-    "heatmap",
-    "lines",
-    "text",
-    "table",
-    "qk_projection",
-    "overlay",
-)  # the empty one is what is usual for a model
+PLOTS = ("", "heatmap", "lines", "text", "table", "qk_projection", "overlay")  # the empty one is the model's usual one
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
 PANEL_SIZES = ("panel", "large")
-FLAGS = ("", "1")
+
+
+def one_of(names: Iterable[str]) -> Meta:
+    """In a field's annotation: the field holds one of these names."""
+    return Meta(pattern=rf"\A({'|'.join(map(re.escape, names))})\Z")
+
+
+Position = Annotated[int, Meta(ge=0)]
+NumberOrUnset = Annotated[int, Meta(ge=-1)]  # -1 until somebody chooses
+Flag = Annotated[str, one_of(("", "1"))]
 
 
 def variant_fields(config: Config) -> dict[str, str]:
@@ -45,8 +50,8 @@ def variant_fields(config: Config) -> dict[str, str]:
 class Question:
     """The part of State that decides what the model computes; two equal ones have the same answer.
 
-    `image` is the name of the image that a vision model reads in place of the text (empty: the
-    first). `masks`, `position`, `kernel` and `scale` are empty where the model stays as it was trained.
+    `image` is the name of the image that a vision model reads in place of the text (empty: the first). `masks`,
+    `positional_encoding`, `attention_function` and `scale` are empty where the model stays as it was trained.
     """
 
     model: str
@@ -100,48 +105,54 @@ class State:
     positional_encoding: str = UNCHANGED
     attention_function: str = UNCHANGED
     scale: str = UNCHANGED
-    device: str = "auto"
+    device: Annotated[str, one_of(DEVICES)] = "auto"
     tab: str = "heads"
     attention: str = ""
-    layer: int = -1
-    head: int = -1
+    layer: NumberOrUnset = -1
+    head: NumberOrUnset = -1
     heads: tuple[str, ...] = ()
     sort: str = "layer"
     quantity: str = "weights"
     other_head: str = ""
     other_text: str = ""
-    head_reduction: str = "mean"
-    unit: str = "tokens"
-    top_mass: int = 100
-    hide: str = ""
-    renormalize: str = ""  # "1": rows add up to one again after keys were hidden
-    segments: str = ""
+    head_reduction: Annotated[str, one_of(HEAD_REDUCTIONS)] = "mean"
+    unit: Annotated[str, one_of(UNITS)] = "tokens"
+    top_mass: Annotated[int, Meta(ge=1, le=100)] = 100
+    hide: Annotated[str, one_of(HIDDEN_TOKENS)] = ""
+    renormalize: Flag = ""  # "1": rows add up to one again after keys were hidden
+    segments: Annotated[str, one_of(SEGMENT_PAIRS)] = ""
     zoom: str = ""
-    plot: str = ""
-    panel_size: str = "panel"
-    query: int = -1
-    pinned: tuple[int, ...] = ()
-    target_token: int = -1
+    plot: Annotated[str, one_of(PLOTS)] = ""
+    panel_size: Annotated[str, one_of(PANEL_SIZES)] = "panel"
+    query: NumberOrUnset = -1
+    pinned: tuple[Position, ...] = ()
+    target_token: NumberOrUnset = -1
     step: str = ""
-    key: int = -1
+    key: NumberOrUnset = -1
     analysis: str = "logit_lens"
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
-    masked_positions: tuple[int, ...] = ()
+    masked_positions: tuple[Position, ...] = ()
     sampling: str = ""  # of Generate; app.state.url encodes these three
     generated: str = ""
     side_b: str = ""  # of Compare
-    presenter: str = ""  # "1": large type and fewer controls, for a projector
-    embedded: str = ""  # "1": nothing but the page's own component, for a frame within another page
+    presenter: Flag = ""  # "1": large type and fewer controls, for a projector
+    embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
 
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long to stand in an address."""
         return len(self.text or "") + len(self.source or "") + len(self.other_text) > MAX_ADDRESS_LENGTH
 
-    def change(self, **choices: Any) -> State:
+    def change(self, /, **choices: Any) -> State:
         """The same state with other choices; what does not fit a field is left as it was."""
-        return replace(self, **{name: value for name, value in choices.items() if _is_valid(name, value)})
+        valid: dict[str, Any] = {}
+        for name, value in choices.items():
+            try:
+                valid[name] = getattr(from_plain(State, {name: value}, "state", TextError), name)
+            except TextError:
+                continue
+        return replace(self, **valid)
 
     def normalized_for(self, config: Config) -> State:
         """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
@@ -182,31 +193,8 @@ _PER_MODEL_FIELDS = (
     *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
     *("query", "target_token", "key"),
 )
-PER_MODEL_DEFAULTS: Mapping[str, Any] = {
-    name: _DEFAULTS[name] for name in _PER_MODEL_FIELDS
-}  # what another model starts with
-_ALLOWED: Mapping[str, tuple[str, ...]] = {
-    "device": DEVICES,
-    "plot": PLOTS,
-    "unit": UNITS,
-    "hide": HIDDEN_TOKENS,
-    "renormalize": FLAGS,
-    "segments": SEGMENT_PAIRS,
-    "head_reduction": tuple(HEAD_REDUCTIONS),
-    "panel_size": PANEL_SIZES,
-    "presenter": FLAGS,
-    "embedded": FLAGS,
-}
-_MINIMUM = {
-    "query": -1,
-    "target_token": -1,
-    "key": -1,
-    "layer": -1,
-    "head": -1,
-    "top_mass": 1,
-}  # of whole numbers; 0 for all others
-_MAXIMUM = {"top_mass": 100}
-_POSITION_TUPLES = ("masked_positions", "pinned")  # tuples of positions in the text
+PER_MODEL_DEFAULTS: Mapping[str, Any] = {name: _DEFAULTS[name] for name in _PER_MODEL_FIELDS}  # for another model
+_POSITION_FIELDS = ("masked_positions", "pinned")
 
 
 def _encode(value: Any) -> str:
@@ -220,27 +208,8 @@ def _decode(name: str, text: str) -> Any:
     default = _DEFAULTS[name]
     parts = [part for part in text.split(";") if part]
     try:
-        if name in _POSITION_TUPLES:
+        if name in _POSITION_FIELDS:
             return tuple(sorted({int(part) for part in parts}))
         return tuple(parts) if isinstance(default, tuple) else int(text) if isinstance(default, int) else text
     except ValueError:
         return None
-
-
-def _is_valid(name: str, value: Any) -> bool:
-    """Whether a field can hold a value that came from outside."""
-    if name in _ALLOWED:
-        return value in _ALLOWED[name]
-    if name in ("text", "source"):
-        return value is None or isinstance(value, str)
-    if name in _POSITION_TUPLES:
-        return isinstance(value, tuple) and all(isinstance(item, int) and item >= 0 for item in value)
-    if name not in _DEFAULTS:
-        return False
-    default = _DEFAULTS[name]
-    if isinstance(default, tuple):
-        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
-    if isinstance(default, int):
-        smallest, largest = _MINIMUM.get(name, 0), _MAXIMUM.get(name, math.inf)
-        return isinstance(value, int) and not isinstance(value, bool) and smallest <= value <= largest
-    return isinstance(value, str)

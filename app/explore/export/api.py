@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
-from app.explore.export.pdf import parse_figure, render_pdf
+from app.explore.export.pdf import Figure, render_pdf
 from app.explore.head_view import head_view
 from app.explore.quantities import QUANTITIES
 from app.services.attention_payload import build_payload
 from app.services.resolved_question import resolve
-from app.state.request import parse_question, parse_state
+from app.state.request import parse_question, parse_request, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
 from model.errors import TextError
@@ -81,7 +81,7 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
 
 def handle_export_pdf(body: dict[str, Any]) -> bytes:
     """A figure that the browser has laid out, as PDF. Raises HeadlightError where the extra for it is missing."""
-    return pack({"name": "headlight.pdf", "type": "application/pdf"}, render_pdf(parse_figure(body)))
+    return pack({"name": "headlight.pdf", "type": "application/pdf"}, render_pdf(parse_request(Figure, body, "figure")))
 
 
 def handle_export_code(body: dict[str, Any]) -> bytes:

@@ -85,7 +85,7 @@ def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
         ("export_numbers", {"format": "csv", "path": "a b"}, "names no value"),
         ("export_page", {"quantity": "minus_trained"}, "Nothing is changed"),
         ("export_code", {"quantity": "minus_text"}, "Type the text"),
-        ("export_pdf", {}, "list of shapes"),
+        ("export_pdf", {}, "The figure lacks"),
     ):
         meta, content = ask(client, route, model="next", text=TEXT, **body)
         assert said in meta["error"] and not content

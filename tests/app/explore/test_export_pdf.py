@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from app.explore.export.pdf import MISSING_REPORTLAB, parse_figure, render_pdf
+from app.explore.export.pdf import MISSING_REPORTLAB, Figure, render_pdf
+from app.state.request import parse_request
 from model.errors import HeadlightError
 
 INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
@@ -48,6 +49,10 @@ def figure(*shapes: dict[str, Any], **choices: Any) -> dict[str, Any]:
     return {"width": 85, "height": 60, "title": "Layer 2", "palette": INKS, "shapes": list(shapes)} | choices
 
 
+def render(body: dict[str, Any]) -> bytes:
+    return render_pdf(parse_request(Figure, body, "figure"))
+
+
 ALL = (
     text(text="Layer 2 · Head 3 – “weights”"),
     text(rotation=-90, anchor="end", bold=True),
@@ -62,31 +67,31 @@ ALL = (
 
 
 def test_every_shape_is_drawn_on_paper_of_its_size_with_fonts_within() -> None:
-    (page,) = PdfReader(io.BytesIO(render_pdf(parse_figure(figure(*ALL))))).pages
+    (page,) = PdfReader(io.BytesIO(render(figure(*ALL)))).pages
     assert [float(side) / 72 * 25.4 for side in page.mediabox[2:]] == pytest.approx([85, 60], abs=0.01)
     assert "Layer 2 · Head 3 – “weights”" in page.extract_text()
     assert len(page.images) == 2
 
 
 def test_it_is_a_pdf_that_holds_its_fonts() -> None:
-    made = render_pdf(parse_figure(figure(*ALL)))
+    made = render(figure(*ALL))
     assert made.startswith(b"%PDF-") and made.rstrip().endswith(b"%%EOF")
     assert b"/FontFile2" in made
     assert b"BitstreamVera" in made
-    assert len(render_pdf(parse_figure(figure()))) < len(made)
+    assert len(render(figure())) < len(made)
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({}, "list of shapes"),
-        (figure() | {"shapes": [3]}, "list of shapes"),
-        (figure() | {"width": 10_000}, "at most 1000 mm"),
+        ({}, "The figure lacks height, palette, shapes, width."),
+        (figure() | {"shapes": [3]}, "shapes[0] is 3; expected a table of fields."),
+        (figure() | {"width": 10_000}, "at most 1000"),
         (figure() | {"height": float("nan")}, "number of millimetres"),
         (figure() | {"width": True}, "number of millimetres"),
-        (figure() | {"palette": ["red"] * 256}, "colour"),
+        (figure() | {"palette": ["red"] * 256}, "palette[0] is 'red'; expected a colour such as #e0951f."),
         (figure() | {"palette": []}, "256"),
-        (figure(*[{}] * 100_001), "Take fewer heads"),
+        (figure(*[{}] * 100_001), "take fewer heads"),
         (figure({}), "There is no shape"),
         (figure({"kind": "svg"}), "There is no shape"),
         (figure(text(fill="url(http://x)")), "colour"),
@@ -101,7 +106,7 @@ def test_it_is_a_pdf_that_holds_its_fonts() -> None:
 )
 def test_what_cannot_be_drawn_gets_a_sentence(body: dict[str, Any], said: str) -> None:
     with pytest.raises(HeadlightError) as caught:
-        render_pdf(parse_figure(body))
+        render(body)
     assert said in str(caught.value)
 
 
@@ -109,7 +114,7 @@ def test_a_file_that_only_claims_to_be_a_png_is_not_read() -> None:
     out = io.BytesIO()
     Image.new("RGB", (3, 3)).save(out, "BMP")
     with pytest.raises(HeadlightError, match="cannot be read"):
-        render_pdf(parse_figure(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode()))))
+        render(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode())))
 
 
 def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,5 +127,5 @@ def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.M
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(HeadlightError) as caught:
-        render_pdf(parse_figure(figure(*ALL)))
+        render(figure(*ALL))
     assert str(caught.value) == MISSING_REPORTLAB

@@ -97,6 +97,12 @@ def test_nonsense_counts_as_absent() -> None:
     assert State.from_query(query) == State()
 
 
+def test_a_choice_that_does_not_fit_its_field_leaves_it_as_it_was() -> None:
+    wrong = {"layer": True, "head": -2, "top_mass": 101, "pinned": [3, -1], "heads": "0.1", "plot": None, "unknown": 1}
+    assert State(layer=2).change(**wrong) == State(layer=2)
+    assert State().change(heads=["0.1"], pinned=[3], text=None) == State(heads=("0.1",), pinned=(3,))
+
+
 def test_a_text_too_long_for_an_address_stays_out_of_it() -> None:
     state = State(text="a" * (MAX_ADDRESS_LENGTH + 1), layer=2)
     assert state.too_long
