@@ -89,7 +89,7 @@ class UploadStore:
         return checkpoint
 
     def add_upload(self, visitor: str, title: str, extract: Extract) -> VisitorCheckpoint:
-        """Take an upload, which `lay` checks and puts into a folder. Where it raises, nothing is left."""
+        """Take an upload, which `extract` checks and puts into a folder. Where it raises, nothing is left."""
         _require_visitor(visitor)
         allowed_bytes = self._reserve()
         upload_dir = self._uploads_dir() / secrets.token_hex(16)
@@ -128,7 +128,7 @@ class UploadStore:
                 self.last_seen[visitor] = time()
 
     def sweep(self, is_alive: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
-        """Delete what those brought who have left: none of their sessions is alive, for GRACE seconds."""
+        """Delete what those brought who have left: none of their sessions is alive, for GRACE_SECONDS."""
         now, departed = time() if now is None else now, []
         with self.lock:
             for visitor in list(self.checkpoints):

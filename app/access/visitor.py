@@ -14,12 +14,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 COOKIE_NAME = "headlight_visitor"
 UNKNOWN_VISITOR = ""
-_CURRENT_VISITOR: ContextVar[str] = ContextVar("asking", default=UNKNOWN_VISITOR)
+CURRENT_VISITOR: ContextVar[str] = ContextVar("visitor", default=UNKNOWN_VISITOR)
 
 
 def current_visitor() -> str:
-    """The visitor for whom this thread works, in a request or in a run of the page; NOBODY where that is not known."""
-    known = _CURRENT_VISITOR.get()
+    """The visitor whose request or run of the page this thread answers; UNKNOWN_VISITOR where none is known."""
+    known = CURRENT_VISITOR.get()
     if known or get_script_run_ctx(suppress_warning=True) is None:
         return known
     return visitor_id(str(st.context.cookies.get(COOKIE_NAME, "")))

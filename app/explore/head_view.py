@@ -1,4 +1,4 @@
-"""The view of the chosen heads: numbers with labels for rows and columns, and every rule by which they were made."""
+"""The view of the chosen heads: values with labels for rows and columns, and the rules by which they were made."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from model.tracing.recompute import max_pooled_value
 MAX_CELLS = 1 << 24  # cells of all collected heads together: 64 MB
 MAX_LONG_TEXT_HEADS = 4  # of a long text in one view
 MAX_SIDE_CELLS = 384  # rows and columns of a long text's view; more than a screen has pixels to show
-FORBIDDEN, SHOWN, LEFT_OUT = 0, 1, 2  # what becomes of a cell
+FORBIDDEN, SHOWN, LEFT_OUT = 0, 1, 2  # the states of a cell
 Head = tuple[int, int]  # layer and head
 
 
 @dataclass(frozen=True, eq=False)
 class HeadView:
-    """A picture of the chosen heads put together, [row column], and of `each` by itself, [head row column].
+    """The values of the chosen heads combined, [row column], and of each head by itself, `per_head`, [head row column].
 
-    `states` says of each cell whether it is forbidden, shown, or left out as too small. `said` are the rules, in words.
+    `cell_states` has for each cell FORBIDDEN, SHOWN or LEFT_OUT (too small). `rules` say in words how it was made.
     """
 
     rows: Axis
@@ -81,27 +81,26 @@ def head_view(resolved: ResolvedQuestion, state: State) -> HeadView:
     attention_group, quantity = selected_attention(resolved.config, state), QUANTITIES[state.quantity]
     heads = selected_heads(state, attention_group)
     request, description = quantity_request(resolved, state, attention_group)
-    make = _pooled_heads if resolved.is_long else _exact_heads
-    made = make(request, state, heads)
+    head_values = (_pooled_heads if resolved.is_long else _exact_heads)(request, state, heads)
     # A weight that the mask forbids counts as 0 where heads are combined; a score does not count.
-    combined = combine_heads(made.values, made.allowed | quantity.additive, state.head_reduction)
-    any_allowed = made.allowed.any(0)
+    combined = combine_heads(head_values.values, head_values.allowed | quantity.additive, state.head_reduction)
+    any_allowed = head_values.allowed.any(0)
     cuts_rows = quantity.additive and state.top_mass < 100 and not resolved.is_long
     within, within_each = (
         top_mass_mask(values, state.top_mass / 100) if cuts_rows else np.ones(values.shape, dtype=bool)
-        for values in (combined, made.values)
+        for values in (combined, head_values.values)
     )
-    rules = [description, *made.rules]
+    rules = [description, *head_values.rules]
     if len(heads) > 1 and state.quantity != "rollout":
         rules.append(f"{'mean' if state.head_reduction == 'mean' else 'largest'} of {len(heads)} heads")
     if cuts_rows:
         rules.append(f"the largest of each row that make {state.top_mass} %")
     return HeadView(
-        made.rows,
-        made.columns,
+        head_values.rows,
+        head_values.columns,
         np.where(any_allowed, combined, np.nan),
         np.where(any_allowed, np.where(within, SHOWN, LEFT_OUT), FORBIDDEN).astype(np.uint8),
-        np.where(made.allowed & within_each, made.values, np.nan),
+        np.where(head_values.allowed & within_each, head_values.values, np.nan),
         quantity,
         tuple(rules),
     )

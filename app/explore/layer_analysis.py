@@ -68,7 +68,7 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
 
 
 def handle_residual_norms(body: dict[str, Any]) -> bytes:
-    """How long the residual stream is, [depth token]."""
+    """The norm of the residual stream, [depth token]."""
     traced = _extended_trace(resolve(parse_question(body)))
     norms = logit_lens.residual_norms(traced)
     return pack({"depths": norms.shape[0], "tokens": norms.shape[1]}, norms.astype("<f4").tobytes())
@@ -77,8 +77,8 @@ def handle_residual_norms(body: dict[str, Any]) -> bytes:
 def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     """How surprising each true token was to the whole model (nats, NaN where none is known), from `first` on.
 
-    As many tokens as are read in a moment; who wants more asks again from `first` + `count` on. `ahead` says that the
-    true token of a place is the one that comes after it.
+    The answer has the tokens that take a moment to compute; the next request asks from `first` + `count` on. `shifted`
+    says that the true token of a position is the one after it.
     """
     resolved = resolve(parse_question(body))
     model, traced = resolved.model, _extended_trace(resolved)
@@ -151,7 +151,7 @@ def handle_information_flow(body: dict[str, Any]) -> bytes:
 def handle_head_ablation(body: dict[str, Any]) -> bytes:
     """By how much the log-probability (nats) of an answer changes without head `first` of an attention, and the next.
 
-    As many heads as one batch holds; who wants more asks again from `first` + `count` on.
+    The answer has the heads that one batch holds; the next request asks from `first` + `count` on.
     """
     resolved = resolve(parse_question(body))
     model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer

@@ -21,9 +21,10 @@ Compute = Callable[["QuantityRequest", int], HeadArrays]  # of all heads of a la
 
 @dataclass(frozen=True)
 class QuantityRequest:
-    """Whose numbers are wanted: `other` is the text and `versus` the head (layer, head) of a difference.
+    """What a quantity is computed from: a question, and one kind of attention in it.
 
-    `place` and `token` name the prediction whose gradient is taken.
+    A difference subtracts `other_text` or `other_head` (layer, head); a gradient is that of the probability of `token`
+    at `position`.
     """
 
     resolved: ResolvedQuestion
@@ -57,11 +58,11 @@ class Expression:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One thing to see of a head: its title in the menu, what it is in half a sentence, and how a layer's is computed.
+    """A quantity: its title in the menu, its description in half a sentence, and how it is computed for a layer.
 
     `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
-    "linear". What is `additive` may be summed over the tokens of a word, and cut to its largest. A quantity that is a
-    `hook_point` can be recomputed for one region of a long text; others need all heads of a layer.
+    "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest. One that is the
+    value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer.
     """
 
     title: str
@@ -125,27 +126,27 @@ def _minus_head(request: QuantityRequest, layer: int) -> HeadArrays:
 def _minus_trained(request: QuantityRequest, layer: int) -> HeadArrays:
     if not request.resolved.is_changed:
         raise EditError("Nothing is changed yet. Switch a head off or exchange a part; then this shows the difference.")
-    before = replace(request, resolved=request.resolved.as_trained)
-    return _subtract(_weights(request, layer), _weights(before, layer))
+    trained = replace(request, resolved=request.resolved.as_trained)
+    return _subtract(_weights(request, layer), _weights(trained, layer))
 
 
 def _minus_text(request: QuantityRequest, layer: int) -> HeadArrays:
     if not request.other_text.strip():
         raise EditError("Type the text to compare with; it must have as many tokens as this one.")
-    there = replace(request, resolved=request.about_other_text)
-    here, other = _weights(request, layer), _weights(there, layer)
-    if here[0].shape != other[0].shape:
-        counts = f"this one has {here[0].shape[-1]} and the other {other[0].shape[-1]}"
+    weights = _weights(request, layer)
+    other_weights = _weights(replace(request, resolved=request.about_other_text), layer)
+    if weights[0].shape != other_weights[0].shape:
+        counts = f"this one has {weights[0].shape[-1]} and the other {other_weights[0].shape[-1]}"
         raise EditError(f"Two texts are compared token by token, so they must have equally many: {counts}.")
-    return _subtract(here, other)
+    return _subtract(weights, other_weights)
 
 
 def _single_head(heads: HeadArrays, head: int) -> HeadArrays:
     return heads[0][head : head + 1], heads[1][head : head + 1]
 
 
-def _subtract(here: HeadArrays, there: HeadArrays) -> HeadArrays:
-    return here[0] - there[0], here[1] | there[1]
+def _subtract(minuend: HeadArrays, subtrahend: HeadArrays) -> HeadArrays:
+    return minuend[0] - subtrahend[0], minuend[1] | subtrahend[1]
 
 
 _WEIGHTS, _OTHER_WEIGHTS = 'trace[f"{path}.weights"][head]', 'other[f"{path}.weights"][head]'
@@ -215,14 +216,14 @@ QUANTITIES: Registry[Quantity] = Registry(
             "Minus as trained",
             "weight minus that of the model as trained",
             _minus_trained,
-            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda asked: asked.resolved.as_trained),
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.resolved.as_trained),
             signed=True,
         ),
         "minus_text": Quantity(
             "Minus another text",
             "weight minus that in the other text",
             _minus_text,
-            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda asked: asked.about_other_text),
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.about_other_text),
             signed=True,
         ),
     },

@@ -39,7 +39,7 @@ def handle_walkthrough(body: dict[str, Any]) -> bytes:
     resolved = resolve(parse_question(body))
     model = resolved.model
     attention, head = str(body.get("attention", "")), integer_or_zero(body.get("head", 0))
-    attention_at(model, attention)  # a path that nobody has keeps nothing, and would be told badly
+    attention_at(model, attention)  # an unknown path would keep nothing, and the error would not name it
     traced = resolved.trace_of(*paths_to_keep(attention))
     query = _valid_query(integer_or_zero(body.get("query", -1)), traced[f"{attention}.q"].shape[1])
     key = integer_or_zero(body.get("key", -1))

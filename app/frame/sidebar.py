@@ -38,7 +38,7 @@ def model_selector(state: State, entries: Sequence[CatalogEntry], titles: Mappin
 
 
 def variant_controls(state: State, trained: Config) -> None:
-    """Mask, positions, kernel and scale, each as trained until somebody chooses otherwise.
+    """Mask, positional encoding, attention function and scale, each as trained until somebody chooses otherwise.
 
     A component, so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
     """

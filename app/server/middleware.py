@@ -12,7 +12,7 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.stats import CacheStat
 
 from app.access.settings import settings
-from app.access.visitor import _CURRENT_VISITOR, COOKIE_NAME, visitor_id
+from app.access.visitor import COOKIE_NAME, CURRENT_VISITOR, visitor_id
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
@@ -73,11 +73,11 @@ class VisitorMiddleware:
                     headers.append("set-cookie", _new_cookie(scope))
             await send(message)
 
-        token = _CURRENT_VISITOR.set(visitor_id(cookie))
+        token = CURRENT_VISITOR.set(visitor_id(cookie))
         try:
             await self.app(scope, receive, with_cookie)
         finally:
-            _CURRENT_VISITOR.reset(token)
+            CURRENT_VISITOR.reset(token)
 
 
 def _new_cookie(scope: Scope) -> str:

@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model says at one position; `title` and `before` are the words of the page for it."""
+    """What the model predicts at one position; the page writes `title`, `preposition`, and the token there."""
 
     position: int
     title: str
@@ -55,7 +55,7 @@ class Prediction:
 def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
     """The quantized weights of all heads of an attention group, [layer head row column], pooled to 80 cells a side.
 
-    All zero where the trace of a long text holds no weights: `layer_codes` makes them, layer by layer.
+    All zero where the trace of a long text holds no weights: `quantized_layer_weights` makes them, layer by layer.
     """
     if not has_weights(traced, attention_group):
         rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in sequence_lengths(traced, attention_group))
@@ -84,7 +84,7 @@ def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:
 
 
 def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
-    """Whether what all heads do is measured while nobody notices."""
+    """Whether the metrics of all heads are computed in no noticeable time."""
     return (
         has_weights(traced, attention_group)
         and attention_group.layers * attention_group.heads * math.prod(sequence_lengths(traced, attention_group))
@@ -151,12 +151,12 @@ def tokens_payload(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any
     ends_utf16 = utf16_ends(encoded)
     return [
         {
-            "text": encoded.token_texts[place],
-            "special": encoded.special_mask[place],
-            "masked": encoded.ids[place] == tokenizer.mask_id,
-            "end": ends_utf16[place],
+            "text": encoded.token_texts[position],
+            "special": encoded.special_mask[position],
+            "masked": encoded.ids[position] == tokenizer.mask_id,
+            "end": ends_utf16[position],
         }
-        for place in range(len(encoded.ids))
+        for position in range(len(encoded.ids))
     ]
 
 

@@ -18,7 +18,7 @@ REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A checkpoint as the page shows it; `bytes` on disk. `title` is its name where a person reads it."""
+    """A checkpoint as the page shows it: `title` is its name for people, `disk_bytes` the size of its weights."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class ListedModel:
 
 
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
-    """All that this server offers, in the catalogue's order; what is broken too. `fresh` looks again at once."""
+    """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
     if refresh:
         _listed_models.cache_clear()
     chosen = settings()

@@ -91,7 +91,7 @@ def on_component_change(opening_text: str, opening_source: str) -> None:
 
 
 def apply_report(report: dict[str, Any], opening_text: str, opening_source: str) -> None:
-    """Take over what a component report; an opening sentence or head that nobody touched stays unsaid."""
+    """Take over what a component reported; an opening sentence or head that nobody touched stays unsaid."""
     st.session_state[SERIAL_KEY] = int(report.pop("serial", 0))
     state: State = st.session_state[STATE_KEY]
     for name, opening in (("text", opening_text), ("source", opening_source)):

@@ -49,7 +49,7 @@ def attention_heatmap(
 ) -> go.Figure:
     """A picture of heads, queries downwards and keys to the right; cells without a number are empty.
 
-    `queries` and `keys` are labels from `numbered`.
+    `queries` and `keys` are labels from `numbered_labels`.
     """
     heatmap = go.Heatmap(
         z=values.astype(np.float32),

@@ -8,12 +8,12 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
-PATIENCE = 60  # seconds; the first run imports everything
+TIMEOUT = 60  # seconds; the first run imports everything
 
 
-def opened(**query: str) -> AppTest:
+def open_app(**query: str) -> AppTest:
     """The app at an address."""
-    return _at(AppTest.from_file(SCRIPT, default_timeout=PATIENCE), query)
+    return _at(AppTest.from_file(SCRIPT, default_timeout=TIMEOUT), query)
 
 
 def alone(name: str, **query: str) -> AppTest:
@@ -29,16 +29,16 @@ def alone(name: str, **query: str) -> AppTest:
         entry = next(entry for entry in available_models() if entry.name == state.model)
         import_module(f"app.{name}.page").show(state, entry)
 
-    return _at(AppTest.from_function(page, default_timeout=PATIENCE, args=(name,)), query)
+    return _at(AppTest.from_function(page, default_timeout=TIMEOUT, args=(name,)), query)
 
 
 def scripted(page: Callable[[], None]) -> AppTest:
     """A script that imports what it needs."""
-    return AppTest.from_function(page, default_timeout=PATIENCE).run()
+    return AppTest.from_function(page, default_timeout=TIMEOUT).run()
 
 
-def told(part: Any) -> dict[str, Any]:
-    """What the component in a part of the page (`at.main`, `at.sidebar`) was told."""
+def component_data(part: Any) -> dict[str, Any]:
+    """What the component in a part of the page (`at.main`, `at.sidebar`) was given."""
     (component,) = part.get("bidi_component")
     data: dict[str, Any] = json.loads(component.proto.json)
     return data

@@ -24,7 +24,7 @@ from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from model.tasks import TASKS, Example
 from model.tracing.interventions import EDIT_OPERATIONS, EditOperation
-from tests.app.pages import alone, opened, told
+from tests.app.pages import alone, component_data, open_app
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -62,7 +62,7 @@ def every_third(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_mask_with_an_argument_is_everywhere() -> None:
     weights = run(variant(toys.decoder(), masks="causal+every:2"), toys.causal(), TEXT).attention()
     assert (weights[..., 1::2, 0::2] == 0).all() and (weights[..., 0::2, 0::2].sum(-1) > 0.99).all()
-    sidebar = told(opened(model="next").sidebar)
+    sidebar = component_data(open_app(model="next").sidebar)
     (masks,) = (field for field in sidebar["fields"] if field["field"] == "masks")
     assert ["every", "Every n-th"] in masks["options"]
     assert sidebar["mask_arguments"]["every"] == {
@@ -71,7 +71,7 @@ def test_a_mask_with_an_argument_is_everywhere() -> None:
         "control": "number",
         "limits": [2, 9],
     }
-    compare = told(alone("compare", model="next").main)
+    compare = component_data(alone("compare", model="next").main)
     assert ["every", "Every n-th"] in compare["options"]["masks"]
     assert compare["mask_arguments"]["every"]["default"] == "3"
     state = State(model="next", masks="every:3")
@@ -89,8 +89,8 @@ def test_a_positional_encoding_is_everywhere(
     trace = run(variant(toys.decoder(), positional_encoding="reversed"), toys.causal(), TEXT)
     assert (trace["decoder.0.self.bias"][0, 5] == trace.config.context_length - torch.arange(7).numpy()).all()
     for data in (
-        told(opened(model="next").sidebar)["fields"],
-        list(told(alone("compare", model="next").main)["options"].items()),
+        component_data(open_app(model="next").sidebar)["fields"],
+        list(component_data(alone("compare", model="next").main)["options"].items()),
     ):
         assert json.dumps(["reversed", "Reversed"]) in json.dumps(data)
     positions = alone("positions", model="next", positional_encoding="reversed")
@@ -107,8 +107,10 @@ def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(EDIT_OPERATIONS, "clip", row)
     trace = run(toys.decoder(), toys.causal(), TEXT, ["decoder.1.self.weights[0]=clip:0.25"])
     assert trace["decoder.1.self.weights"][0].max() <= 0.25 < trace["decoder.1.self.weights"][1].max()
-    (told_row,) = (row for row in told(alone("explore", model="next").main)["operations"] if row["name"] == "clip")
-    assert (told_row["title"], told_row["description"]) == ("at most", "at most {number}")
+    (row_data,) = (
+        row for row in component_data(alone("explore", model="next").main)["operations"] if row["name"] == "clip"
+    )
+    assert (row_data["title"], row_data["description"]) == ("at most", "at most {number}")
     state = State(model="next", edits=("decoder.1.self.weights[0]=clip:0.25",))
     assert State.from_query(state.to_query()) == state
 
@@ -116,7 +118,7 @@ def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_hook_point_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     sentence = EditSentence("{place} is heated to {number}", "set", ("pos",))
     monkeypatch.setitem(HOOK_POINTS, "heat", HookPoint(("pos",), "Heat", "t", ("layer",), (sentence,)))
-    assert told(alone("explore", model="next").main)["hook_points"]["heat"] == {
+    assert component_data(alone("explore", model="next").main)["hook_points"]["heat"] == {
         "axes": ["pos"],
         "title": "Heat",
         "edited_in": ["layer"],
@@ -133,7 +135,7 @@ def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
     row = Quantity("Doubled", "twice the weight", doubled, Expression('2 * trace[f"{path}.weights"][head]'))
     monkeypatch.setitem(QUANTITIES, "doubled", row)
-    menu = told(alone("explore", model="next", quantity="doubled").main)
+    menu = component_data(alone("explore", model="next", quantity="doubled").main)
     assert menu["state"]["quantity"] == "doubled"
     assert ("doubled", "Doubled") in {(kind["name"], kind["title"]) for kind in menu["quantities"]}
     resolved = resolve(Question("next", TEXT))
@@ -143,7 +145,7 @@ def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_tab_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TABS, "words", Tab("Words", TABS["layers"].html, TABS["layers"].module))
-    data = told(alone("explore", model="next", tab="words").main)
+    data = component_data(alone("explore", model="next", tab="words").main)
     assert data["state"]["tab"] == "words"
     assert {"name": "words", "title": "Words", "module": TABS["layers"].module} in data["tabs"]
 
@@ -160,4 +162,6 @@ def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TASKS, "language-model", row)
     (prediction,) = predictions(resolve(Question("next", TEXT)), -1)
     assert prediction.title == "Next rhyme"
-    assert "moon and June" in [example["text"] for example in told(alone("explore", model="next").main)["examples"]]
+    assert "moon and June" in [
+        example["text"] for example in component_data(alone("explore", model="next").main)["examples"]
+    ]

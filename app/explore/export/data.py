@@ -31,7 +31,7 @@ _FULL_RANGE: Range = (0, None)
 
 @dataclass(frozen=True, eq=False)
 class LabelledArray:
-    """Numbers with names: `labels` say for each axis what its places are called."""
+    """Numbers with names: `labels` name the positions along each axis."""
 
     name: str
     description: str
@@ -63,7 +63,7 @@ def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some places of a value: along each axis how many there are, and which ones these are."""
+    """A part of a value: the size of each axis of the whole, and the range of positions that the part has of it."""
 
     axes: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -224,7 +224,7 @@ def _json_numbers(values: np.ndarray) -> Any:
 
 
 def _write_npz(array: LabelledArray) -> bytes:
-    """Plain arrays: `values`, `axes`, `about`, and the names along each axis as `labels_AXIS`."""
+    """Plain arrays: `values`, `axes`, `description`, and the names along each axis as `labels_AXIS`."""
     labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
     out = io.BytesIO()
     arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}

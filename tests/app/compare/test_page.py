@@ -12,7 +12,7 @@ from app.state.url import decode_side_b, encode_side_b
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
-from tests.app.pages import alone, scripted, told
+from tests.app.pages import alone, component_data, scripted
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 EDITS = st.lists(st.sampled_from(["decoder.0.self.weights[1]=set:0", "logits=scale:2"]), max_size=3).map(tuple)
@@ -43,7 +43,7 @@ def test_any_text_decodes_to_a_side_b_or_none(word: str) -> None:
 def test_side_b_has_no_positional_encoding_by_default(model: str) -> None:
     at = alone("compare", model=model)
     assert not at.exception
-    data = told(at.main)
+    data = component_data(at.main)
     assert data["side_b"] == {"positional_encoding": "none"}
     assert data["settings"]["model"] == model
     assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
@@ -60,10 +60,10 @@ def test_side_b_of_a_model_without_positions_has_another_mask_by_default(tmp_pat
 
 def test_the_address_decides_both_sides() -> None:
     other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
-    data = told(alone("compare", model="next", text="the dog", layer="1", side_b=encode_side_b(other)).main)
+    data = component_data(alone("compare", model="next", text="the dog", layer="1", side_b=encode_side_b(other)).main)
     assert (data["state"]["text"], data["state"]["layer"]) == ("the dog", 1)
     assert data["side_b"] == {**other, "edits": list(other["edits"])}
-    assert told(alone("compare", model="next", side_b=encode_side_b({})).main)["side_b"] == {}, (
+    assert component_data(alone("compare", model="next", side_b=encode_side_b({})).main)["side_b"] == {}, (
         "two sides that differ in nothing"
     )
 

@@ -46,7 +46,7 @@ def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "sentence"),
     [
         ("decoder.position_ids[9]=set:1", "asks for pos 9"),
         ("decoder.position_ids[3]=set:1e30", "cannot be at position"),
@@ -54,8 +54,8 @@ def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> N
         ("decoder.7.self.scale=set:1", "Its scale are at"),
     ],
 )
-def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, told: str) -> None:
-    with pytest.raises(HeadlightError, match=told):
+def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, sentence: str) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
         build_payload(resolve(Question("next", TEXT, edits=(edit,))))
 
 

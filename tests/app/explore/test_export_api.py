@@ -1,4 +1,4 @@
-"""What can be taken away, asked as the browser asks: over the routes."""
+"""Exports over the routes, as the browser asks for them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_a_link_holds_the_whole_state(client: TestClient) -> None:
         masked_positions=(2,),
         edits=("a=b",),
     )
-    asked = {name: list(item) if isinstance(item, tuple) else item for name, item in vars(state).items()}
-    meta, _ = ask(client, "link", **asked)
+    body = {name: list(item) if isinstance(item, tuple) else item for name, item in vars(state).items()}
+    meta, _ = ask(client, "link", **body)
     read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
     assert State.from_query(read) == state
     assert meta["omitted"] == []
@@ -110,15 +110,15 @@ def saved(client: TestClient, **body: Any) -> str:
 
 
 def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -> None:
-    asked = json.dumps({"quantity": "scores", "layer": 1, "head": 2})
-    page = saved(client, text=TEXT, layer=1, head=2, quantity="scores", view_key=asked)
-    told = re.search(r"const META = (.*);\n", page)
-    assert told
-    meta = json.loads(told[1])
+    view_key = json.dumps({"quantity": "scores", "layer": 1, "head": 2})
+    page = saved(client, text=TEXT, layer=1, head=2, quantity="scores", view_key=view_key)
+    found = re.search(r"const META = (.*);\n", page)
+    assert found
+    meta = json.loads(found[1])
     assert [kind["name"] for kind in meta["quantities"]] == ["weights", "scores"]
     assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
-    shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {asked}"]))
+    shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {view_key}"]))
     made = head_view(resolve(Question("next", TEXT)), State(layer=1, head=2, quantity="scores"))
     read = np.frombuffer(numbers, "<f4", made.values.size).reshape(made.values.shape)
     np.testing.assert_array_equal(read, made.values)

@@ -63,9 +63,9 @@ CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_python_makes_the_weights_of_the_view(choice: str, toys: Path) -> None:
-    asked, looked = CHOICES[choice]
-    question = Question("next", TEXT, **asked)
-    agree(question, State(layer=1, head=3, **looked), toys)
+    question_fields, state_fields = CHOICES[choice]
+    question = Question("next", TEXT, **question_fields)
+    agree(question, State(layer=1, head=3, **state_fields), toys)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "max"])

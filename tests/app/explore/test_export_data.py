@@ -46,9 +46,9 @@ def test_csv_holds_every_digit(values: np.ndarray) -> None:
 
 @given(anything)
 def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.ndarray) -> None:
-    told = json.loads(FILE_FORMATS["json"].write(named(values)))
-    assert told["axes"] == ["query", "key"] and len(told["labels"]["key"]) == 4
-    read = np.array(told["values"], dtype=np.float32)
+    document = json.loads(FILE_FORMATS["json"].write(named(values)))
+    assert document["axes"] == ["query", "key"] and len(document["labels"]["key"]) == 4
+    read = np.array(document["values"], dtype=np.float32)
     np.testing.assert_array_equal(read, np.where(np.isfinite(values), values, np.nan))
 
 

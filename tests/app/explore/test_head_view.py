@@ -142,15 +142,15 @@ def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "sentence"),
     [
         (State(quantity="minus_trained"), "Nothing is changed yet"),
         (State(quantity="minus_text"), "as many tokens"),
         (State(quantity="minus_text", other_text="the cat"), "equally many: this one has"),
     ],
 )
-def test_what_cannot_be_shown_is_said(state: State, told: str) -> None:
-    with pytest.raises(EditError, match=told):
+def test_what_cannot_be_shown_is_said(state: State, sentence: str) -> None:
+    with pytest.raises(EditError, match=sentence):
         head_view(resolve(QUESTION), state)
 
 

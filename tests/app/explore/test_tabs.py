@@ -134,7 +134,7 @@ def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
 
 def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     edited: dict[str, Any] = {"edits": [OFF, "logits[3]=scale:2"], "query": 3}
-    asked: dict[str, dict[str, Any]] = {
+    bodies: dict[str, dict[str, Any]] = {
         "walkthrough": {"attention": "decoder.1.self"},
         "logit_lens": {},
         "negative_log_likelihood": {},
@@ -143,11 +143,11 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
         "information_flow": {"threshold": 1e-4},
         "head_ablation": {"attention": "decoder.0.self"},
     }
-    before = {route: ask(route, **edited, **body) for route, body in asked.items()}
+    before = {route: ask(route, **edited, **body) for route, body in bodies.items()}
     monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
     kept = resolve(Question("next", TEXT, edits=tuple(edited["edits"]))).trace
     assert kept.logits is None and "decoder.0.self.weights" not in kept.values
-    for route, body in asked.items():
+    for route, body in bodies.items():
         _, numbers = ask(route, **edited, **body)
         assert numbers == pytest.approx(before[route][1], abs=1e-5, nan_ok=True), route
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.pages import opened, scripted, told
+from tests.app.pages import component_data, open_app, scripted
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -15,27 +15,27 @@ def address(at: AppTest) -> dict[str, str]:
 
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
 def test_every_kind_of_model_opens(model: str) -> None:
-    at = opened(model=model)
+    at = open_app(model=model)
     assert not at.exception
-    assert told(at.main)["settings"]["model"] == model
+    assert component_data(at.main)["settings"]["model"] == model
     assert at.get("plotly_chart")
 
 
 def test_the_address_decides_what_is_shown() -> None:
-    at = opened(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
+    at = open_app(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
     assert not at.exception
-    choice = told(at.main)["state"]
+    choice = component_data(at.main)["state"]
     assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
     assert choice["edits"] == ["decoder.1.self.weights[2]=set:0"]
     assert "Layer 1, head 2 in numbers" in [title.value for title in at.subheader]
 
 
 def test_the_chart_shows_what_the_instrument_shows() -> None:
-    at = opened(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", quantity="gradient")
+    at = open_app(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", quantity="gradient")
     assert not at.exception
     assert "2 heads in numbers" in [title.value for title in at.subheader]
-    told = [caption.value.replace("\\", "") for caption in at.caption]
-    (rules,) = [caption for caption in told if "gradient" in caption]
+    captions = [caption.value.replace("\\", "") for caption in at.caption]
+    (rules,) = [caption for caption in captions if "gradient" in caption]
     assert "mean of 2 heads" in rules and "first token hidden" in rules
     chart = json.loads(at.get("plotly_chart")[0].proto.spec)
     (heatmap,) = chart["data"]
@@ -45,23 +45,23 @@ def test_the_chart_shows_what_the_instrument_shows() -> None:
 
 
 def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
-    at = opened(model="next", text="the dog", quantity="minus_trained")
+    at = open_app(model="next", text="the dog", quantity="minus_trained")
     assert not at.exception
     assert "Predictions in numbers" in [title.value for title in at.subheader]
     assert len(at.get("plotly_chart")) == 1
 
 
 def test_a_widget_writes_the_address() -> None:
-    at = opened(model="next", text="the dog")
+    at = open_app(model="next", text="the dog")
     at.selectbox(key="model").select("masked").run()
     assert address(at)["model"] == "masked"
     assert address(at)["text"] == "the dog"
-    assert told(at.main)["settings"]["model"] == "masked"
+    assert component_data(at.main)["settings"]["model"] == "masked"
     assert not at.exception
 
 
 def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
-    data = told(opened(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
+    data = component_data(open_app(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
     masks, position, kernel = (part["options"] for part in data["fields"])
     assert (masks[0], position[0], kernel[0]) == (
         ["", "Causal · as trained"],
@@ -79,11 +79,16 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
 
 
 def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
-    assert told(opened(model="next", masks="causal", positional_encoding="rope").sidebar)["state"]["masks"] == ""
+    assert (
+        component_data(open_app(model="next", masks="causal", positional_encoding="rope").sidebar)["state"]["masks"]
+        == ""
+    )
 
 
 def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
-    choice = told(opened(model="next", text="the dog", positional_encoding="alibi", scale="off").main)["state"]
+    choice = component_data(open_app(model="next", text="the dog", positional_encoding="alibi", scale="off").main)[
+        "state"
+    ]
     assert (choice["positional_encoding"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
 
 
@@ -166,12 +171,12 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
 
 @pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
 def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int, int]) -> None:
-    choice = told(opened(model="next", text="the dog", **query).main)["state"]
+    choice = component_data(open_app(model="next", text="the dog", **query).main)["state"]
     assert (choice["layer"], choice["head"]) == shown
 
 
 def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
-    at = opened(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", positional_encoding="alibi")
+    at = open_app(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", positional_encoding="alibi")
     at.selectbox(key="model").select("masked").run()
     assert "edits" not in at.query_params
     assert address(at)["text"] == "the dog"
@@ -181,24 +186,24 @@ def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 400, "</script>", "$x$ **b**", "\N{GRINNING FACE}", "שלום"])
 def test_no_text_breaks_the_page(text: str) -> None:
-    at = opened(model="next", text=text)
+    at = open_app(model="next", text=text)
     assert not at.exception
-    assert told(at.main)["state"]["text"] == text
+    assert component_data(at.main)["state"]["text"] == text
 
 
 def test_an_unknown_model_is_said_to_be_missing() -> None:
-    at = opened(model="../../etc")
+    at = open_app(model="../../etc")
     assert not at.exception
     assert "not here" in at.warning[0].value
 
 
 def test_a_text_too_long_for_an_address_says_so() -> None:
-    at = opened(model="next", text="cat " * 400)
+    at = open_app(model="next", text="cat " * 400)
     assert "too long for an address" in at.info[0].value
 
 
 def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
-    at = opened(model="next")
+    at = open_app(model="next")
     assert at.sidebar.expander[0].label == "Its weights"
     assert "All weights were loaded" in at.sidebar.expander[0].caption[0].value
 
@@ -207,7 +212,7 @@ def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytes
     monkeypatch.setattr(
         "app.frame.main.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
     )
-    at = opened(model="next")
+    at = open_app(model="next")
     assert "NaN or infinite" in at.warning[0].value
     assert at.run().warning[0].value == at.warning[0].value
 

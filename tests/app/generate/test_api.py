@@ -150,8 +150,8 @@ def test_an_encoder_decoder_grows_its_target_over_the_source(client: TestClient)
 def test_tokens_come_when_they_are_asked_for(client: TestClient) -> None:
     silent, _ = ask(client, model="next", text=TEXT)
     assert silent["tokens"] is None
-    told, _ = ask(client, model="next", text=TEXT, generated=[[0, 70]], with_tokens=True)
-    pieces = [token["text"] for token in told["tokens"]["text"]]
+    meta, _ = ask(client, model="next", text=TEXT, generated=[[0, 70]], with_tokens=True)
+    pieces = [token["text"] for token in meta["tokens"]["text"]]
     assert "".join(pieces[1:-1]) == TEXT and pieces[-1] == open_checkpoint("next").tokenizer.token_text(70)
 
 
@@ -177,10 +177,10 @@ def test_changes_that_are_in_force_are_said(client: TestClient) -> None:
 
 def test_a_space_that_no_piece_says_is_told(client: TestClient) -> None:
     meta, _ = ask(client, model="masked", text="the caton [MASK] mat", with_tokens=True)
-    told = "".join(
+    text = "".join(
         " " * token["space_before"] + token["text"] for token in meta["tokens"]["text"] if not token["special"]
     )
-    assert told.split() == ["the", "caton", "mat"], "a word that is cut has none inside"
+    assert text.split() == ["the", "caton", "mat"], "a word that is cut has none inside"
     plain, _ = ask(client, model="next", text="the cat", with_tokens=True)
     assert not any(token["space_before"] for token in plain["tokens"]["text"])
 
@@ -257,9 +257,9 @@ def test_a_link_restores_the_rule(temperature: float, top_k: int, top_p: float, 
 @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 999), st.integers(0, 99_999)), max_size=9))
 def test_a_link_restores_the_steps_of_its_own_text_only(text: str, pairs: list[tuple[int, int]]) -> None:
     question, written = Question("next", text), tuple(pairs)
-    told = encode_generated(question, written)
-    assert decode_generated(question, told) == written
-    assert decode_generated(Question("next", text + "!"), told) == () or not written
+    encoded = encode_generated(question, written)
+    assert decode_generated(question, encoded) == written
+    assert decode_generated(Question("next", text + "!"), encoded) == () or not written
 
 
 @given(st.text(max_size=40))

@@ -4,14 +4,14 @@ import pytest
 
 from app.state.state import Question
 from app.state.url import encode_generated
-from tests.app.pages import alone, scripted, told
+from tests.app.pages import alone, component_data, scripted
 
 
 @pytest.mark.parametrize(("model", "kind"), [("next", "continue"), ("masked", "fill"), ("both", "continue")])
 def test_every_model_that_writes_opens(model: str, kind: str) -> None:
     at = alone("generate", model=model)
     assert not at.exception
-    data = told(at.main)
+    data = component_data(at.main)
     assert (data["mode"], data["settings"]["model"], data["has_source"]) == (kind, model, model == "both")
     assert data["sampling"] == {"temperature": 0.8, "top_k": 0, "top_p": 1.0, "seed": 0}
 
@@ -23,15 +23,17 @@ def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
     named = [button.label for button in at.button]
     assert {"next", "masked"} <= set(named) and "mood" not in named
     at.button(key="open_next").click().run()
-    assert told(at.main)["settings"]["model"] == "next"
+    assert component_data(at.main)["settings"]["model"] == "next"
 
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:
     written = encode_generated(Question("next", "the dog"), ((2, 5), (3, 9)))
-    data = told(alone("generate", model="next", text="the dog", sampling="t0.5,k7,p0.9,s3", generated=written).main)
+    data = component_data(
+        alone("generate", model="next", text="the dog", sampling="t0.5,k7,p0.9,s3", generated=written).main
+    )
     assert data["sampling"] == {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 3}
     assert data["generated"] == [[2, 5], [3, 9]]
-    assert told(alone("generate", model="next", text="the cat", generated=written).main)["generated"] == [], (
+    assert component_data(alone("generate", model="next", text="the cat", generated=written).main)["generated"] == [], (
         "that was another text"
     )
 

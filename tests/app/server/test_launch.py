@@ -98,7 +98,7 @@ def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ([], Settings(shared=False, hub_cache=True)),
         (["--host", "localhost"], Settings(shared=False, hub_cache=True)),
@@ -111,10 +111,10 @@ def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture
     ],
 )
 def test_what_the_operator_decided_reaches_the_page(
-    served: list[tuple[str, int, bool]], port: int, options: list[str], told: Settings
+    served: list[tuple[str, int, bool]], port: int, options: list[str], expected: Settings
 ) -> None:
     assert launch.main(["--port", str(port), *options]) == 0
-    assert settings() == told
+    assert settings() == expected
 
 
 @pytest.mark.parametrize("limit", ["-1", "many", "1e9", "9999999999", "", "²"])
@@ -139,14 +139,14 @@ def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
         ("headlight.example", "http://headlight.example:8501"),
     ],
 )
-def test_the_address_can_be_opened_as_it_is_printed(host: str, address: str) -> None:
+def test_the_address_can_be_opened_addresses_as_it_is_printed(host: str, address: str) -> None:
     assert launch.page_address(host, 8501) == address
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::", "localhost"])
 def test_the_browser_opens_once_the_server_answers(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    opened_addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened_addresses.append)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         server = socket.create_server((host, 0), family=family)
@@ -154,4 +154,4 @@ def test_the_browser_opens_once_the_server_answers(host: str, monkeypatch: pytes
         pytest.skip("this machine has no such address")
     with server:
         launch.open_browser_when_up(host, server.getsockname()[1], "http://here")
-    assert opened == ["http://here"]
+    assert opened_addresses == ["http://here"]

@@ -268,10 +268,10 @@ def test_the_desk_forgets_the_visitors_of_long_ago() -> None:
 def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
     client: TestClient, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weight: str, number: float
 ) -> None:
-    opened = load(toys / "next")
+    checkpoint = load(toys / "next")
     with torch.no_grad():
-        opened.model.get_parameter(weight).fill_(number)
-    save(tmp_path / "sick", opened.model, opened.tokenizer)
+        checkpoint.model.get_parameter(weight).fill_(number)
+    save(tmp_path / "sick", checkpoint.model, checkpoint.tokenizer)
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     meta, numbers = ask(client, model="sick", text="the cat sat")
     assert "no number" in meta["no_prediction_reason"] and not meta["predictions"]

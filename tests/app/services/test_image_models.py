@@ -36,7 +36,7 @@ from model.tracing.run import run
 from model.vision.image import process_image
 from model.vision.patches import class_token_tokenizer
 from tests.app.explore.test_export_code import executed, run_shell
-from tests.app.pages import opened, told
+from tests.app.pages import component_data, open_app
 from tests.app.services.test_images import photo
 
 READS = ImageConfig(channels=3, height=32, width=32, patch_height=8, patch_width=8)
@@ -180,7 +180,7 @@ def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "kind", "told"),
+    ("raw", "kind", "sentence"),
     [
         (b"no picture", "image/png", "is no PNG, JPEG or WebP"),
         (bytes(MAX_FILE_BYTES + 1), "image/jpeg", "may have 8 MB"),
@@ -189,8 +189,8 @@ def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
         (photo(), "application/json", "This is no PNG"),
     ],
 )
-def test_what_cannot_be_kept_gets_a_sentence(client: TestClient, raw: bytes, kind: str, told: str) -> None:
-    assert told in bring(client, raw, kind)["error"]
+def test_what_cannot_be_kept_gets_a_sentence(client: TestClient, raw: bytes, kind: str, sentence: str) -> None:
+    assert sentence in bring(client, raw, kind)["error"]
 
 
 def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
@@ -199,7 +199,7 @@ def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("fields", "sentence"),
     [
         ({"image": "dog"}, "There is no picture 'dog'"),
         ({"image": f"{OWN_IMAGE_PREFIX}gone"}, "no longer here"),
@@ -209,8 +209,10 @@ def test_without_a_cookie_nothing_is_kept(server: Starlette) -> None:
         ({"edits": ["pixels[9]=set:0"]}, "asks for color_channel 9"),
     ],
 )
-def test_a_question_without_an_answer_gets_a_sentence(client: TestClient, asked: dict[str, Any], told: str) -> None:
-    assert told in ask(client, **asked)[0]["error"]
+def test_a_question_without_an_answer_gets_a_sentence(
+    client: TestClient, fields: dict[str, Any], sentence: str
+) -> None:
+    assert sentence in ask(client, **fields)[0]["error"]
 
 
 def test_a_bare_model_shows_its_heads_and_says_that_it_predicts_nothing(client: TestClient) -> None:
@@ -221,19 +223,19 @@ def test_a_bare_model_shows_its_heads_and_says_that_it_predicts_nothing(client: 
 
 @pytest.mark.parametrize("model", ["seer", "bare"])
 def test_explore_opens_a_model_of_pictures(model: str) -> None:
-    at = opened(model=model, image="chess")
+    at = open_app(model=model, image="chess")
     assert not at.exception
-    data = told(at.main)
+    data = component_data(at.main)
     assert data["images"] == list(shipped_image_names())
     assert (data["state"]["image"], data["state"]["query"]) == ("chess", 0)
     assert at.get("plotly_chart")
 
 
-@pytest.mark.parametrize("asked", [{}, {"image": "house", "edits": ("pixels[0]=set:0",)}])
+@pytest.mark.parametrize("fields", [{}, {"image": "house", "edits": ("pixels[0]=set:0",)}])
 def test_programs_make_the_numbers_of_the_view(
-    asked: dict[str, Any], seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fields: dict[str, Any], seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question, state = Question("seer", "", **asked), State(layer=1, head=2, quantity="minus_text", other_text="faces")
+    question, state = Question("seer", "", **fields), State(layer=1, head=2, quantity="minus_text", other_text="faces")
     monkeypatch.chdir(Path(__file__).parents[3])
     found = executed(python_code(resolve(question), state), seers)
     np.testing.assert_array_equal(found, made_view(resolve(question), state).values)
@@ -254,9 +256,9 @@ def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) 
     from model.paths import assets_dir
     from model.vision.image import read_image
 
-    opened = load(seers / "seer")
+    checkpoint = load(seers / "seer")
     seen = process_image(read_image(assets_dir() / "pictures" / "inputs" / "faces.png"), READS)
-    traced = run(opened.model, opened.tokenizer, seen)
+    traced = run(checkpoint.model, checkpoint.tokenizer, seen)
     meta, numbers = ask(client, "head_matrix", image="faces", path="encoder.1.self.weights", head=3)
     found = np.frombuffer(numbers, "<f4").reshape(meta["rows"], meta["columns"])
     np.testing.assert_allclose(found, traced.attention()[1, 3], atol=1e-5)

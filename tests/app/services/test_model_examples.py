@@ -26,15 +26,20 @@ def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monk
     monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
     save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
     listed_models(refresh=True)
-    opened = load(tmp_path / "writer")
+    checkpoint = load(tmp_path / "writer")
     for opening in opening_examples(entry("writer")):
         steps = generate(
-            opened.model, opened.tokenizer, "", source=opening.source, temperature=0.0, steps=subject.MAX_OPENING_TOKENS
+            checkpoint.model,
+            checkpoint.tokenizer,
+            "",
+            source=opening.source,
+            temperature=0.0,
+            steps=subject.MAX_OPENING_TOKENS,
         )
-        ids = [step.chosen_token for step in steps if step.chosen_token != opened.tokenizer.end_id]
+        ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
         assert opening.source
         # The library's WordPiece training breaks ties by chance: what is written may be short, nothing, or marks alone.
-        assert opening.text == (opened.tokenizer.decode(ids) or opening.source)
+        assert opening.text == (checkpoint.tokenizer.decode(ids) or opening.source)
 
 
 def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,8 +58,8 @@ def test_a_mask_is_the_models_own_word_for_one(toys: Path, tmp_path: Path, monke
         (tmp_path / "other" / file).write_bytes((toys / "masked" / file).read_bytes().replace(b"[MASK]", b"<mask>"))
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     listed_models(refresh=True)
-    told = [opening.text for opening in opening_examples(entry("other"))]
-    assert all("<mask>" in text and "[MASK]" not in text for text in told)
+    texts = [opening.text for opening in opening_examples(entry("other"))]
+    assert all("<mask>" in text and "[MASK]" not in text for text in texts)
 
 
 @pytest.mark.parametrize("name", ["next", "masked", "mood"])

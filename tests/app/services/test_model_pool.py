@@ -26,7 +26,7 @@ def fresh() -> Checkpoint:
     return Checkpoint(toys.decoder(), toys.causal(), "")
 
 
-def opened(models: ModelPool, name: str) -> PooledModel:
+def open_model(models: ModelPool, name: str) -> PooledModel:
     return models.get(key(name), SIZE, fresh)
 
 
@@ -37,42 +37,42 @@ def held(models: ModelPool) -> int:
 
 def test_a_model_is_opened_once() -> None:
     models = ModelPool(3 * SIZE)
-    assert opened(models, "a") is opened(models, "a")
+    assert open_model(models, "a") is open_model(models, "a")
 
 
 def test_the_least_recently_used_goes_first() -> None:
     models = ModelPool(2 * SIZE)
     for name in ("a", "b", "a", "c"):
-        opened(models, name)
+        open_model(models, name)
     assert set(models.models) == {key("a"), key("c")}
     assert held(models) == 2 * SIZE
 
 
-def test_a_model_larger_than_all_may_be_is_refused_before_it_is_opened() -> None:
+def test_a_model_larger_than_all_may_be_is_refused_before_it_is_open_model() -> None:
     def never() -> Checkpoint:
         raise AssertionError("opened")
 
     models = ModelPool(SIZE)
-    kept = opened(models, "a")
+    kept = open_model(models, "a")
     with pytest.raises(CheckpointError, match="allowed here"):
         models.get(key("b"), SIZE + 1, never)
-    assert opened(models, "a") is kept, "nothing was given away for it"
+    assert open_model(models, "a") is kept, "nothing was given away for it"
 
 
 def test_what_is_in_use_counts_after_it_was_given_away() -> None:
     models = ModelPool(SIZE, max_wait=0.2)
-    used = opened(models, "a").checkpoint.model
+    used = open_model(models, "a").checkpoint.model
     with pytest.raises(CheckpointError, match="in use"):
-        opened(models, "b")
+        open_model(models, "b")
     assert held(models) == SIZE
     del used
-    opened(models, "b")
+    open_model(models, "b")
     assert held(models) == SIZE
 
 
 def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
     models = ModelPool(SIZE, max_wait=0.2)
-    first = opened(models, "a")
+    first = open_model(models, "a")
 
     def make() -> Transformer:
         return variant(first.checkpoint.model, positional_encoding="alibi")
@@ -81,16 +81,16 @@ def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
     assert models.variant(first, ("", "alibi", "", ""), make) is used
     del first
     with pytest.raises(CheckpointError, match="in use"):
-        opened(models, "b")
+        open_model(models, "b")
     del used
-    assert opened(models, "b")
+    assert open_model(models, "b")
 
 
 def test_who_waits_for_room_gets_it_once_another_is_done() -> None:
     models = ModelPool(SIZE, max_wait=20)
-    using = [opened(models, "a").checkpoint.model]
+    using = [open_model(models, "a").checkpoint.model]
     threading.Timer(0.3, using.clear).start()
-    assert opened(models, "b")
+    assert open_model(models, "b")
 
 
 def test_a_failed_opening_leaves_nothing_behind() -> None:
@@ -102,7 +102,7 @@ def test_a_failed_opening_leaves_nothing_behind() -> None:
         with pytest.raises(CheckpointError, match="broken"):
             models.get(key("a"), SIZE, broken)
     assert not models.loading and held(models) == 0
-    assert opened(models, "a")
+    assert open_model(models, "a")
 
 
 def test_thirty_visitors_with_models_of_their_own_stay_within_the_budget() -> None:
@@ -130,6 +130,6 @@ def test_thirty_visitors_with_models_of_their_own_stay_within_the_budget() -> No
 
 def test_a_dropped_folder_is_closed() -> None:
     models = ModelPool(3 * SIZE)
-    opened(models, "a")
+    open_model(models, "a")
     models.drop(Path("a"))
     assert held(models) == 0

@@ -213,10 +213,10 @@ def test_models_stay_within_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_weights_that_are_no_numbers_open_and_are_told(toys: Path, tmp_path: Path) -> None:
-    opened = load(toys / "next")
+    checkpoint = load(toys / "next")
     with torch.no_grad():
-        next(opened.model.parameters())[0, 0] = float("nan")
-    save(tmp_path / "ill" / "sick", opened.model, opened.tokenizer)
+        next(checkpoint.model.parameters())[0, 0] = float("nan")
+    save(tmp_path / "ill" / "sick", checkpoint.model, checkpoint.tokenizer)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("HEADLIGHT_MODELS", str(tmp_path / "ill"))
         model_listing.listed_models(refresh=True)
