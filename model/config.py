@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 from model.config_groups import (
     AlibiConfig,
@@ -16,12 +16,9 @@ from model.config_groups import (
     RopeConfig,
 )
 from model.errors import ConfigError
-from model.validation import from_plain
+from model.validation import check_choices, from_plain
 
-ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
-BIASES = ("query", "key", "value", "output", "gate", "up", "down", "norm", "transform")
-EMBEDDING_PROJECTIONS = ("none", "tokens", "all")
-HEAD_TRANSFORMS = ("none", "dense", "dense-norm")
+BiasedModule = Literal["query", "key", "value", "output", "gate", "up", "down", "norm", "transform"]
 # Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
     "vocabulary_size": 2**31,
@@ -48,12 +45,12 @@ class Config:
     decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly (0: no limit).
     `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
     the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
-    (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some (BIASES). `start_token_id` is
+    (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
     the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
     patches. Raises ConfigError where sizes do not go together.
     """
 
-    architecture: str = "decoder"
+    architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
     vocabulary_size: int
     context_length: int
     d_model: int
@@ -87,7 +84,7 @@ class Config:
     final_norm: bool = True
     feed_forward: str = "swiglu"
     bias: bool = False
-    biases: tuple[str, ...] = ()
+    biases: tuple[BiasedModule, ...] = ()
     output_head: str = "language-model"
     output_head_config: OutputHeadConfig = OutputHeadConfig()
     tied_embeddings: bool = True
@@ -131,11 +128,7 @@ class Config:
             fill("encoder_layers", self.layers)
 
     def _check(self) -> None:
-        require_one_of("architecture", self.architecture, ARCHITECTURES)
-        require_one_of("embedding.projection", self.embedding.projection, EMBEDDING_PROJECTIONS)
-        require_one_of("output_head_config.transform", self.output_head_config.transform or "none", HEAD_TRANSFORMS)
-        for module in self.biases:
-            require_one_of("biases", module, BIASES)
+        check_choices(Config, vars(self), ConfigError)
         for name in _MAX_SIZES:
             if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff"):
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
@@ -184,8 +177,8 @@ class Config:
         """Size of the sum of token and position embeddings."""
         return self.embedding_dim if self.embedding.projection == "all" else self.d_model
 
-    def has_bias(self, module: str) -> bool:
-        """Whether a linear map or norm (one of BIASES) has a bias."""
+    def has_bias(self, module: BiasedModule) -> bool:
+        """Whether a linear map or norm has a bias."""
         return self.bias or module in self.biases
 
     def for_stack(self, stack: str) -> Config:
@@ -217,12 +210,6 @@ class Config:
     def from_dict(cls, values: dict[str, Any]) -> Config:
         """From plain JSON values. Raises ConfigError for unknown, missing or mistyped fields."""
         return from_plain(cls, values, "config", ConfigError)
-
-
-def require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise ConfigError unless `value` is one of `allowed`."""
-    if value not in allowed:
-        raise ConfigError(f"{name} is {value!r}; possible are {', '.join(allowed)}.")
 
 
 def _tuples_to_lists(value: Any) -> Any:

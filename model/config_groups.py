@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from model.errors import ConfigError
 
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
-RESAMPLING_FILTERS = (
-    "nearest",
-    "lanczos",
-    "bilinear",
-    "bicubic",
-    "box",
-    "hamming",
-)  # in the order of their usual numbers
+ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
 MAX_PATCHES = 2**12  # attention is quadratic in them, whatever a hostile file says
 MAX_IMAGE_SIDE = 2**13  # pixels
 
@@ -80,7 +74,7 @@ class EmbeddingConfig:
 
     dim: int = 0
     scale: float = 1.0
-    projection: str = "none"
+    projection: Literal["none", "tokens", "all"] = "none"
     segments: int = 0
     separate_encoder: bool = False
 
@@ -103,13 +97,13 @@ class PerLayerConfig:
 class OutputHeadConfig:
     """Options of the output head.
 
-    `transform` before the projection is "none", "dense" or "dense-norm", with `activation`. Logits are multiplied by
+    `transform` is what precedes the projection, with `activation`. Logits are multiplied by
     `logit_scale` and, where `logit_soft_cap` is not 0, limited to it smoothly. None is the usual choice: "dense-norm"
     for a masked language model and "none" for others; a `bias` except for a language model. Pooling the last token
     skips those with `pad_token_id`.
     """
 
-    transform: str | None = None
+    transform: Literal["none", "dense", "dense-norm"] | None = None
     activation: str = "gelu"
     logit_scale: float = 1.0
     logit_soft_cap: float = 0.0
@@ -130,7 +124,7 @@ class ImageProcessorConfig:
     height: int = 0
     width: int = 0
     shortest_edge: int = 0
-    resample: str = "bilinear"
+    resample: ResamplingFilter = "bilinear"
     crop_height: int = 0
     crop_width: int = 0
     rescale_factor: float = 1 / 255
@@ -180,10 +174,6 @@ class ImageConfig:
             raise ConfigError(
                 f"{self.height} x {self.width} pixels are {self.patch_rows} x {self.patch_columns} patches of "
                 f"{self.patch_height} x {self.patch_width}; a model reads 1 to {MAX_PATCHES:,} patches."
-            )
-        if processor.resample not in RESAMPLING_FILTERS:
-            raise ConfigError(
-                f"image.processor.resample is {processor.resample!r}; possible are {', '.join(RESAMPLING_FILTERS)}."
             )
         self._check_normalization()
 

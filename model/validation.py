@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -33,10 +33,30 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
     ("rope.theta"). An annotation with `msgspec.Meta` bounds a field, and describes what a sentence expects.
     """
     _check_fields(kind, values, name, error)
+    check_choices(kind, values, error)
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as fault:
         raise error(_sentence(kind, str(fault), values, name)) from fault
+
+
+def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightError], path: str = "") -> None:
+    """Raise `error` where a text is none of the values that its field's Literal type lists, in groups as well."""
+    for field, expected in _field_types(kind).items():
+        value, choices = values.get(field), _choices(expected)
+        if is_dataclass(expected) and isinstance(expected, type):
+            group = value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
+            check_choices(expected, group, error, f"{path}{field}.")
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if choices and isinstance(each, str) and each not in choices:
+                raise error(f"{path}{field} is {each!r}; possible are {', '.join(choices)}.")
+
+
+def _choices(expected: Any) -> tuple[str, ...]:
+    """The values of a Literal type, or of one in a tuple or a union; none for other types."""
+    if get_origin(expected) is Literal:
+        return get_args(expected)
+    return tuple(choice for part in get_args(expected) for choice in _choices(part))
 
 
 def _check_fields(kind: type, values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 from model.checkpoints.config_reader import ConfigReader, read_json
 from model.checkpoints.files.file_rules import IMAGE_PROCESSOR
-from model.config_groups import RESAMPLING_FILTERS, ImageConfig, ImageProcessorConfig
+from model.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
 from model.errors import CheckpointError
 
 _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
@@ -63,12 +64,13 @@ def _size(fields: ConfigReader, name: str, image: ImageConfig) -> tuple[int, int
     return group.integer("height"), group.integer("width"), 0
 
 
-def _resample(fields: ConfigReader) -> str:
-    number = fields.integer("resample", RESAMPLING_FILTERS.index("bilinear"))
-    if number >= len(RESAMPLING_FILTERS):
-        known = ", ".join(f"{place} ({name})" for place, name in enumerate(RESAMPLING_FILTERS))
+def _resample(fields: ConfigReader) -> ResamplingFilter:
+    filters: tuple[ResamplingFilter, ...] = get_args(ResamplingFilter)
+    number = fields.integer("resample", filters.index("bilinear"))
+    if number >= len(filters):
+        known = ", ".join(f"{place} ({name})" for place, name in enumerate(filters))
         raise CheckpointError(f"{fields.name}: its resample is {number}; known are {known}.")
-    return RESAMPLING_FILTERS[number]
+    return filters[number]
 
 
 def _per_channel(fields: ConfigReader, name: str) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.array_types import Float, Shaped
-from model.config_groups import ImageConfig
+from model.config_groups import ImageConfig, ResamplingFilter
 from model.errors import ImageError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _resize_target(width: int, height: int, config: ImageConfig) -> tuple[int, i
     return resized_width, resized_height
 
 
-def _resize(image: Pillow, width: int, height: int, resample: str) -> Pillow:
+def _resize(image: Pillow, width: int, height: int, resample: ResamplingFilter) -> Pillow:
     from PIL import Image
 
     return image if image.size == (width, height) else image.resize((width, height), Image.Resampling[resample.upper()])

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -23,7 +24,7 @@ class Toy:
 
     tokenizer: str
     special: tuple[str, ...]
-    architecture: str = "decoder"
+    architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
     masks: tuple[str, ...] = ("causal",)
     position: str = "rope"
     top: str = "language-model"

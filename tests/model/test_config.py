@@ -28,6 +28,13 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
     ("values", "told"),
     [
         ({"architecture": "tower"}, "'tower'; possible are decoder, encoder, encoder-decoder"),
+        ({"embedding": {"projection": "some"}}, r"embedding\.projection is 'some'; possible are none, tokens, all"),
+        ({"output_head_config": {"transform": "wide"}}, "'wide'; possible are none, dense, dense-norm"),
+        (
+            {"image": {"processor": {"resample": "sharp"}}},
+            r"image\.processor\.resample is 'sharp'; possible are nearest",
+        ),
+        ({"biases": ["query", "rise"]}, "biases is 'rise'; possible are query, key, value, output"),
         ({"heads": 0}, "at least one"),
         ({"heads": 3}, "d_model 16 does not divide into 3 heads"),
         ({"key_value_heads": 3}, "4 heads cannot share 3 key/value heads"),

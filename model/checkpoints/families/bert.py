@@ -70,9 +70,12 @@ def electra(fields: ConfigReader) -> ConfigValues:
     """ELECTRA: embeddings may be smaller than d_model, and are projected up after their norm."""
     choices = shared_config(fields.with_defaults(num_attention_heads=4, intermediate_size=1024), width=256)
     embedding_size = fields.integer("embedding_size", 128)
-    project = "none" if embedding_size == choices["d_model"] else "all"
     return choices | {
-        "embedding": EmbeddingConfig(dim=embedding_size, projection=project, segments=choices["embedding"].segments)
+        "embedding": EmbeddingConfig(
+            dim=embedding_size,
+            projection="none" if embedding_size == choices["d_model"] else "all",
+            segments=choices["embedding"].segments,
+        )
     }
 
 
