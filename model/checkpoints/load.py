@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,11 +120,19 @@ def native_config(source: CheckpointSource) -> Config:
         raise CheckpointError(f"{source.name}: {error}") from error
 
 
+# How many devices of each kind there are here.
+DEVICE_COUNTS: Mapping[str, Callable[[], int]] = {
+    "cpu": lambda: 1,
+    "cuda": torch.cuda.device_count,
+    "mps": lambda: int(torch.backends.mps.is_available()),
+}
+
+
 def choose_device(device: str = "auto") -> torch.device:
     """`auto` is CUDA if available, else Apple's MPS, else the CPU. Raises CheckpointError for a missing device."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    device_counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    device_counts = {name: count() for name, count in DEVICE_COUNTS.items()}
     match = re.fullmatch(r"(\w+)(?::(\d{1,9}))?", device, re.ASCII)
     if not match or int(match[2] or 0) >= device_counts.get(match[1], 0):
         available = ", ".join(["auto", *(name for name, count in device_counts.items() if count)])

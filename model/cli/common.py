@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from model import checkpoints
 from model.checkpoints import Checkpoint, find_checkpoint, load
+from model.checkpoints.load import DEVICE_COUNTS
 from model.cli.parser import CommandParser
 from model.errors import TextError
 from model.nn.transformer import Transformer
@@ -18,7 +19,10 @@ from model.vision.image import ProcessedImage, process_image, read_image
 def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
     """A parser that is described by the docstring of the command's function."""
     return CommandParser(
-        prog=f"headlight {command}", description=action.__doc__, allow_abbrev=False, epilog="-- ends the options."
+        prog=f"headlight {command}",
+        description=action.__doc__,
+        allow_abbrev=False,
+        epilog="Put -- before an argument that begins with a hyphen, so that it is not read as an option.",
     )
 
 
@@ -29,7 +33,7 @@ def add_folder_option(parser: argparse.ArgumentParser) -> None:
 
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """Add --device."""
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+    parser.add_argument("--device", default="auto", help=f"auto, {', '.join(DEVICE_COUNTS)} (default auto)")
 
 
 def add_model_options(parser: argparse.ArgumentParser, default: str = "") -> None:

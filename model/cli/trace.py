@@ -11,7 +11,7 @@ import numpy as np
 from model.cli.common import add_model_options, make_parser, open_model, read_input, token_position
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.masks import parse_masks
+from model.nn.masks import mask_examples, parse_masks
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--image", type=Path, metavar="FILE", help="an image, for a model that reads images")
     add_model_options(parser)
     parser.add_argument("--target", help="the decoder's text, for an encoder-decoder")
-    parser.add_argument("--mask", action="append", help="causal, window:8, custom:10/11, none; + combines them")
+    parser.add_argument("--mask", action="append", help=f"{', '.join(mask_examples())}; + combines them")
     parser.add_argument(
         "--positional-encoding", choices=sorted(POSITIONAL_ENCODINGS), help="another one on the same weights"
     )

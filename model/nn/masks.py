@@ -149,6 +149,12 @@ def mask_titles() -> dict[str, str]:
     return {NO_MASK: "Bidirectional", **titles(offered), **combined}
 
 
+def mask_examples() -> tuple[str, ...]:
+    """How each mask that pages offer is written, and no mask: `window:4`, an argument being the one it begins with."""
+    rows = {name: row.argument for name, row in MASKS.items() if row.selectable}
+    return (*(name if argument is None else f"{name}:{argument.default}" for name, argument in rows.items()), NO_MASK)
+
+
 def mask_arguments() -> dict[str, MaskArgument]:
     """The arguments of those choices that have one, by the names of `mask_titles`."""
     offered = {name: MASKS[name.removeprefix("causal+")] for name in mask_titles() if name != NO_MASK}

@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 
 import torch
 
+from model.checkpoints.load import DEVICE_COUNTS
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.text.tokenizer_training import TOKENIZER_TRAINERS
+from model.training.hardware import PRECISIONS
 from model.training.objectives import OBJECTIVES
 from model.training.optimizers import OPTIMIZERS, SCHEDULES
 from model.validation import from_plain
@@ -37,7 +39,7 @@ class TokenizerOptions:
     """How text becomes tokens."""
 
     folder: str = option("", "a folder whose tokenizer.json to use, instead of training one")
-    kind: str = option("", "bpe, wordpiece, unigram, word or character (default: the objective's usual kind)")
+    kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
     vocabulary_size: int = option(8000, "entries of the vocabulary")
     plain_typography: bool = option(False, "read curly quotes and dashes as plain ASCII ones")
 
@@ -50,11 +52,11 @@ class TrainingOptions:
     micro_batch_size: int = option(0, "rows at a time, if a batch is too large for the memory (0: all)")
     steps: int = option(0, "stop after so many steps (0: no limit)")
     minutes: float = option(0.0, "stop after so many minutes (0: no limit)")
-    optimizer: str = option("adamw", "adamw or muon")
+    optimizer: str = option("adamw", ", ".join(OPTIMIZERS))
     learning_rate: float = option(1.5e-3, "the peak learning rate")
     muon_learning_rate: float = option(0.0, "the peak learning rate of the matrices under muon (0: learning_rate)")
     weight_decay: float = option(0.1, "the decay of matrices, times the learning rate")
-    schedule: str = option("cosine", "cosine, or wsd: warmup, stable, decay")
+    schedule: str = option("cosine", ", ".join(SCHEDULES))
     warmup_steps: int = option(200, "steps until the peak learning rate")
     cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
     cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: as cooldown_fraction says)")
@@ -78,8 +80,8 @@ class TrainingOptions:
     evaluate_rows: int = option(64, "rows of each validation text")
     save_minutes: float = option(5.0, "minutes between snapshots")
     seed: int = option(1, "of weights, batches and dropout")
-    precision: str = option("auto", "auto, float32 or bfloat16")
-    device: str = option("auto", "auto, cpu, cuda or mps")
+    precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
+    device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
     threads: int = option(0, "processor threads (0: as torch chooses)")
     compile: bool = option(False, "use torch.compile")
     init_from: str = option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,12 @@ from typing import Any
 
 import pytest
 
-from model import run, save
+from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run, save
+from model.checkpoints.load import DEVICE_COUNTS
 from model.cli.main import COMMANDS, main, usage
+from model.nn.masks import MASKS
+from model.training.hardware import PRECISIONS
+from model.training.optimizers import OPTIMIZERS, SCHEDULES
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -124,6 +129,20 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["trace", "--help"])
     assert left.value.code == 0
     assert "--edit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("trace", {name for name, mask in MASKS.items() if mask.selectable}),
+        ("trace", {*ATTENTION_FUNCTIONS, *POSITIONAL_ENCODINGS, *DEVICE_COUNTS}),
+        ("train", {*TOKENIZER_TRAINERS, *OPTIMIZERS, *SCHEDULES, *PRECISIONS, *DEVICE_COUNTS}),
+    ],
+)
+def test_help_names_every_choice(command: str, names: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert names <= set(re.findall(r"[\w-]+", capsys.readouterr().out))
 
 
 def test_json_is_ascii(models: Path) -> None:
