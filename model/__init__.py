@@ -19,8 +19,9 @@ from model.errors import (
     UnknownNameError,
 )
 from model.generation.fill_mask import fill_mask
-from model.generation.generate import GenerationStep, TextGenerator, generate
+from model.generation.generate import TextGenerator, generate
 from model.generation.sampling import SamplingConfig
+from model.generation.step import GenerationStep
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.nn.masks import MASKS

@@ -18,8 +18,9 @@ from app.ui.wire_format import pack
 from model.attention_groups import attention_groups
 from model.errors import TextError
 from model.generation.fill_mask import fill_mask, remaining_masks
-from model.generation.generate import GenerationStep, Prefix, TextGenerator
+from model.generation.generate import Prefix, TextGenerator
 from model.generation.sampling import Sample, SamplingConfig
+from model.generation.step import GenerationStep
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from model.errors import TextError
-from model.generation.generate import GenerationStep, RowRecordingHook, text_of_tokens
+from model.generation.generate import text_of_tokens
 from model.generation.sampling import SamplingConfig
-from model.nn.hook_points import hook_point_of
+from model.generation.step import GenerationStep, StepRecorder
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
-from model.tracing.interventions import InterventionHook
 from model.tracing.run import (
     InterventionLike,
-    RecordingHook,
     apply_mask_tokens,
     encode_input,
     parse_interventions,
@@ -47,6 +45,7 @@ def remaining_masks(
     )
 
 
+@torch.inference_mode()
 def fill_mask(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -67,22 +66,8 @@ def fill_mask(
     encoded, remaining = remaining_masks(model, tokenizer, text, masked_positions, filled)
     if not remaining:
         raise TextError("No masked token is left to fill.")
-    edits = InterventionHook(parse_interventions(interventions))
-    record = (
-        RowRecordingHook(edits, keep, model.config.stacks[-1], remaining)
-        if prediction_row_only
-        else RecordingHook(edits, keep)
-    )
-    with torch.inference_mode():
-        rows = model(token_tensor(encoded, model), hook=record)[0, list(remaining)].float().cpu()
-    edits.require_all_applied()
-    surest = int(rows.softmax(-1).amax(-1).argmax())
-    chosen = sampling.sample(rows[surest].numpy(), len(filled or {})).chosen
-    edit_texts, arrays = tuple(map(str, edits.interventions)), record.arrays()
-    if prediction_row_only:
-        arrays = {
-            path: value[:, [surest]] if "query" in hook_point_of(path).axes else value for path, value in arrays.items()
-        }
-    return GenerationStep(
-        model.config, encoded, None, arrays, edit_texts, position=remaining[surest], chosen_token=chosen
-    )
+    rows = remaining if prediction_row_only else None
+    recorder = StepRecorder(model.config, parse_interventions(interventions), keep, rows)
+    logits = model(token_tensor(encoded, model), hook=recorder)
+    recorder.edits.require_all_applied()
+    return recorder.sample(encoded, None, logits[0, list(remaining)], remaining, sampling, len(filled or {}))

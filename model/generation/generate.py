@@ -15,39 +15,21 @@ from torch import Tensor
 
 from model.errors import TextError
 from model.generation.sampling import SamplingConfig
-from model.nn.hook_points import hook_point_of
-from model.nn.hooks import Hook
+from model.generation.step import GenerationStep, StepRecorder
 from model.nn.kv_cache import KVCache
 from model.nn.masks import extend_mask
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
-from model.tracing.interventions import Intervention, InterventionHook
+from model.tracing.interventions import Intervention
 from model.tracing.run import (
     InterventionLike,
-    RecordingHook,
     encode_input,
     encode_source,
     parse_interventions,
     token_tensor,
 )
-from model.tracing.trace import Trace
-
-
-class RowRecordingHook(RecordingHook):
-    """A recording hook that keeps only some positions of the values with a query axis in the predicting stack."""
-
-    def __init__(self, hook: Hook, keep: Sequence[str] | None, stack: str, positions: Sequence[int]) -> None:
-        super().__init__(hook, keep)
-        self.stack, self.positions = stack, list(positions)
-
-    def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value as the inner hook leaves it, recorded where it is to be kept."""
-        value = super().__call__(path, value)
-        if path in self.values and path.startswith(f"{self.stack}.") and "query" in hook_point_of(path).axes:
-            self.values[path] = value[:, :, self.positions]
-        return value
 
 
 @dataclass(frozen=True)
@@ -96,18 +78,6 @@ class Prefix:
     def bytes(self) -> int:
         """The size of all keys and values, in bytes."""
         return sum(size.bytes for size in self.cache_sizes())
-
-
-@dataclass(frozen=True, eq=False)
-class GenerationStep(Trace):
-    """One step of generation: the values of the tokens read in it, from `start` on, and the token sampled from them.
-
-    `position` is where the chosen token goes: the next position, or that of a mask.
-    """
-
-    start: int = 0
-    position: int = 0
-    chosen_token: int = 0
 
 
 @dataclass(frozen=True)
@@ -169,31 +139,23 @@ class TextGenerator:
         (`can_cache`, `_can_continue`). A custom mask grows with the text (`extend_mask`).
         """
         text = self.encoded_with(generated)
+        model = _with_extended_masks(self.model, len(self.text.ids), len(text.ids))
         reusable = prefix if prefix is not None and self._can_continue(prefix, len(text.ids)) else None
         cache = KVCache(len(reusable.ids), dict(reusable.key_values)) if reusable else KVCache()
-        start, edits = cache.length, InterventionHook(self.edits, cache.length)
-        record = (
-            RowRecordingHook(edits, self.keep, self.model.config.stacks[-1], [-1])
-            if self.prediction_row_only
-            else RecordingHook(edits, self.keep)
-        )
+        rows = (-1,) if self.prediction_row_only else None
+        recorder = StepRecorder(model.config, self.edits, self.keep, rows, cache.length)
         memory = prefix.memory if prefix else None
-        model = _with_extended_masks(self.model, len(self.text.ids), len(text.ids))
         if self.source is not None and memory is None:
-            memory = model.encode(token_tensor(self.source, model), hook=record)
-        ids = token_tensor(text, model)[:, start:]
-        hidden = model.encode_hidden(ids, memory=memory, hook=record, cache=cache if self.can_cache else None)
-        logits = model.logits(hidden, hook=record)
+            memory = model.encode(token_tensor(self.source, model), hook=recorder)
+        ids = token_tensor(text, model)[:, cache.length :]
+        hidden = model.encode_hidden(ids, memory=memory, hook=recorder, cache=cache if self.can_cache else None)
+        logits = model.logits(hidden, hook=recorder)
         assert logits is not None  # `from_text` refuses models without a language head
         if prefix is None:
-            edits.require_all_applied()
-        chosen = self.sampling.sample(logits[0, -1].float().cpu().numpy(), len(generated)).chosen
-        position, edit_texts = len(text.ids), tuple(map(str, self.edits))
-        arrays = record.arrays()
-        result = GenerationStep(
-            model.config, text, self.source, arrays, edit_texts, start=start, position=position, chosen_token=chosen
-        )
-        return result, Prefix(text.ids, cache.key_values, len(text.ids), memory)
+            recorder.edits.require_all_applied()
+        length = len(text.ids)
+        step = recorder.sample(text, self.source, logits[0, -1:], (length,), self.sampling, len(generated))
+        return step, Prefix(text.ids, cache.key_values, length, memory)
 
     def _can_continue(self, prefix: Prefix, length: int) -> bool:
         """Whether a prefix holds what reading a text of `length` tokens at once would compute for its tokens."""
