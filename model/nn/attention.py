@@ -148,30 +148,27 @@ class Attention(nn.Module):
 
         Where no hook wants a value in between, torch's fused attention computes it.
         """
-        scale = hook("scale", self.score_scales(q))
-        queries, keys = q.shape[2], k.shape[2]
+        scale, queries = hook("scale", self.score_scales(q)), q.shape[2]
         scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
-        chunks = query_chunks(queries, self.heads * keys)
+        chunks = query_chunks(queries, self.heads * k.shape[2])
         if len(chunks) <= 1 or scope is HookScope.ALL or self.training:
             return self.weighted_sum(q, k, v, scale, context, hook)
-        if (
-            scope is HookScope.NONE
-            and self.attention_function.is_fused
-            and not (context.positional_encoding.adds_to_scores or self.score_soft_cap)
-        ):
-            allowed = None if context.is_causal else context.allowed
-            k, v = repeat_key_values(k, self.group_size), repeat_key_values(v, self.group_size)
-            q = (q * scale[:, :, None, None]).to(q.dtype)
-            return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
-        return torch.cat(
-            [
-                self.weighted_sum(
-                    q[:, :, chunk], k, v, scale, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
-                )
-                for chunk in chunks
-            ],
-            dim=2,
+        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap
+        if scope is HookScope.NONE and self.attention_function.is_fused and not changes_scores:
+            return self._fused_weighted_sum(q, k, v, scale, context)
+        parts = (
+            self.weighted_sum(
+                q[:, :, chunk], k, v, scale, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
+            )
+            for chunk in chunks
         )
+        return torch.cat(tuple(parts), dim=2)
+
+    def _fused_weighted_sum(self, q: Tensor, k: Tensor, v: Tensor, scale: Tensor, context: AttentionContext) -> Tensor:
+        allowed = None if context.is_causal else context.allowed
+        k, v = repeat_key_values(k, self.group_size), repeat_key_values(v, self.group_size)
+        q = (q * scale[:, :, None, None]).to(q.dtype)
+        return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
         """The factor of each head's scores, in float32 whatever the type of q."""

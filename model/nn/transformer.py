@@ -125,17 +125,8 @@ class Transformer(nn.Module):
         tokens, `mask` forbids cells besides those of the config, `cache` holds the tokens before `ids`. Raises
         TextError where the text is longer than the context, ImageError where an image is missing or not read.
         """
-        if (self.patch_embedding is None) != (pixels is None):
-            raise ImageError(
-                "This model reads texts, not images." if self.patch_embedding is None else "This model reads an image."
-            )
-        if pixels is not None:
-            pixels = hook("pixels", pixels)
-        length = (
-            ids.shape[1]
-            + (self.patch_embedding.num_patches if self.patch_embedding else 0)
-            + (cache.length if cache else 0)
-        )
+        embedded = self.embed(ids, self._read_pixels(pixels, hook))
+        length = embedded.shape[1] + (cache.length if cache else 0)
         self._check_length("text", length)
         if self.config.has_cross_attention and memory is None:
             if source is None:
@@ -143,11 +134,18 @@ class Transformer(nn.Module):
             memory = self.encode(source, source_padding_mask, hook)
         name = self.config.stacks[-1]
         final: Tensor = self.stack(name)(
-            self.embed(ids, pixels), padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
+            embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
         )
         if cache:
             cache.length = length
         return final
+
+    def _read_pixels(self, pixels: Tensor | None, hook: Hook) -> Tensor | None:
+        if (self.patch_embedding is None) != (pixels is None):
+            raise ImageError(
+                "This model reads texts, not images." if self.patch_embedding is None else "This model reads an image."
+            )
+        return None if pixels is None else hook("pixels", pixels)
 
     def answerable(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None = None
