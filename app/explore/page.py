@@ -14,7 +14,7 @@ import streamlit as st
 
 from app.explore.head_view import SHOWN, head_view
 from app.explore.quantities import QUANTITIES
-from app.explore.tabs import TABS, tabs_json
+from app.explore.tabs import ANALYSES, TABS, analysis_section, tabs_json
 from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples
 from app.services.head_selection import find_default_head, selected_attention, selected_heads
@@ -54,6 +54,10 @@ INSTRUMENT = Component(
     parts=(
         ("<!-- what can be taken away -->", read(f"{FRONTEND}/export/export_menu.html")),
         (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())),
+        (
+            "<!-- one section for each analysis -->",
+            "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items()),
+        ),
     ),
 )
 
@@ -89,8 +93,8 @@ def show(state: State, entry: CatalogEntry) -> None:
 
 
 def _with_known_names(state: State) -> State:
-    """The state; a tab or quantity that this version does not know counts as not chosen."""
-    registries: dict[str, Mapping[str, object]] = {"tab": TABS, "quantity": QUANTITIES}
+    """The state; a tab, quantity or analysis that this version does not know counts as not chosen."""
+    registries: dict[str, Mapping[str, object]] = {"tab": TABS, "quantity": QUANTITIES, "analysis": ANALYSES}
     default = State()
     unknown = [name for name, registry in registries.items() if getattr(state, name) not in registry]
     return state.change(**{name: getattr(default, name) for name in unknown})
@@ -118,7 +122,8 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
             }
             for name, kind in QUANTITIES.items()
         ],
-        "tabs": tabs_json(),
+        "tabs": tabs_json(TABS),
+        "analyses": tabs_json(ANALYSES),
         "attention_functions": [
             {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
         ],

@@ -1,8 +1,10 @@
-"""The tabs of Explore: a row for each, with its title, its HTML and the JavaScript module that draws it."""
+"""The tabs of Explore, and the analyses of the tab Layers: a row for each, with its title, HTML and JavaScript."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from model.registry import Registry
 
@@ -17,6 +19,14 @@ class Tab:
     title: str
     html: str
     module: str
+
+
+@dataclass(frozen=True)
+class Analysis(Tab):
+    """One analysis of the tab Layers: a tab within it, and whether people choose its answer and its attention."""
+
+    has_target: bool = False
+    has_attention: bool = False
 
 
 TABS: Registry[Tab] = Registry(
@@ -41,6 +51,33 @@ TABS: Registry[Tab] = Registry(
 )
 
 
-def tabs_json() -> list[dict[str, str]]:
-    """The tabs as the browser needs them."""
-    return [{"name": name, "title": tab.title, "module": tab.module} for name, tab in TABS.items()]
+_LAYERS = "app/explore/frontend/layers"
+
+ANALYSES: Registry[Analysis] = Registry(
+    "analysis",
+    {
+        "logit_lens": Analysis("Logit lens", f"{_LAYERS}/logit_lens.html", f"{_LAYERS}/logit_lens.js"),
+        "logit_attribution": Analysis(
+            "Logit attribution", f"{_LAYERS}/contributions.html", f"{_LAYERS}/contributions.js", has_target=True
+        ),
+        "information_flow": Analysis(
+            "Information flow", f"{_LAYERS}/information_flow.html", f"{_LAYERS}/information_flow.js"
+        ),
+        "head_ablation": Analysis(
+            "Ablate all", f"{_LAYERS}/ablation.html", f"{_LAYERS}/ablation.js", has_target=True, has_attention=True
+        ),
+    },
+)
+
+
+def tabs_json(tabs: Mapping[str, Tab]) -> list[dict[str, Any]]:
+    """Tabs or analyses as the browser needs them."""
+    return [
+        {"name": name, **{key: value for key, value in asdict(tab).items() if key != "html"}}
+        for name, tab in tabs.items()
+    ]
+
+
+def analysis_section(name: str, analysis: Analysis, html: str) -> str:
+    """The HTML of one analysis."""
+    return f'<section class="{name}" data-analysis="{name}" aria-label="{analysis.title}" hidden>{html}</section>'

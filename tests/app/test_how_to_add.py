@@ -11,7 +11,7 @@ import torch
 
 from app.explore.head_view import head_view
 from app.explore.quantities import QUANTITIES, Expression, HeadArrays, Quantity, QuantityRequest
-from app.explore.tabs import TABS, Tab
+from app.explore.tabs import ANALYSES, TABS, Analysis, Tab
 from app.services.attention_payload import predictions
 from app.services.resolved_question import resolve
 from app.services.source_code import code_sections
@@ -148,6 +148,15 @@ def test_a_tab_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     data = component_data(alone("explore", model="next", tab="words").main)
     assert data["state"]["tab"] == "words"
     assert {"name": "words", "title": "Words", "module": TABS["layers"].module} in data["tabs"]
+
+
+def test_an_analysis_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = ANALYSES["logit_lens"]
+    monkeypatch.setitem(ANALYSES, "words", Analysis("Words", known.html, known.module, has_target=True))
+    data = component_data(alone("explore", model="next", tab="layers", analysis="words").main)
+    assert data["state"]["analysis"] == "words"
+    row = {"name": "words", "title": "Words", "module": known.module, "has_target": True, "has_attention": False}
+    assert row in data["analyses"]
 
 
 def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import { HORIZONTAL_STEPS } from "../../../model/rendering/static/ui/keyboard.js
 import { failureText } from "../../ui/frontend/server.js";
 import { drawHint } from "./examples.js";
 
-/** @import { ExploreAnswer, ExplorePage, Tab } from "./types.js" */
+/** @import { ExploreAnswer, ExplorePage, Tab, TabRow } from "./types.js" */
 
 const ROOT = new URL("../../../", import.meta.url); // the project's folder, as the modules are served
 
@@ -21,11 +21,19 @@ const memory = remembered((/** @type {ExplorePage} */ _) => ({
  * @param {ExplorePage} page
  */
 export function loadTabs(page) {
-  for (const { name, module } of page.state.catalogue.tabs) {
+  loadModules(page, page.state.catalogue.tabs, memory(page).tabs, () => activeTab(page));
+}
+
+/**
+ * Fetches the modules of some rows into a map; the open one is drawn when it is here.
+ * @param {ExplorePage} page @param {TabRow[]} rows @param {Map<string, Tab>} loaded @param {() => string} active
+ */
+export function loadModules(page, rows, loaded, active) {
+  for (const { name, module } of rows) {
     /** @param {{ default: Tab }} found */
     const keep = (found) => {
-      memory(page).tabs.set(name, found.default);
-      if (activeTab(page) === name) page.view.redraw(true);
+      loaded.set(name, found.default);
+      if (active() === name) page.view.redraw(true);
     };
     import(new URL(module, ROOT).href).then(keep, (error) => page.view.showProblem(failureText(error)));
   }

@@ -86,8 +86,15 @@ export interface TabRow {
   module: string;
 }
 
+/** A row of ANALYSES in Python: whether there is an answer, and an attention, to choose. */
+export interface AnalysisRow extends TabRow {
+  has_target: boolean;
+  has_attention: boolean;
+}
+
 export interface ExploreCatalogue extends Catalogue {
   tabs: TabRow[];
+  analyses: AnalysisRow[];
   /** Whether scores times a factor are another temperature. */
   attention_functions: { name: string; has_temperature: boolean }[];
   operations: EditOperation[];
@@ -263,7 +270,7 @@ export interface ExplorePage extends Page {
   change(patch: Partial<Choice>): void;
 }
 
-/** What a tab's module exports by default: the tab is drawn while it is open. */
+/** What the module of a tab, or of an analysis, exports by default: it is drawn while it is open. */
 export interface Tab {
   draw(page: ExplorePage, fresh: boolean): void;
   markPointer?(page: ExplorePage): void;

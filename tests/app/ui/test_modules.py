@@ -7,7 +7,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.explore.tabs import TABS
+from app.explore.tabs import ANALYSES, TABS
 from app.ui import modules
 
 IMPORT = re.compile(r'^(?:import|export) .*?from "(.+?)";$', re.MULTILINE | re.DOTALL)
@@ -45,5 +45,5 @@ def test_another_version_is_not_served(client: TestClient) -> None:
     assert client.get(modules.address(MAIN).replace(modules.version(), "0" * 16)).status_code == 404
 
 
-def test_the_module_of_every_tab_is_served() -> None:
-    assert {tab.module for tab in TABS.values()} <= set(modules.modules())
+def test_the_module_of_every_tab_and_analysis_is_served() -> None:
+    assert {tab.module for tab in (*TABS.values(), *ANALYSES.values())} <= set(modules.modules())

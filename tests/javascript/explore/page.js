@@ -131,6 +131,7 @@ export function createPage(choice = {}, answer = {}) {
   const catalogue = {
     quantities: [quantity],
     metrics: [],
+    analyses: [],
     hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],

@@ -9,7 +9,7 @@ import { drawCellTable } from "./cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
-/** @import { AblationMeta, ExploreAnswer, ExplorePage, TableCell } from "../types.js" */
+/** @import { AblationMeta, ExploreAnswer, ExplorePage, Tab, TableCell } from "../types.js" */
 /** @import { Grid } from "../../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
 
@@ -46,8 +46,10 @@ function ablationState(page, grid) {
   return state;
 }
 
+export default /** @type {Tab} */ ({ draw: drawAblation });
+
 /** @param {ExplorePage} page */
-export function drawAblation(page) {
+function drawAblation(page) {
   const grid = currentGrid(page);
   if (!grid) return showLayersMessage(page, "This model has no layers, so it has no heads to turn off.");
   if (!page.state.answer.predictions.length)

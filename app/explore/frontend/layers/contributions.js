@@ -12,7 +12,7 @@ import { createHeading, drawCellTable } from "./cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
-/** @import { ContributionPart, ContributionsMeta, ExplorePage, PromotedToken, RankedEntry, TableCell, TableRow } from "../types.js" */
+/** @import { ContributionPart, ContributionsMeta, ExplorePage, PromotedToken, RankedEntry, Tab, TableCell, TableRow } from "../types.js" */
 /** @typedef {ContributionPart & { value: number }} Contribution */
 
 const HELP = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
@@ -30,8 +30,10 @@ export function componentName({ kind, layer, head }) {
   );
 }
 
+export default /** @type {Tab} */ ({ draw: drawContributions });
+
 /** @param {ExplorePage} page */
-export function drawContributions(page) {
+function drawContributions(page) {
   const found = page.server.get("logit_attribution", {
     query: answerPosition(page),
     token: page.state.choice.target_token,

@@ -9,7 +9,7 @@ import { paintFlow } from "./flow_painting.js";
 import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
 
 /** @import { FlowLayout } from "./flow_layout.js" */
-/** @import { ExplorePage, FlowEdge, FlowMeta } from "../types.js" */
+/** @import { ExplorePage, FlowEdge, FlowMeta, Tab } from "../types.js" */
 /** @typedef {FlowLayout & Pick<FlowMeta, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
 
 const THRESHOLDS = [
@@ -24,8 +24,10 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   scrolledTo: "",
 }));
 
+export default /** @type {Tab} */ ({ draw: drawFlow });
+
 /** @param {ExplorePage} page */
-export function drawFlow(page) {
+function drawFlow(page) {
   const threshold = drawThreshold(page);
   const found = page.server.get("information_flow", { query: answerPosition(page), threshold });
   if (!found) return;

@@ -14,12 +14,12 @@ export function layerElement(page, name, type) {
 }
 
 /**
- * The sections of which one is open, by their data-panel.
+ * The sections of which one is open, by their data-analysis.
  * @param {ExplorePage} page
  * @returns {NodeListOf<HTMLElement>}
  */
 export function layerSections(page) {
-  return page.view.panels.layers.querySelectorAll("[data-panel]");
+  return page.view.panels.layers.querySelectorAll("[data-analysis]");
 }
 
 /**

@@ -1,47 +1,50 @@
 // The tab "Layers": what each layer would say, what each part adds, where it came from, and what goes without a head.
 
 import { currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { urlPosition } from "../../../../model/rendering/static/state/token_selection.js";
 import { fillSelect, tokenOptions } from "../../../../model/rendering/static/ui/charts.js";
 import { drawChoices, formatPercent, inlineText } from "../../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../../model/rendering/static/ui/elements.js";
-import { drawAblation } from "./ablation.js";
-import { drawContributions } from "./contributions.js";
-import { drawFlow } from "./information_flow.js";
+import { loadModules } from "../tabs.js";
 import { answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
-import { drawLogitLens } from "./logit_lens.js";
 
-/** @import { ExplorePage, Tab } from "../types.js" */
-/** @typedef {{ title: string, draw: (page: ExplorePage) => void, answers?: boolean, attentions?: boolean }} LayerPanel */
+/** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
-/**
- * `answers` and `attentions`: whether there is one to choose.
- * @type {Readonly<Record<string, LayerPanel>>}
- */
-const PANELS = {
-  logit_lens: { title: "Logit lens", draw: drawLogitLens },
-  logit_attribution: { title: "Logit attribution", draw: drawContributions, answers: true },
-  information_flow: { title: "Information flow", draw: drawFlow },
-  head_ablation: { title: "Ablate all", draw: drawAblation, answers: true, attentions: true },
-};
+/** The analyses whose modules are here; null before anybody has opened the tab. */
+const memory = remembered(() => ({ loaded: /** @type {Map<string, Tab> | null} */ (null) }));
 
 export default /** @type {Tab} */ ({ draw: drawLayers });
 
 /** @param {ExplorePage} page */
-function drawLayers(page) {
-  const open = PANELS[page.state.choice.analysis] ? page.state.choice.analysis : "logit_lens";
-  const titles = Object.entries(PANELS).map(([name, { title }]) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(layerElement(page, "layers-panels"), "analysis", titles, open, (panel) =>
-    page.change({ analysis: panel }),
-  );
-  for (const section of layerSections(page)) section.hidden = section.dataset.panel !== open;
-  showLayersMessage(page, "");
-  drawAnswerSelects(page, PANELS[open]);
-  PANELS[open].draw(page);
+function activeAnalysis(page) {
+  const { analyses } = page.state.catalogue;
+  return analyses.find(({ name }) => name === page.state.choice.analysis) ?? analyses[0];
 }
 
-/** @param {ExplorePage} page @param {LayerPanel} panel */
-function drawAnswerSelects(page, { answers, attentions }) {
+/** @param {ExplorePage} page @param {boolean} fresh */
+function drawLayers(page, fresh) {
+  const { analyses } = page.state.catalogue;
+  const open = activeAnalysis(page);
+  const titles = analyses.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  drawChoices(layerElement(page, "analyses"), "analysis", titles, open.name, (analysis) => page.change({ analysis }));
+  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name;
+  showLayersMessage(page, "");
+  drawAnswerSelects(page, open);
+  loadedAnalyses(page).get(open.name)?.draw(page, fresh);
+}
+
+/** @param {ExplorePage} page */
+function loadedAnalyses(page) {
+  const kept = memory(page);
+  if (kept.loaded) return kept.loaded;
+  kept.loaded = new Map();
+  loadModules(page, page.state.catalogue.analyses, kept.loaded, () => activeAnalysis(page).name);
+  return kept.loaded;
+}
+
+/** @param {ExplorePage} page @param {AnalysisRow} analysis */
+function drawAnswerSelects(page, { has_target, has_attention }) {
   const { tokens, predictions, attention_groups } = page.state.answer;
   const { target_token } = page.state.choice;
   const [query, targets, attention] = ["query", "target", "attention"].map((name) =>
@@ -50,9 +53,9 @@ function drawAnswerSelects(page, { answers, attentions }) {
   fillSelect(query, tokenOptions(tokens), answerPosition(page), (value) =>
     page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
   );
-  find(page.view.panels.layers, '[data-part="answers"]').hidden = !answers || !predictions.length;
+  find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
   fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
-  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !attentions || attention_groups.length < 2;
+  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;
   const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   fillSelect(attention, titles, currentGrid(page)?.name, (name) => page.change({ attention: name }));
 }

@@ -17,7 +17,7 @@ import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.j
 import { drawResidualNorms } from "./residual_norms.js";
 import { drawSurprise } from "./surprise.js";
 
-/** @import { ExploreAnswer, ExplorePage, LensMeta } from "../types.js" */
+/** @import { ExploreAnswer, ExplorePage, LensMeta, Tab } from "../types.js" */
 /** @import { Found } from "../../../../model/rendering/static/types.js" */
 /** @typedef {Found<LensMeta>} LensFound */
 
@@ -32,8 +32,10 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   scrolledTo: "",
 }));
 
+export default /** @type {Tab} */ ({ draw: drawLogitLens });
+
 /** @param {ExplorePage} page */
-export function drawLogitLens(page) {
+function drawLogitLens(page) {
   drawResidualNorms(page);
   drawSurprise(page);
   const windows = Math.ceil(page.state.answer.tokens.length / WINDOW_SIZE);
