@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { headsOff, isOff } from "../../../model/rendering/static/state/head_ablation.js";
 import {
   clampHead,
-  headsOff,
-  isOff,
   parseHead,
   selectedHeads,
   selectHead,
@@ -55,16 +54,16 @@ test("a head is off by an edit; all heads of a layer by one", () => {
   const { page, state } = createPage({ edits: ["embedding=scale:0"] });
   toggleHeads(page, [[0, 1]]);
   assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights[1]=set:0"]);
-  assert.deepEqual(headsOff(page, GRID, 0), [1]);
+  assert.deepEqual(headsOff(state.choice.edits, GRID, 0), [1]);
   toggleHeads(page, [
     [0, 0],
     [0, 1],
     [0, 2],
   ]);
   assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights=set:0"]);
-  assert.ok(isOff(page, GRID, 0, 2));
+  assert.ok(isOff(state.choice.edits, GRID, 0, 2));
   toggleHeads(page, [[0, 2]]);
-  assert.deepEqual(headsOff(page, GRID, 0), [0, 1]);
+  assert.deepEqual(headsOff(state.choice.edits, GRID, 0), [0, 1]);
 });
 
 test("predictions speak of the chosen token, the first masked one, or the last", () => {

@@ -1,10 +1,10 @@
 // Controls that make changes: of heads, of who sees whom, of where a token stands, of any value. The panel of changes
 // shows all of them, the menus of a head, a cell and a token those that belong there. Each is { element, update() }.
 
+import { isOff } from "../../../../model/rendering/static/state/head_ablation.js";
 import { headCodes } from "../../../../model/rendering/static/state/head_matrix.js";
 import {
   currentGrid,
-  isOff,
   layerHeads,
   selectedHeads,
   toggleHeads,
@@ -119,7 +119,10 @@ export function headControl(page) {
     editTargets(page).map(({ path, head }) => editText(`${path}.scores`, [head], "")),
   );
   const update = () => {
-    off.setAttribute("aria-pressed", String(headsInScope(page).every((one) => isOff(page, currentGrid(page), ...one))));
+    off.setAttribute(
+      "aria-pressed",
+      String(headsInScope(page).every((one) => isOff(page.state.choice.edits, currentGrid(page), ...one))),
+    );
     even.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "uniform"))));
     plain.setAttribute("aria-pressed", String(hasEdits(page, edits("scale", "set:1"))));
     heat.update();

@@ -1,10 +1,9 @@
 // All heads as thumbnails: layer by layer, or in the order of what they do.
 
+import { headsOff, isOff } from "../state/head_ablation.js";
 import {
   currentGrid,
   headName,
-  headsOff,
-  isOff,
   isSelected,
   layerHeads,
   selectedHeads,
@@ -228,7 +227,7 @@ export function markHeads(page) {
   });
   for (const off of /** @type {NodeListOf<HTMLElement>} */ (page.view.elements.grid.querySelectorAll(".label .dot"))) {
     const layer = Number(off.dataset.layer);
-    const all = headsOff(page, grid, layer).length === grid.heads;
+    const all = headsOff(page.state.choice.edits, grid, layer).length === grid.heads;
     off.classList.toggle("is-off", all);
     labelSwitch(off, all, `all heads of layer ${layer}`);
   }
@@ -243,7 +242,7 @@ function markHead(page, grid, { layer, head, cell, off: button }) {
   const [focusLayer, focusHead] = focusedHead(page);
   const current = layer === choice.layer && head === choice.head;
   const selected = isSelected(page, layer, head);
-  const off = isOff(page, grid, layer, head);
+  const off = isOff(page.state.choice.edits, grid, layer, head);
   const faded = cell.classList.contains("off") !== off;
   cell.classList.toggle("chosen", current);
   cell.classList.toggle("collected", selected);

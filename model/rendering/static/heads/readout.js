@@ -1,5 +1,6 @@
 // The sentence that says in words what the picture shows.
 
+import { isOff } from "../state/head_ablation.js";
 import {
   columnSums,
   FORBIDDEN,
@@ -10,7 +11,7 @@ import {
   stateAt,
   valueAt,
 } from "../state/head_matrix.js";
-import { currentGrid, isOff, selectedHeads } from "../state/head_selection.js";
+import { currentGrid, selectedHeads } from "../state/head_selection.js";
 import { activeQueries, activeRows, hoveredColumn, queryTokens } from "../state/token_selection.js";
 import { formatPercent, quotedToken } from "../ui/dom.js";
 
@@ -30,7 +31,7 @@ export function drawReadout(page, matrix) {
   canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
   const heads = selectedHeads(page);
   const grid = currentGrid(page);
-  if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page, grid, ...one))) {
+  if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page.state.choice.edits, grid, ...one))) {
     return reading.replaceChildren(
       heads.length > 1
         ? "These heads are switched off: they move nothing."

@@ -3,8 +3,8 @@
 // With a canvas for each, the browser keeps a layer for each and one more for what lies above it, and puts all of them
 // together anew in every frame: a letter typed took a quarter longer.
 
+import { isOff } from "../state/head_ablation.js";
 import { headCodes } from "../state/head_matrix.js";
-import { isOff } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { paintCodes } from "../ui/colours.js";
 import { blit, hidpiContext } from "../ui/dom.js";
@@ -69,7 +69,7 @@ export function drawThumbnails(page, grid, thumbnails, canvas) {
   thumbnails.forEach(({ layer, head }, place) => {
     const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.pooled_shape);
     paintCodes(stamp, codes, rows, columns);
-    drawThumbnail(page, context, stamp, tiles[place], isOff(page, grid, layer, head));
+    drawThumbnail(page, context, stamp, tiles[place], isOff(page.state.choice.edits, grid, layer, head));
   });
   blit(paper, canvas);
 }

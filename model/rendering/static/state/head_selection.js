@@ -1,4 +1,6 @@
-// Which heads are looked at, and which are switched off.
+// Which heads are looked at.
+
+import { isOff, switchHeads } from "./head_ablation.js";
 
 /** @import { Grid, Head, Page } from "../types.js" */
 
@@ -89,65 +91,14 @@ export function selectLayer(page, layer) {
   page.change({ layer, heads: all ? [] : names });
 }
 
-// Off is an edit: of one head, or of a layer where all its heads are off.
-
-/** @param {Grid} grid @param {number} layer @param {number} head */
-function headOffEdit(grid, layer, head) {
-  return `${grid.stack}.${layer}.${grid.kind}.weights[${head}]=set:0`;
-}
-
-/** @param {Grid} grid @param {number} layer */
-function layerOffEdit(grid, layer) {
-  return `${grid.stack}.${layer}.${grid.kind}.weights=set:0`;
-}
-
-/** @param {Page} page @param {Grid} grid @param {number} layer @param {number} head */
-export function isOff(page, grid, layer, head) {
-  return (
-    page.state.choice.edits.includes(headOffEdit(grid, layer, head)) ||
-    page.state.choice.edits.includes(layerOffEdit(grid, layer))
-  );
-}
-
-/** @param {Page} page @param {Grid} grid @param {number} layer */
-export function headsOff(page, grid, layer) {
-  return Array.from({ length: grid.heads }, (_, head) => head).filter((head) => isOff(page, grid, layer, head));
-}
-
-/**
- * Switches several heads off, or on again; all other edits keep their places.
- * @param {Page} page @param {Head[]} heads @param {boolean} off
- */
-function switchHeads(page, heads, off) {
-  const grid = currentGrid(page);
-  let { edits } = page.state.choice;
-  for (const layer of new Set(heads.map(([layer]) => layer))) {
-    const mine = heads.filter(([other]) => other === layer).map(([, head]) => head);
-    const others = headsOff(page, grid, layer).filter((head) => !mine.includes(head));
-    const after = (off ? [...others, ...mine] : others).sort((a, b) => a - b);
-    const whole = after.length === grid.heads && grid.heads > 1;
-    const wanted = whole ? [layerOffEdit(grid, layer)] : after.map((head) => headOffEdit(grid, layer, head));
-    const known = [
-      layerOffEdit(grid, layer),
-      ...Array.from({ length: grid.heads }, (_, head) => headOffEdit(grid, layer, head)),
-    ];
-    edits = edits.filter((edit) => !known.includes(edit) || wanted.includes(edit));
-    edits = [...edits, ...wanted.filter((edit) => !edits.includes(edit))];
-  }
-  page.change({ edits });
-}
-
 /**
  * Off where any of the heads is on, else on.
  * @param {Page} page @param {Head[]} heads
  */
 export function toggleHeads(page, heads) {
-  const grid = currentGrid(page);
-  switchHeads(
-    page,
-    heads,
-    heads.some(([layer, head]) => !isOff(page, grid, layer, head)),
-  );
+  const [{ edits }, grid] = [page.state.choice, currentGrid(page)];
+  const off = heads.some(([layer, head]) => !isOff(edits, grid, layer, head));
+  page.change({ edits: switchHeads(edits, grid, heads, off) });
 }
 
 /**
