@@ -1,5 +1,6 @@
 // What both sides predict, over everything that either can predict, with the difference.
 
+import { changeLabel } from "../../../model/rendering/static/heads/predictions.js";
 import {
   createElement,
   formatPercent,
@@ -86,19 +87,7 @@ function createBar(className, share, largest) {
   return bar;
 }
 
-/**
- * The change from A to B in percentage points, with a sign that does not depend on colour.
- * @param {number | null} left
- * @param {number | null} right
- */
+/** The change from A to B. @param {number | null} left @param {number | null} right */
 function createChange(left, right) {
-  if (left === null || right === null) return createElement("span", "difference", "");
-  const points = (right - left) * 100;
-  const small = Math.abs(points) < 0.05;
-  const sign = small ? "±" : points > 0 ? "▲" : "▼";
-  return createElement(
-    "span",
-    `difference ${small ? "" : points > 0 ? "up" : "down"}`,
-    `${sign} ${Math.abs(points).toFixed(1)}`,
-  );
+  return left === null || right === null ? createElement("span", "difference", "") : changeLabel(right - left);
 }

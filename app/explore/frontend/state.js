@@ -6,7 +6,7 @@ import { EditHistory } from "./edits/edit_history.js";
 /** @import { Choice, ExploreAnswer, ExploreCatalogue, ModelQuestion, Settings } from "./types.js" */
 
 /** What the model is asked: what was typed, which variant of it, what is changed, and where an answer is wanted. */
-export const MODEL_FIELDS = [
+export const MODEL_FIELDS = /** @type {const} */ ([
   "text",
   "source",
   "image",
@@ -17,30 +17,19 @@ export const MODEL_FIELDS = [
   "edits",
   "masked_positions",
   "query",
-];
+]);
 
 /** @extends {State<Choice, ExploreCatalogue, ExploreAnswer>} */
 export class ExploreState extends State {
   history = new EditHistory();
   #problem = "";
   #answered = 0;
-  #settings;
+  settings;
 
-  /**
-   * @param {Choice} choice @param {ExploreCatalogue} catalogue @param {Settings} settings
-   */
+  /** @param {Choice} choice @param {ExploreCatalogue} catalogue @param {Settings} settings */
   constructor(choice, catalogue, settings) {
     super(choice, catalogue);
-    this.#settings = settings;
-  }
-
-  get settings() {
-    return this.#settings;
-  }
-
-  /** @param {Settings} settings */
-  set settings(settings) {
-    this.#settings = settings;
+    this.settings = settings;
   }
 
   /** What is wrong, in place of an answer. */
@@ -55,31 +44,8 @@ export class ExploreState extends State {
 
   /** @returns {ModelQuestion} */
   get question() {
-    const {
-      text,
-      source,
-      image,
-      masks,
-      positional_encoding,
-      attention_function,
-      scale,
-      edits,
-      masked_positions,
-      query,
-    } = this.choice;
-    return {
-      ...this.#settings,
-      text,
-      source,
-      image,
-      masks,
-      positional_encoding,
-      attention_function,
-      scale,
-      edits,
-      masked_positions,
-      query,
-    };
+    const asked = Object.fromEntries(MODEL_FIELDS.map((name) => [name, this.choice[name]]));
+    return { ...this.settings, .../** @type {Pick<ModelQuestion, typeof MODEL_FIELDS[number]>} */ (asked) };
   }
 
   /**

@@ -7,38 +7,13 @@ import { drawPredictions } from "./heads/predictions.js";
 import { drawTokenStrips } from "./heads/token_strip.js";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "./state/head_matrix.js";
 import { currentGrid, selectedHeads } from "./state/head_selection.js";
-import { State } from "./state/state.js";
+import { DEFAULT_CHOICE, State } from "./state/state.js";
 import { createElement } from "./ui/dom.js";
 import { find, findByTestId } from "./ui/elements.js";
 import { fromBase64, inflate, readFloats, unpack } from "./ui/wire.js";
 
 /** @import { Found, Grid, HeadChoice, HeadMatrix, MatrixMeta, MatrixQuery, Page, Routes, SavedPage, Server, View } from "./types.js" */
 
-/** @type {HeadChoice} */
-const DEFAULTS = {
-  attention: "",
-  layer: 0,
-  head: 0,
-  heads: [],
-  sort: "layer",
-  quantity: "weights",
-  other_head: "",
-  other_text: "",
-  head_reduction: "mean",
-  unit: "tokens",
-  top_mass: 100,
-  hide: "",
-  renormalize: "",
-  segments: "",
-  zoom: "",
-  plot: "heatmap",
-  panel_size: "panel",
-  query: -1,
-  pinned: [],
-  target_token: -1,
-  edits: [],
-  masked_positions: [],
-};
 const FIXED = ["text", "source", "edits", "masked_positions", "zoom"]; // choices that only a model could follow
 const NOT_SAVED =
   "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
@@ -75,7 +50,7 @@ class StandalonePage {
   constructor(root, saved, bytes) {
     this.#root = root;
     const { quantities, metrics, state, saved_views } = saved;
-    this.state = new State({ ...DEFAULTS, ...state }, { quantities, metrics });
+    this.state = new State({ ...DEFAULT_CHOICE, ...state }, { quantities, metrics });
     this.state.receive({ ...saved, maskable: false, bytes });
     const board = find(root, ".board");
     this.view = {

@@ -1,34 +1,14 @@
 // A page of Explore without a browser: its state, and the changes that were made.
 
 import { ExploreState } from "../../../app/explore/frontend/state.js";
+import { DEFAULT_CHOICE } from "../../../model/rendering/static/state/state.js";
 
 /** @import { Choice, EditSentence, ExploreAnswer, ExplorePage, HookPoint } from "../../../app/explore/frontend/types.js" */
 /** @import { Grid, Token } from "../../../model/rendering/static/types.js" */
 
 /** @type {Choice} */
 const CHOICE = {
-  attention: "",
-  layer: 0,
-  head: 0,
-  heads: [],
-  sort: "layer",
-  quantity: "weights",
-  other_head: "",
-  other_text: "",
-  head_reduction: "mean",
-  unit: "tokens",
-  top_mass: 100,
-  hide: "",
-  renormalize: "",
-  segments: "",
-  zoom: "",
-  plot: "map",
-  panel_size: "",
-  query: -1,
-  pinned: [],
-  target_token: -1,
-  edits: [],
-  masked_positions: [],
+  ...DEFAULT_CHOICE,
   text: "",
   source: "",
   image: "",

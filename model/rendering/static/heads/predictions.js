@@ -70,7 +70,7 @@ function drawCandidate(page, item, largest, changed) {
  * The change in percentage points, with a sign that does not depend on colour.
  * @param {number} change
  */
-function changeLabel(change) {
+export function changeLabel(change) {
   const points = change * 100;
   const small = Math.abs(points) < 0.05;
   const sign = small ? "±" : points > 0 ? "▲" : "▼";

@@ -2,6 +2,32 @@
 
 /** @import { Answer, Catalogue, Head, HeadChoice, Pointer } from "../types.js" */
 
+/** What is on the screen before anybody chose. @type {HeadChoice} */
+export const DEFAULT_CHOICE = {
+  attention: "",
+  layer: 0,
+  head: 0,
+  heads: [],
+  sort: "layer",
+  quantity: "weights",
+  other_head: "",
+  other_text: "",
+  head_reduction: "mean",
+  unit: "tokens",
+  top_mass: 100,
+  hide: "",
+  renormalize: "",
+  segments: "",
+  zoom: "",
+  plot: "heatmap",
+  panel_size: "panel",
+  query: -1,
+  pinned: [],
+  target_token: -1,
+  edits: [],
+  masked_positions: [],
+};
+
 /**
  * @template {HeadChoice} [Choice=HeadChoice]
  * @template {Catalogue} [Options=Catalogue]
@@ -13,7 +39,7 @@ export class State {
   /** @type {Readonly<Choice>} */
   #choice;
   /** @type {Options} */
-  #catalogue;
+  catalogue;
   /** @type {Result | null} */
   #answer = null;
   /** @type {Pointer | null} */
@@ -27,20 +53,11 @@ export class State {
    */
   constructor(choice, catalogue) {
     this.#choice = choice;
-    this.#catalogue = catalogue;
+    this.catalogue = catalogue;
   }
 
   get choice() {
     return this.#choice;
-  }
-
-  get catalogue() {
-    return this.#catalogue;
-  }
-
-  /** @param {Options} catalogue */
-  set catalogue(catalogue) {
-    this.#catalogue = catalogue;
   }
 
   /** The answer on the screen; whoever draws before there is one asks `latestAnswer`. */
