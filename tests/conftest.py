@@ -4,7 +4,7 @@ import os
 
 import jaxtyping
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
 jaxtyping.install_import_hook("model", "beartype.beartype")
@@ -15,7 +15,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # Workers of pytest-xdist share the cores, and threads that wait for each other make tiny models slow.
 torch.set_num_threads(1)
 
-# No deadline: the first forward of a process is slow and means nothing.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# Nothing is judged by the clock: the first forward of a process is slow, a busy machine slower, and neither means much.
+settings.register_profile(
+    "local", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 from urllib.error import URLError
 from urllib.request import urlopen
 
-PATIENCE = 60.0  # seconds until the page must answer; the first import of torch on a cold disk is slow
+PATIENCE = 180.0  # seconds until the page must answer; the first import of torch on a cold, busy disk is slow
+STOPPING = 60.0  # seconds in which it tidies up
+PORTS = range(10_000, 30_000)  # below those that connections take for themselves
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -58,7 +61,7 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(STOPPING)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -66,10 +69,12 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port where nobody listens; servers that start at the same time choose different ones."""
+    while True:
+        with socket.socket() as probe:
+            port = SystemRandom().choice(PORTS)
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
 
 
 def _environment(folder: Path) -> dict[str, str]:

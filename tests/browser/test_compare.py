@@ -2,15 +2,16 @@
 
 import json
 import re
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Page, expect
 
 from model.tasks import TASKS
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
+MAPS = ("map-a", "map-d", "map-b")
 TEXT = TASKS["language-model"].examples[3].text  # what Compare begins with: a word comes twice
 
 
@@ -32,9 +33,9 @@ def painted(page: Page, *texts: str) -> Page:
     return page
 
 
-def picture(page: Page, name: str) -> str:
-    shown: str = page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()")
-    return shown
+def pictures(page: Page) -> dict[str, str]:
+    """What the three maps show."""
+    return {name: page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()") for name in MAPS}
 
 
 def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Visitor) -> None:
@@ -42,11 +43,10 @@ def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Vis
     expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: none instead of rope")
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
-    most = re.match(r"layer (\d+), head (\d+) ", first.inner_text())
-    assert most is not None
-    expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {most[1]} · Head {most[2]}")
+    layer, head = re.findall(r"\d+", first.inner_text())[:2]
+    expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {layer} · Head {head}")
     expect(page.get_by_test_id("predictions")).to_contain_text("Jensen–Shannon distance")
-    assert picture(page, "map-a") != picture(page, "map-b")
+    wait_until(page, lambda: pictures(page), lambda shown: shown["map-a"] != shown["map-b"])
 
 
 def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) -> None:
@@ -70,13 +70,12 @@ def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) ->
 
 def test_the_pointer_marks_the_same_cell_on_all_three_maps(visitor: Visitor) -> None:
     page = painted(compare(visitor), TEXT, TEXT)
-    before = [picture(page, name) for name in ("map-a", "map-d", "map-b")]
+    before = pictures(page)
     box = page.get_by_test_id("map-b").bounding_box()
     assert box is not None
     page.get_by_test_id("map-b").hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.85})
     expect(page.get_by_test_id("reading")).to_contain_text("→")
-    after = [picture(page, name) for name in ("map-a", "map-d", "map-b")]
-    assert all(old != new for old, new in zip(before, after, strict=True))
+    wait_until(page, lambda: pictures(page), lambda after: all(after[name] != before[name] for name in MAPS))
 
 
 def test_another_model_beside_the_first(visitor: Visitor) -> None:
@@ -95,9 +94,8 @@ def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
     page.get_by_test_id("switch-b").click()
     expect(page.get_by_test_id("switch-b")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("ranked").get_by_role("button").first).to_contain_text("layer 3, head 2")
-    page.wait_for_function("(new URL(location).searchParams.get('side_b') || '').includes('weights')")
-    anna.settle()
-    theirs = ben.open(urlsplit(page.url).query)
+    link = wait_for_address(page, layer="3", head="2", side_b=re.compile(".*weights.*"))
+    theirs = ben.open(link)
     theirs.get_by_role("link", name="Compare").click()
     painted(theirs, "My sister has a red", "My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
@@ -120,7 +118,7 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> No
     painted(page, "We drink", "We eat")
     expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: alibi instead of rope")
     expect(page.get_by_test_id("variant-a")).to_contain_text("ALiBi")
-    page.wait_for_function("new URL(location).searchParams.get('positional_encoding') === 'alibi'")
+    wait_for_address(page, positional_encoding="alibi")
 
 
 def test_by_keyboard_alone(visitor: Visitor) -> None:
@@ -145,19 +143,16 @@ def test_what_one_side_cannot_be_asked_is_said_with_its_name(visitor: Visitor) -
 
 def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open("model=stories-causal", "/compare")
-    visitor.errors.clear()  # Streamlit first asks a page's own address for its health
     painted(page, TEXT, TEXT)
-    assert page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth") <= 0
-    for name in ("apart", "map-a", "map-d", "map-b"):
-        box = page.get_by_test_id(name).bounding_box()
-        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    expect_to_fit(page, "apart", *MAPS)
 
 
 def test_what_was_typed_elsewhere_chooses_no_head(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog sat")
-    page.wait_for_function("new URL(location).searchParams.get('text') === 'The dog sat'")
+    wait_for_address(page, text="The dog sat")
     page.get_by_role("link", name="Compare").click()
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")

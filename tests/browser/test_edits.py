@@ -1,12 +1,13 @@
 """Changes to the model as a person makes them: by mouse and by keyboard, read, switched, undone and redone, shared."""
 
-from urllib.parse import quote, urlsplit
+import re
+from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import chips, instrument, wait_for_address
-from tests.browser.visitor import Visitor
+from tests.browser.test_explore import chips, instrument
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
 SENTENCE = "The cat sat on the mat because it was"
 START = f"model=stories-causal&layer=2&head=3&text={quote(SENTENCE)}"
@@ -58,9 +59,7 @@ def test_a_cell_is_hidden_by_mouse_and_given_back_by_keyboard(visitor: Visitor) 
     changes(page, 0)
     page.keyboard.press("Control+Shift+z")
     changes(page, 1)
-    page.wait_for_function(
-        "() => /^decoder.2.self.mask.3,.,..=set:0$/.test(new URL(location).searchParams.get('edits'))"
-    )
+    wait_for_address(page, edits=re.compile(r"decoder\.2\.self\.mask\[3,\d,\d\]=set:0"))
 
 
 def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(visitor: Visitor) -> None:
@@ -96,15 +95,13 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     page.get_by_test_id(f"edit-switch-{OFF}").click()
     changes(page, 1)
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
-    wait_for_address(page, "disabled_edits", OFF)
-    theirs = ben.open(urlsplit(page.url).query)
+    theirs = ben.open(wait_for_address(page, disabled_edits=OFF))
     instrument(theirs, SENTENCE)
     changes(theirs, 1)
     expect(listed(theirs)).to_have_text(["Feed-forward of layer 2 off×", "Head 3 of layer 2 off×"])
     theirs.get_by_test_id(f"edit-switch-{OFF}").click()
     changes(theirs, 2)
-    wide = theirs.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-    assert wide <= 0
+    expect_to_fit(theirs)
     theirs.get_by_test_id("undo").click()
     theirs.get_by_test_id("undo").click()  # what came with the link is taken back, too
     changes(theirs, 0)
@@ -139,6 +136,6 @@ def test_a_slider_is_one_change_however_far_it_goes(visitor: Visitor) -> None:
     slider = menu(page).get_by_test_id("make-heat")
     slider.evaluate("e => { for (e.value = 0.25; e.value < 2; e.stepUp()) e.oninput(); e.oninput(); e.onchange(); }")
     expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2: softmax temperature ×\u00a04")
-    wait_for_address(page, "edits", "decoder.2.self.scores[3]=scale:0.25")
+    wait_for_address(page, edits="decoder.2.self.scores[3]=scale:0.25")
     page.get_by_test_id("undo").click()
     changes(page, 0)

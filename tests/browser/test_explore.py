@@ -1,12 +1,12 @@
 """Explore as a person uses it: a real browser, the real server, the shipped models."""
 
 import re
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
 
@@ -54,35 +54,25 @@ def canvas(page: Page) -> str:
     return pixels
 
 
-def wait_until_repainted(page: Page, before: str) -> None:
-    for _ in range(300):
-        if canvas(page) != before:
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("the picture of the chosen heads stays as it was")
+def wait_until_repainted(page: Page, before: str) -> str:
+    """What the picture shows once it is another than before."""
+    return wait_until(page, lambda: canvas(page), lambda now: now != before)
 
 
 def chips(page: Page) -> Locator:
     return page.get_by_test_id("tokens").locator("button")
 
 
-def address(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
-
-
-def wait_for_address(page: Page, name: str, value: str) -> None:
-    page.wait_for_function("([name, value]) => new URL(location).searchParams.get(name) === value", arg=[name, value])
-
-
 def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog ran to the")
-    before, said = pixels(page, 0, 0), page.get_by_test_id("predictions").inner_text()
+    before, predictions = pixels(page, 0, 0), page.get_by_test_id("predictions")
+    said = predictions.inner_text()
     page.get_by_test_id("sentence").press("End")
     page.get_by_test_id("sentence").press_sequentially(" river because")
     instrument(page, "The dog ran to the river because")
-    assert pixels(page, 0, 0) != before
-    assert page.get_by_test_id("predictions").inner_text() != said
+    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
+    expect(predictions).not_to_have_text(said, use_inner_text=True)
     expect(chips(page).last).to_contain_text("because")
 
 
@@ -109,7 +99,7 @@ def test_in_other_rooms_no_token_stays_marked_that_is_no_longer_asked(visitor: V
     page.get_by_test_id("room-tab-layers").click()
     say(page, "The dog ran")
     expect(chips(page)).to_have_count(4)
-    assert chips(page).nth(2).get_attribute("class") == "chip"
+    expect(chips(page).nth(2)).to_have_class("chip")
 
 
 def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
@@ -125,9 +115,11 @@ def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visito
 
 def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
-    for example in page.get_by_test_id("examples").locator("button").all():
-        example.click()
-        instrument(page, example.inner_text())
+    examples = page.get_by_test_id("examples").locator("button")
+    expect(examples.first).to_be_visible()
+    for text in examples.all_inner_texts():
+        examples.get_by_text(text, exact=True).click()
+        instrument(page, text)
         expect(page.get_by_test_id("look")).not_to_be_empty()
     say(page, "Something else")
     expect(page.get_by_test_id("look")).to_be_hidden()
@@ -136,8 +128,9 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
 def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The boy and the girl went home.")
-    pictures = {pixels(page, layer, head) for layer in range(6) for head in range(8)}
-    assert len(pictures) > 40  # different heads look at different things
+    heads = [(layer, head) for layer in range(6) for head in range(8)]
+    # Different heads look at different things.
+    wait_until(page, lambda: {pixels(page, *head) for head in heads}, lambda pictures: len(pictures) > 40)
 
 
 def test_the_exact_chart_follows_the_sentence(visitor: Visitor) -> None:
@@ -157,7 +150,7 @@ def test_a_click_masks_a_token_and_another_shows_it_again(visitor: Visitor) -> N
     masked = chips(page).filter(has_text="[MASK]")
     expect(masked).to_have_count(1)
     expect(page.get_by_test_id("predictions")).to_contain_text("Masked token")
-    wait_for_address(page, "masked_positions", "5")
+    wait_for_address(page, masked_positions="5")
     masked.click()
     expect(chips(page).filter(has_text="milk")).to_have_count(1)
 
@@ -170,8 +163,7 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor:
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")
     expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
-    wait_for_address(page, "edits", "decoder.2.self.weights[3]=set:0")
-    visitor.settle()
+    wait_for_address(page, edits="decoder.2.self.weights[3]=set:0", layer="2", head="3")
     page.reload()
     instrument(page, "Once upon a time there was a")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
@@ -185,11 +177,9 @@ def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
     page = anna.open("model=stories-causal&positional_encoding=alibi")
     say(page, "My sister has a red")
     page.get_by_test_id("head-1-4").click()
-    wait_for_address(page, "head", "4")
-    wait_for_address(page, "text", "My sister has a red")
-    anna.settle()
+    link = wait_for_address(page, layer="1", head="4", text="My sister has a red", positional_encoding="alibi")
     said = page.get_by_test_id("predictions").inner_text()
-    theirs = ben.open(urlsplit(page.url).query)
+    theirs = ben.open(link)
     instrument(theirs, "My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
     expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
@@ -204,18 +194,21 @@ def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
     for page, mine, other in ((first, "golden", "bread"), (second, "bread", "golden")):
         expect(chips(page).filter(has_text=mine)).to_have_count(1)
         expect(chips(page).filter(has_text=other)).to_have_count(0)
-        wait_for_address(page, "text", page.get_by_test_id("sentence").input_value())
+        wait_for_address(page, text=page.get_by_test_id("sentence").input_value())
 
 
 def test_tokens_are_text_and_never_markup(visitor: Visitor) -> None:
     page = visitor.open(f"model=stories-causal&text={quote(HOSTILE)}")
     found = instrument(page, HOSTILE)
     expect(page.get_by_test_id("sentence")).to_have_value(HOSTILE)
-    shown = "".join(chips(page).all_inner_texts()).replace("·", " ")
-    assert "</script>" in shown.replace("\n", "")
-    assert found.locator("b", has_text="bold").count() == 0
-    visitor.settle()
-    assert page.locator(".js-plotly-plot b, .js-plotly-plot mjx-container").count() == 0
+    wait_until(
+        page,
+        lambda: "".join(chips(page).all_inner_texts()).replace("\n", ""),
+        lambda shown: "</script>" in shown,
+    )
+    expect(found.locator("b", has_text="bold")).to_have_count(0)
+    expect(page.locator(".js-plotly-plot").first).to_contain_text("bold")
+    expect(page.locator(".js-plotly-plot b, .js-plotly-plot mjx-container")).to_have_count(0)
 
 
 def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(visitor: Visitor) -> None:
@@ -227,7 +220,7 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(visitor: Visitor)
         expect(problem).to_contain_text(told)
         expect(problem).to_be_visible()
     box.fill("")
-    wait_for_address(page, "text", "")  # the rest of the page has followed by now
+    wait_for_address(page, text="")  # the rest of the page has followed by now
     visitor.settle()
     page.wait_for_timeout(1_000)
     expect(problem).to_be_visible()
@@ -255,7 +248,7 @@ def test_another_mask_lets_tokens_look_ahead(visitor: Visitor) -> None:
     visitor.open("model=stories-causal&masks=none&text=He+went+to+the")
     instrument(page, "He went to the")
     expect(page.get_by_test_id("notes")).to_contain_text("not trained this way")
-    assert pixels(page, 0, 0) != causal
+    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != causal)
 
 
 def test_a_text_too_long_for_a_link_is_said_so(visitor: Visitor) -> None:
@@ -263,17 +256,14 @@ def test_a_text_too_long_for_a_link_is_said_so(visitor: Visitor) -> None:
     long = " ".join(["another"] * 220)
     say(page, long)
     expect(page.get_by_text("too long for an address")).to_be_visible()
-    assert "text" not in address(page)
+    wait_for_address(page, text=None)
 
 
 def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
     page = visit(dark=True, width=390, height=844).open("model=stories-causal")
     say(page, "The little duck swam in the")
-    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-    assert wide <= 0
     expect(page.get_by_test_id("predictions")).to_be_visible()
-    box = page.get_by_test_id("head-0-7").bounding_box()
-    assert box is not None and box["x"] + box["width"] <= 390
+    expect_to_fit(page, "head-0-7")
 
 
 def positions(visitor: Visitor, scheme: str) -> Page:

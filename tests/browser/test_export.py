@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,9 +17,9 @@ from pypdf import PdfReader
 
 from model import find_checkpoint, load, run
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import instrument, pixels, say, wait_for_address
-from tests.browser.test_tabs import LATE
-from tests.browser.visitor import Visitor
+from tests.browser.test_explore import instrument, pixels, say
+from tests.browser.test_tabs import HOLD, RELEASE
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
 SENTENCE = "The cat sat on the mat"
@@ -85,17 +85,18 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
     expect(theirs.get_by_test_id("head-title")).to_have_text("2 heads")
     expect(theirs.get_by_test_id("quantity")).to_have_value("scores")
-    wait_for_address(theirs, "attention_function", "linear")
+    wait_for_address(theirs, attention_function="linear")
     expect(theirs.get_by_text("reloading loses it")).to_be_visible()
     (tmp_path / "other.json").write_text("[1]")
     theirs.get_by_test_id("takeaway").click()
     theirs.get_by_test_id("open-state").set_input_files(tmp_path / "other.json")
     expect(theirs.get_by_test_id("takeaway-told")).to_contain_text("holds no state")
-    theirs.evaluate(LATE)
+    theirs.evaluate(HOLD)
     theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
     theirs.wait_for_timeout(400)  # its answer is awaited, and what was typed not yet told
     theirs.get_by_test_id("open-state").set_input_files(file)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
+    theirs.evaluate(RELEASE)
     theirs.wait_for_timeout(1_000)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
 
@@ -184,8 +185,8 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
     expect(found.get_by_test_id("reading")).to_have_text(there)
     expect(found.get_by_test_id("notes")).to_contain_text(edit)
     expect(found.get_by_test_id("predictions")).to_contain_text("with your changes")
-    assert found.locator("b").count() == 0
-    assert pixels(offline, 0, 0) == pixels(page, 0, 0)
+    expect(found.locator("b")).to_have_count(0)
+    wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])
     found.get_by_test_id("head-4-1").click()
     expect(found.get_by_test_id("trouble")).to_contain_text("Only what was on the screen")
     found.get_by_test_id("quantity").select_option("weights")
@@ -250,16 +251,15 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
     page.get_by_test_id("head-0-0").click()
     page.keyboard.press("p")
     expect(found).to_have_class("instrument presenter")
-    assert size_of(page, "reading") > 1.4 * small
-    wait_for_address(page, "presenter", "1")
-    visitor.settle()
+    wait_until(page, lambda: size_of(page, "reading"), lambda large: large > 1.4 * small)
+    wait_for_address(page, presenter="1", text=f"{SENTENCE}p")
     expect(page.get_by_test_id("takeaway")).to_be_hidden()
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
     page.reload()
     expect(instrument(page, f"{SENTENCE}p")).to_have_class("instrument presenter")
     page.get_by_test_id("leave-presenter").click()
     expect(found).to_have_class("instrument")
-    page.wait_for_function("() => !new URL(location).searchParams.has('presenter')")
+    wait_for_address(page, presenter=None)
     visitor.settle()
     page.get_by_text("Presenter mode", exact=True).click()
     expect(found).to_have_class("instrument presenter")
@@ -269,14 +269,16 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
 def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int) -> None:
     page = visit(dark=True, width=width, height=height).open(asked(presenter=1))
     instrument(page, SENTENCE)
-    wide = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-    assert wide <= 0
-    if width > 1000:
-        box = page.get_by_test_id("reading").bounding_box()
-        assert box is not None and box["y"] + box["height"] <= height, "all of the chosen head is on the screen"
+    expect_to_fit(page)
+    if width > 1000:  # all of the chosen head is on the screen
+        wait_until(
+            page,
+            page.get_by_test_id("reading").bounding_box,
+            lambda box: box is not None and box["y"] + box["height"] <= height,
+        )
     page.get_by_test_id("plot-lines").click()
     expect(page.get_by_test_id("head-canvas")).to_be_visible()
-    assert set(parse_qs(urlsplit(page.url).query)) >= {"presenter"}
+    wait_for_address(page, presenter="1", plot="lines")
 
 
 def test_the_chart_is_saved_as_a_picture_of_points_or_of_lines(visitor: Visitor, tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """Generate as a person uses it: step, go back, branch, play, fill masks, by mouse and by keyboard."""
 
 import re
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 PROMPT = "Once upon a time there was a little"
 
@@ -19,10 +19,9 @@ def generate(visitor: Visitor, query: str) -> Page:
 
 
 def ready(page: Page, generated: int | None = None) -> Page:
-    found = page.get_by_test_id("generator")
-    expect(found).to_have_attribute("data-known", "true")
-    if generated is not None:
-        expect(found).to_have_attribute("data-generated", str(generated))
+    """The page once it knows what comes next, behind so many generated words."""
+    count = "" if generated is None else f'[data-generated="{generated}"]'
+    page.locator(f'[data-testid="generator"][data-known="true"]{count}').wait_for()
     return page
 
 
@@ -50,11 +49,11 @@ def test_each_step_takes_the_sampled_token_and_the_cache_grows(visitor: Visitor)
     expect(page.get_by_test_id("status")).to_contain_text("9 of 256 tokens")
     ahead, before = page.get_by_test_id("ahead").inner_text(), strips(page)
     step(page)
-    assert words(page).all_inner_texts() == [ahead]
+    expect(words(page)).to_have_text([ahead], use_inner_text=True)
     expect(page.get_by_test_id("status")).to_contain_text("10 of 256 tokens")
     expect(page.get_by_test_id("cache-words")).to_contain_text("Cached for 10 tokens")
     expect(page.get_by_test_id("times-words")).to_contain_text("read 1 of 10 tokens")
-    assert strips(page) != before
+    wait_until(page, lambda: strips(page), lambda now: now != before)
     page.get_by_test_id("use-cache").click()
     step(page)
     expect(page.get_by_test_id("times-words")).to_contain_text("read 11 of 11 tokens")
@@ -69,16 +68,16 @@ def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(visitor: Vi
     expect(taken).to_contain_text(first[1].strip())
     page.get_by_test_id("candidates").get_by_role("button").nth(2).click()
     ready(page, 2)
-    assert words(page).nth(0).inner_text() == first[0]
-    assert words(page).nth(1).inner_text() != first[1]
+    expect(words(page).nth(0)).to_have_text(first[0], use_inner_text=True)
+    expect(words(page).nth(1)).not_to_have_text(first[1], use_inner_text=True)
     page.get_by_test_id("branches").get_by_role("button").click()
     ready(page, 4)
-    assert words(page).all_inner_texts() == first
+    expect(words(page)).to_have_text(first, use_inner_text=True)
 
 
 def test_playing_goes_on_until_it_is_stopped(visitor: Visitor) -> None:
     page = generate(visitor, f"model=stories-causal&sampling=s5&text={quote(PROMPT)}")
-    page.get_by_test_id("speed").select_option("0")
+    page.get_by_test_id("speed").select_option("2")  # slow enough that there is something to stop
     play = page.get_by_test_id("play")
     play.click()
     expect(play).to_have_attribute("aria-pressed", "true")
@@ -95,12 +94,12 @@ def test_playing_goes_on_until_it_is_stopped(visitor: Visitor) -> None:
 def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
     page = step(generate(anna, f"model=stories-causal&sampling=t1.2,k50,s8&text={quote(PROMPT)}"), 3)
-    page.wait_for_function("new URL(location).searchParams.get('generated')")
-    anna.settle()
     told, candidates = words(page).all_inner_texts(), page.get_by_test_id("candidates").inner_text()
-    theirs = generate(ben, urlsplit(page.url).query)
-    ready(theirs, 3)
-    assert words(theirs).all_inner_texts() == told
+    places = [word.get_attribute("data-place") for word in words(page).all()]
+    steps = r"\.".join(rf"{place}-\d+" for place in places)
+    link = wait_for_address(page, generated=re.compile(rf"[0-9a-f]{{4}}:{steps}"))
+    theirs = ready(generate(ben, link), 3)
+    expect(words(theirs)).to_have_text(told, use_inner_text=True)
     expect(theirs.get_by_test_id("candidates")).to_have_text(candidates, use_inner_text=True)
     expect(theirs.get_by_test_id("top-k")).to_have_value("50")
 
@@ -123,7 +122,7 @@ def test_masks_are_filled_and_another_word_can_be_masked(visitor: Visitor) -> No
     page.get_by_test_id("page").get_by_role("button", name="cat").click()
     ready(page, 0)
     step(page, 2)
-    assert words(page).count() == 2
+    expect(words(page)).to_have_count(2)
 
 
 def test_by_keyboard_alone(visitor: Visitor) -> None:
@@ -151,15 +150,12 @@ def test_a_prompt_that_cannot_be_read_gets_a_sentence_and_the_page_stays(visitor
     page.get_by_test_id("prompt").fill("</script><b>x</b> 😀")
     expect(page.get_by_test_id("problem")).to_be_hidden()
     expect(page.get_by_test_id("page")).to_contain_text("</script>")
-    assert page.get_by_test_id("page").locator("b").count() == 0
+    expect(page.get_by_test_id("page").locator("b")).to_have_count(0)
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")
-    visitor.errors.clear()  # Streamlit first asks a page's own address for its health
     step(ready(page), 2)
-    assert page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth") <= 0
-    for name in ("candidates", "map", "cache-strips"):
-        box = page.get_by_test_id(name).bounding_box()
-        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    expect_to_fit(page, "candidates", "map", "cache-strips")

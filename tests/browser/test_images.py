@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -12,7 +12,8 @@ from tests.app.services.test_image_models import save_seers
 from tests.app.services.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
-from tests.browser.visitor import Visitor
+from tests.browser.test_explore import canvas, wait_until_repainted
+from tests.browser.visitor import Visitor, address, expect_to_fit, wait_for_address, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -32,30 +33,12 @@ def instrument(page: Page, image: str) -> Locator:
     return found
 
 
-def lit(page: Page) -> str:
-    """What the canvas of the chosen head shows."""
-    shown: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
-    return shown
-
-
-def repainted(page: Page, before: str) -> str:
-    """What it shows once it is another than before."""
-    for _ in range(300):
-        if (now := lit(page)) != before:
-            return now
-        page.wait_for_timeout(100)
-    raise AssertionError("the picture stays as it was")
-
-
 def click_patch(page: Page, row: float, column: float) -> None:
     """Clicks on the canvas, at a part of its width and of its height."""
-    box = page.get_by_test_id("head-canvas").bounding_box()
+    picture = page.get_by_test_id("head-canvas")
+    box = picture.bounding_box()
     assert box
-    page.mouse.click(box["x"] + column * box["width"], box["y"] + row * box["height"])
-
-
-def address(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    picture.click(position={"x": column * box["width"], "y": row * box["height"]})
 
 
 def file(raw: bytes, name: str = "mine.png", kind: str = "image/png") -> FilePayload:
@@ -68,15 +51,14 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
     expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
-    before = lit(page)
+    before = canvas(page)
     page.get_by_test_id("picture-house").click()
     instrument(page, "house")
-    after = repainted(page, before)
+    after = wait_until_repainted(page, before)
     expect(page.get_by_test_id("predictions")).to_contain_text("of the image")
     click_patch(page, 0.9, 0.6)
-    repainted(page, after)
-    page.wait_for_function("() => new URL(location).searchParams.get('query') > 8")
-    assert address(page)["image"] == ["house"]
+    wait_until_repainted(page, after)
+    wait_for_address(page, image="house", query=re.compile("9|1[0-9]"))
     expect(page.get_by_test_id("reading")).to_contain_text("3,")
 
 
@@ -128,9 +110,8 @@ def test_what_is_no_picture_is_refused_by_a_sentence(visitor: Visitor) -> None:
 def test_a_phone_shows_the_picture_too(visit: Visit) -> None:
     page = visit(width=390, height=844, dark=True).open("model=bare&image=cat")
     instrument(page, "cat")
-    box = page.get_by_test_id("head-canvas").bounding_box()
-    assert box and 200 < box["width"] <= 390
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect_to_fit(page, "head-canvas")
+    wait_until(page, page.get_by_test_id("head-canvas").bounding_box, lambda box: bool(box and box["width"] > 200))
 
 
 def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:

@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_explore import address, instrument, pixels, wait_for_address
-from tests.browser.visitor import Visitor
+from tests.browser.test_explore import instrument, pixels
+from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat"
 
@@ -28,23 +28,23 @@ def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
     sent = asked.value.post_data_json
     assert sent is not None and sent["masks"] == "none"
     expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
-    assert pixels(page, 0, 0) != before
-    wait_for_address(page, "masks", "none")
+    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
+    wait_for_address(page, masks="none")
     expect(control(page, "masks")).to_have_value("none")
     control(page, "positional_encoding").select_option("alibi")
-    wait_for_address(page, "positional_encoding", "alibi")
+    wait_for_address(page, positional_encoding="alibi")
     page.get_by_test_id("as-trained").click()
     expect(page.get_by_test_id("notes")).to_be_empty()
-    page.wait_for_function("() => !new URL(location).searchParams.has('masks')")
-    assert "positional_encoding" not in address(page)
+    wait_for_address(page, masks=None, positional_encoding=None)
     expect(control(page, "masks")).to_have_value("")
-    assert pixels(page, 0, 0) == before
+    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now == before)
 
 
-# Answers take longer than the page waits before it reports, and what comes first is noted.
+# Answers take longer than the page waits before it reports, for which it has all patience; what comes first is noted.
 ORDER = """() => {
-  const [ask, push, order] = [window.fetch, history.pushState, (window.order = [])];
-  window.fetch = (...asked) => new Promise((go) => setTimeout(go, 600)).then(() => ask(...asked));
+  const [ask, push, start, order] = [window.fetch, history.pushState, window.setTimeout, (window.order = [])];
+  window.fetch = (...asked) => new Promise((go) => start(go, 600)).then(() => ask(...asked));
+  window.setTimeout = (act, wait, ...more) => start(act, wait === 750 ? 60_000 : wait, ...more);
   history.pushState = (...state) => { order.push("address"); return push.apply(history, state); };
 }"""
 PAINTED = """root => new MutationObserver(() => window.order.push("painted"))
@@ -57,7 +57,7 @@ def test_the_rest_of_the_page_follows_once_the_answer_is_there(visitor: Visitor)
     page.evaluate(ORDER)
     page.get_by_test_id("instrument").evaluate(PAINTED)
     control(page, "masks").select_option("none")
-    wait_for_address(page, "masks", "none")
+    wait_for_address(page, masks="none")
     assert page.evaluate("window.order")[:2] == ["painted", "address"]
 
 
@@ -66,11 +66,11 @@ def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     control(page, "masks").select_option("causal+window")
     control(page, "width").focus()
     page.keyboard.press("ArrowLeft")
-    wait_for_address(page, "masks", "causal+window:3")
+    wait_for_address(page, masks="causal+window:3")
     expect(control(page, "width")).to_be_focused()
     control(page, "scale").focus()
     page.keyboard.press("Space")
-    wait_for_address(page, "scale", "off")
+    wait_for_address(page, scale="off")
     expect(control(page, "scale")).to_have_attribute("aria-checked", "false")
     control(page, "masks").select_option("custom")
     expect(page.get_by_test_id("problem")).to_contain_text("custom mask is 3 x 3")
@@ -85,7 +85,7 @@ def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:
     expect(page.get_by_test_id("ranked")).to_be_visible()
     control(page, "positional_encoding").select_option("alibi")
     expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positional encoding: alibi instead of rope"))
-    wait_for_address(page, "positional_encoding", "alibi")
+    wait_for_address(page, positional_encoding="alibi")
 
 
 def test_a_link_opens_a_variant(visitor: Visitor) -> None:

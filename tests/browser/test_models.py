@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -15,11 +14,12 @@ from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import instrument, say
 from tests.browser.uploads import Zip, files_of, hostile, zipped
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import PATIENCE, Visitor, address, wait_for_address
 from tests.families.cases import CASES
 from tests.families.reference import build
 
 TEXT = "the cat sat on a mat"
+UPLOAD = re.compile("upload-tiny-.+")
 NOT_YOURS = "uploads belong to the browser that sent them"
 
 
@@ -72,7 +72,7 @@ def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     told.get_by_role("button", name="Open").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("instrument")).to_be_visible()
-    page.wait_for_url(re.compile("model=stories-masked"))
+    wait_for_address(page, model="stories-masked")
     instrument(page, "The cat sat on the [MASK].")
     page.get_by_text("Its weights", exact=True).click()
     expect(page.get_by_text("All weights were loaded.")).to_be_visible()
@@ -88,8 +88,7 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     expect(mine).to_contain_text("gpt2")
     expect(mine).to_contain_text("your upload")
     mine.get_by_role("button", name="Open").click()
-    page.wait_for_url(re.compile("model=upload-tiny-"))
-    assert "positional_encoding" not in page.url, "a checkpoint is opened as it was trained"
+    wait_for_address(page, model=UPLOAD, positional_encoding=None)  # a checkpoint is opened as it was trained
     say(page, TEXT)
     for head in ("head-0-0", "head-1-2"):
         expect(page.get_by_test_id(head)).to_be_visible()
@@ -116,12 +115,10 @@ def test_two_visitors_do_not_see_each_others_upload(visit: Visit, files: Zip) ->
     page = models(anna)
     send(page, zipped(files))
     card(page, "tiny").get_by_role("button", name="Open").click()
-    page.wait_for_url(re.compile("model=upload-tiny-"))
     say(page, TEXT)
-    link = urlsplit(page.url).query
-    theirs = ben.open(link)
+    theirs = ben.open(wait_for_address(page, model=UPLOAD, text=TEXT))
     expect(theirs.get_by_role("alert").first).to_contain_text(NOT_YOURS)
-    name = link.partition("model=")[2].partition("&")[0]
+    name = address(page)["model"]
     asked = "model => fetch('/api/trace', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
     asked += "body: JSON.stringify({model, text: 'the cat'})}).then(answer => answer.text())"
     assert NOT_YOURS in theirs.evaluate(asked, name)
@@ -167,6 +164,7 @@ def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest
 
 def _visiting(browser: Browser, server: Server) -> Iterator[Visitor]:
     context = browser.new_context(viewport={"width": 390, "height": 844})
+    context.set_default_timeout(1e3 * PATIENCE)
     visitor = Visitor(context.new_page(), server.url)
     visitor.watch()
     yield visitor

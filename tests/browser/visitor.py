@@ -1,22 +1,38 @@
-"""One person in front of the page: a window of their own, and a record of what must not happen."""
+"""One person in front of the page: a window of their own, and a record of what must not happen.
 
+Nothing is read once and then judged, because the page may be slower than the test: what Playwright's `expect` has no
+words for waits here until it holds.
+"""
+
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from time import monotonic
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Page, Request, WebSocket
 
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
+PATIENCE = 60.0  # seconds; a busy machine is no failure
+TOO_WIDE = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+
+Value = TypeVar("Value")
 
 
 @dataclass
 class Visitor:
-    """A page in a context of its own. `outside` and `errors` fill while it is used and must stay empty."""
+    """A page in a context of its own. `outside` and `errors` fill while it is used and must stay empty.
+
+    `provoked` is what a test provokes on purpose: words of errors that are none.
+    """
 
     page: Page
     url: str
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    provoked: str | None = None
 
     def watch(self) -> None:
         """Starts recording requests to anywhere but the server, console errors and uncaught exceptions."""
@@ -38,9 +54,50 @@ class Visitor:
     def assert_clean(self) -> None:
         """Fails where anything was fetched from outside or went wrong in the browser."""
         assert not self.outside, f"the page asked for things outside its server: {self.outside}"
-        assert not self.errors, f"the browser reported errors: {self.errors}"
+        errors = [error for error in self.errors if self.provoked is None or self.provoked not in error]
+        assert not errors, f"the browser reported errors: {errors}"
 
     def _see(self, asked: Request | WebSocket) -> None:
         address = urlsplit(asked.url)
         if address.scheme not in WITHOUT_HOST and address.netloc != urlsplit(self.url).netloc:
             self.outside.append(asked.url)
+
+
+def wait_until(page: Page, read: Callable[[], Value], holds: Callable[[Value], bool]) -> Value:
+    """What is read, once it holds."""
+    until = monotonic() + PATIENCE
+    while not holds(value := read()):
+        assert monotonic() < until, f"it stays {str(value)[:200]!r}"
+        page.wait_for_timeout(50)
+    return value
+
+
+def address(page: Page) -> dict[str, str]:
+    """What the address says now."""
+    return dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+
+
+def wait_for_address(page: Page, **choices: str | re.Pattern[str] | None) -> str:
+    """The query of the address, once it says each of these whole; None: nothing of it."""
+
+    def says(wanted: str | re.Pattern[str] | None, said: str | None) -> bool:
+        return bool(said and wanted.fullmatch(said)) if isinstance(wanted, re.Pattern) else said == wanted
+
+    wait_until(
+        page,
+        lambda: address(page),
+        lambda said: all(says(wanted, said.get(name)) for name, wanted in choices.items()),
+    )
+    return urlsplit(page.url).query
+
+
+def expect_to_fit(page: Page, *parts: str) -> None:
+    """Waits until nothing can be scrolled sideways, and each of these parts lies within the window."""
+    wait_until(page, lambda: page.evaluate(TOO_WIDE), lambda too_wide: too_wide <= 0)
+    width: int = page.evaluate("innerWidth")
+    for part in parts:
+        wait_until(
+            page,
+            page.get_by_test_id(part).bounding_box,
+            lambda box: box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width,
+        )

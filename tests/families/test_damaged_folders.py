@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.checkpoints import load
@@ -25,9 +25,7 @@ VICTIMS = ("gpt2", "llama", "gemma3_text", "deberta-v2", "t5", "albert", "falcon
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
 TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage
 LIMIT = 100_000_000
-many = settings(
-    max_examples=TIMES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+many = settings(max_examples=TIMES)
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -123,7 +123,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(name=st.sampled_from(sorted(FULL)), value=JSON, cut=st.integers(0, 3_000))
 def test_a_damaged_file_is_refused_or_read(checkpoint: Path, name: str, value: Any, cut: int) -> None:
     (checkpoint / IMAGE_PROCESSOR).write_text(json.dumps(FULL | {name: value})[: cut or None])

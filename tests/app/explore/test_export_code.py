@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
@@ -152,7 +152,7 @@ def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
     assert "Python program" not in shell_code(resolve(Question("next", TEXT)), State())
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(text=st.text(min_size=1, max_size=12))
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
     question = Question("next", text)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import CheckpointError, load, save
@@ -181,7 +181,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(max_examples=150)
 @given(st.dictionaries(NAMES, st.binary(max_size=20), max_size=5))
 def test_whatever_the_names_nothing_is_written_outside(tmp_path: Path, files: dict[str, bytes]) -> None:
     folder = tmp_path / "inside"
@@ -198,7 +198,7 @@ def test_whatever_the_names_nothing_is_written_outside(tmp_path: Path, files: di
 WHOLE = zipped(GOOD | {"vocab.txt": b"word\n" * 50})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), max_size=6),
     st.integers(0, len(WHOLE)) | st.none(),
