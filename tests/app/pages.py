@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
-TIMEOUT = 60  # seconds; the first run imports everything
+TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 
 def open_app(**query: str) -> AppTest:

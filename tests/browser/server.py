@@ -48,7 +48,7 @@ def serve(folder: Path, *options: str) -> Iterator[Server]:
 @contextmanager
 def started(folder: Path, *words: str) -> Iterator[Server]:
     """Runs a command that serves a Streamlit page until the block ends; a free port is put behind its words."""
-    port = _free_port()
+    port = free_port()
     server = Server(f"http://127.0.0.1:{port}", port, folder / "server.log")
     command = [*words, str(port)]
     with server.log_file.open("w") as log:
@@ -68,7 +68,7 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
     server.assert_no_traceback()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port where nobody listens; servers that start at the same time choose different ones."""
     while True:
         with socket.socket() as probe:

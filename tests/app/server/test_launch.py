@@ -10,6 +10,7 @@ import pytest
 
 from app.access.settings import Settings, settings
 from app.server import launch
+from tests.browser.server import free_port
 
 
 @pytest.fixture
@@ -27,10 +28,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int, boo
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
+    return free_port()
 
 
 def test_it_listens_on_this_machine_only(served: list[tuple[str, int, bool]], port: int) -> None:
