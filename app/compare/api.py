@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from app.services.attention_payload import quantized_weights, tokens_payload, variant_notes
+from app.services.attention_payload import ablations, quantized_weights, tokens_payload, variant_notes
 from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
@@ -130,7 +130,8 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
         quantized = quantized_weights(traced, attention_group)
         rows, columns = traced[f"{attention_group.path(0)}.weights"].shape[-2:]
         layout = {"rows": rows, "columns": columns, "pooled_shape": quantized.shape[-2:], "offset": offset}
-        group_payloads.append(asdict(attention_group) | layout)
+        switched_off = {"ablations": ablations(side.resolved, attention_group)}
+        group_payloads.append(asdict(attention_group) | layout | switched_off)
         chunks.append(quantized.tobytes())
         offset += quantized.size
     meta = {

@@ -103,6 +103,8 @@ export interface AttentionGroup {
   columns: number;
   pooled_shape: [number, number];
   offset: number;
+  /** The heads, as layer and head, that each edit of the question switches off. */
+  ablations?: Record<string, [number, number][]>;
 }
 
 export interface SideAnswer {

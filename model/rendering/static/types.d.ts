@@ -30,6 +30,8 @@ export interface Grid {
   columns: number;
   pooled_shape: [number, number];
   offset: number;
+  /** The heads, as layer and head, that each edit of the question switches off. */
+  ablations?: Record<string, [number, number][]>;
   /** Of each head, layer after layer; null where a text gives a head no occasion, or as a whole while not measured. */
   metrics: Metrics | null;
   /** Whether the text is a pair of sentences. */

@@ -156,6 +156,28 @@ def test_a_head_switched_off_is_the_one_that_differs_most(client: TestClient) ->
 
 
 @pytest.mark.parametrize(
+    ("edit", "heads"),
+    [
+        ("decoder.1.self.weights[3]=set:0", [[1, 3]]),
+        ("decoder.1.self.weights[3]=scale:0", [[1, 3]]),
+        ("decoder.*.self.weights[0]=set:0", [[0, 0], [1, 0]]),
+        ("decoder.1.self.weights[0:2]=set:0", [[1, 0], [1, 1]]),
+        ("decoder.0.self.weights[2:,:]=set:0", [[0, 2], [0, 3]]),
+        ("decoder.1.self.weights=set:0", [[1, 0], [1, 1], [1, 2], [1, 3]]),
+        ("decoder.1.self.weights[3,2]=set:0", []),
+        ("decoder.1.self.weights[3]=set:1", []),
+        ("decoder.1.self.mask=set:1", []),
+    ],
+)
+def test_the_answer_says_which_heads_each_edit_switches_off(
+    client: TestClient, edit: str, heads: list[list[int]]
+) -> None:
+    meta, _ = ask(client, causal(), causal(edits=[edit]))
+    (left,), (right,) = (side["attention_groups"] for side in meta["sides"])
+    assert (left["ablations"], right["ablations"]) == ({}, {edit: heads})
+
+
+@pytest.mark.parametrize(
     ("left", "right", "body", "said"),
     [
         (causal(""), causal(), {}, "A: The text is empty"),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headsOff, isOff, switchHeads } from "../../../model/rendering/static/state/head_ablation.js";
 
-const GROUP = { stack: "decoder", kind: "self", heads: 3 };
+const GROUP = { stack: "decoder", kind: "self", layers: 2, heads: 3 };
 const OTHER = "embedding=scale:0";
 const [HEAD, LAYER] = ["decoder.1.self.weights[2]=set:0", "decoder.1.self.weights=set:0"];
 
@@ -24,4 +24,25 @@ test("all heads of a layer are one edit; one of them on again leaves the others 
   assert.deepEqual(switchHeads([OTHER, HEAD], GROUP, heads, true), [OTHER, LAYER]);
   assert.deepEqual(switchHeads([LAYER], GROUP, [[1, 0]], false), ["decoder.1.self.weights[1]=set:0", HEAD]);
   assert.deepEqual(switchHeads([LAYER], { ...GROUP, heads: 1 }, [[1, 0]], false), []);
+});
+
+test("an edit of several layers or heads switches off those that the server names", () => {
+  const [layers, heads] = ["decoder.*.self.weights[0]=set:0", "decoder.1.self.weights[0:2]=set:0"];
+  /** @type {Record<string, [number, number][]>} */
+  const ablations = {
+    [layers]: [
+      [0, 0],
+      [1, 0],
+    ],
+    [heads]: [
+      [1, 0],
+      [1, 1],
+    ],
+  };
+  const group = { ...GROUP, ablations };
+  assert.deepEqual(headsOff([layers], group, 0), [0]);
+  assert.deepEqual(headsOff([heads], group, 1), [0, 1]);
+  assert.deepEqual(switchHeads([layers, OTHER], group, [[1, 0]], false), [OTHER, "decoder.0.self.weights[0]=set:0"]);
+  assert.deepEqual(switchHeads([heads], group, [[1, 0]], false), ["decoder.1.self.weights[1]=set:0"]);
+  assert.deepEqual(switchHeads([heads], group, [[1, 2]], true), [heads, LAYER]);
 });

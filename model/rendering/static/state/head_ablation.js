@@ -2,7 +2,8 @@
 
 /**
  * What an edit of an attention's heads depends on.
- * @typedef {{ stack: string, kind: string, heads: number }} HeadGroup
+ * @typedef {{ stack: string, kind: string, layers: number, heads: number,
+ *   ablations?: Record<string, [layer: number, head: number][]> }} HeadGroup
  */
 
 /** @param {HeadGroup} group @param {number} layer @param {number} head */
@@ -15,9 +16,19 @@ function layerOffEdit({ stack, kind }, layer) {
   return `${stack}.${layer}.${kind}.weights=set:0`;
 }
 
+/**
+ * The server says which heads an edit switches off. One that it has not seen yet was made here.
+ * @param {string} edit @param {HeadGroup} group @param {number} layer @param {number} head
+ */
+function switchesOff(edit, group, layer, head) {
+  const heads = group.ablations?.[edit];
+  if (heads) return heads.some((pair) => pair[0] === layer && pair[1] === head);
+  return edit === headOffEdit(group, layer, head) || edit === layerOffEdit(group, layer);
+}
+
 /** @param {readonly string[]} edits @param {HeadGroup} group @param {number} layer @param {number} head */
 export function isOff(edits, group, layer, head) {
-  return edits.includes(headOffEdit(group, layer, head)) || edits.includes(layerOffEdit(group, layer));
+  return edits.some((edit) => switchesOff(edit, group, layer, head));
 }
 
 /** @param {readonly string[]} edits @param {HeadGroup} group @param {number} layer */
@@ -31,17 +42,20 @@ export function headsOff(edits, group, layer) {
  * @param {readonly (readonly [layer: number, head: number])[]} heads @param {boolean} off
  */
 export function switchHeads(edits, group, heads, off) {
-  let switched = [...edits];
-  for (const layer of new Set(heads.map(([of]) => of))) {
-    const chosen = heads.filter(([of]) => of === layer).map(([, head]) => head);
-    const others = headsOff(switched, group, layer).filter((head) => !chosen.includes(head));
-    const after = (off ? [...others, ...chosen] : others).sort((a, b) => a - b);
-    const whole = after.length === group.heads && group.heads > 1;
-    const wanted = whole ? [layerOffEdit(group, layer)] : after.map((head) => headOffEdit(group, layer, head));
-    const known = [layerOffEdit(group, layer), ...range(group.heads).map((head) => headOffEdit(group, layer, head))];
-    switched = switched.filter((edit) => !known.includes(edit) || wanted.includes(edit));
-    switched.push(...wanted.filter((edit) => !switched.includes(edit)));
-  }
+  const chosen = new Set(heads.map(String));
+  const after = range(group.layers).map((layer) =>
+    range(group.heads).filter((head) => (chosen.has(`${layer},${head}`) ? off : isOff(edits, group, layer, head))),
+  );
+  /** @param {string} edit */
+  const switchesChosenOff = (edit) => heads.some(([layer, head]) => switchesOff(edit, group, layer, head));
+  let switched = edits.filter((edit) => off || !switchesChosenOff(edit));
+  after.forEach((wanted, layer) => {
+    const missing = wanted.filter((head) => !isOff(switched, group, layer, head));
+    if (missing.length && wanted.length === group.heads && group.heads > 1) {
+      const single = range(group.heads).map((head) => headOffEdit(group, layer, head));
+      switched = [...switched.filter((edit) => !single.includes(edit)), layerOffEdit(group, layer)];
+    } else switched.push(...missing.map((head) => headOffEdit(group, layer, head)));
+  });
   return switched;
 }
 
