@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from textwrap import dedent
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-import model.nn.attention
 from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
@@ -110,39 +108,33 @@ def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt
     assert isinstance(residual, ResidualConnection)
     attention_function = attention_module.attention_function
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
+    score = (*_statement_code("score"), *_method_code(attention_function, "score"))
     return {
-        "input": (*_method_code(residual.norm, "forward"), *_statement_code('hook("input"')),
+        "input": (*_method_code(residual.norm, "forward"), *_statement_code("hook input")),
         "project": (
-            *_statement_code('hook("q"', 'hook("k"', 'hook("v"'),
+            *_statement_code("hook q", "hook k", "hook v"),
             _function_code(split_heads),
             *_query_norm_code(attention_module),
         ),
-        "rotate": (*_statement_code('hook("rotated_q"', 'hook("rotated_k"'), *_method_code(scheme, "rotate", "angles")),
+        "rotate": (*_statement_code("hook rotated_q", "hook rotated_k"), *_method_code(scheme, "rotate", "angles")),
         "feature-map": _method_code(attention_function, "feature_map"),
-        "multiply": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
-        "sum": (*_statement_code("attention_function.score("), *_method_code(attention_function, "score")),
-        "scale": (
-            *_statement_code("self.scale =", 'hook("scale"', "attention_function.score("),
-            *_method_code(attention_function, "score"),
-        ),
+        "multiply": score,
+        "sum": score,
+        "scale": (*_statement_code("self.scale", "hook scale"), *score),
         "bias": (
-            *_statement_code("positional_encoding.content_bias(", "positional_encoding.bias(", 'hook("bias"'),
+            *_statement_code("content_bias", "bias", "hook bias"),
             *_bias_methods(scheme),
             *_method_code(attention_function, "add_bias"),
         ),
-        "soft-cap": (*_statement_code('hook("scores"'), _function_code(soft_cap)),
+        "soft-cap": (*_statement_code("hook scores"), _function_code(soft_cap)),
         "mask": (
-            *_statement_code('hook("mask"', '"masked_scores"'),
+            *_statement_code("hook mask", "hook masked_scores"),
             *_method_code(attention_function, "mask"),
             *(_function_code(MASKS[mask].allowed) for mask in sorted(masks)),
         ),
-        "weights": (*_statement_code('hook("weights"'), *_method_code(attention_function, "normalize")),
-        "weighted-sum": _statement_code("dropped @", 'hook("weighted_values"'),
-        "output": (
-            *_statement_code('hook("output"'),
-            _function_code(merge_heads),
-            *_method_code(residual, "forward"),
-        ),
+        "weights": (*_statement_code("hook weights"), *_method_code(attention_function, "normalize")),
+        "weighted-sum": _statement_code("@", "hook weighted_values"),
+        "output": (*_statement_code("hook output"), _function_code(merge_heads), *_method_code(residual, "forward")),
     }
 
 
@@ -167,31 +159,44 @@ def _function_code(function: Callable[..., Any]) -> CodeExcerpt:
     return CodeExcerpt(where, dedent("".join(lines)).rstrip())
 
 
-def _statement_code(*fragments: str) -> tuple[CodeExcerpt, ...]:
-    """The statements of `model.attention` in which some words stand, each once."""
-    found = {
-        statement
-        for fragment in fragments
-        for statement in _statements(model.nn.attention)
-        if fragment in statement.code
-    }
-    return tuple(sorted(found, key=lambda piece: int(piece.location.rpartition(" ")[2])))
+def _statement_code(*operations: str) -> tuple[CodeExcerpt, ...]:
+    """The statements of the class Attention that do these things (`_operations`), each once."""
+    statements = _attention_statements()
+    missing = [name for name in operations if all(name not in done for done, _ in statements)]
+    assert not missing, f"Attention does not do {missing}, of which the walkthrough shows the code."
+    return tuple(excerpt for done, excerpt in statements if not done.isdisjoint(operations))
 
 
-@lru_cache(maxsize=4)
-def _statements(module: ModuleType) -> tuple[CodeExcerpt, ...]:
-    """Every simple statement of a module: no function, class or other block, and no bare text."""
-    source = inspect.getsource(module)
+@lru_cache(maxsize=1)
+def _attention_statements() -> tuple[tuple[frozenset[str], CodeExcerpt], ...]:
+    """Every simple statement of Attention in the order of its lines: what it does, and its code."""
+    lines, first = inspect.getsourcelines(Attention)
     kinds = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
-    return tuple(_excerpts(source, (node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)), module))
+    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, kinds)]
+    return tuple(
+        (
+            frozenset(_operations(node)),
+            CodeExcerpt(
+                f"{_module_path(Attention.__module__)}, line {first + node.lineno - 1}",
+                dedent("".join(lines[node.lineno - 1 : node.end_lineno])).rstrip(),
+            ),
+        )
+        for node in sorted(nodes, key=lambda node: node.lineno)
+    )
 
 
-def _excerpts(source: str, nodes: Iterable[ast.stmt], module: ModuleType) -> Iterable[CodeExcerpt]:
-    lines = source.splitlines()
-    for node in nodes:
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            code = dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-            yield CodeExcerpt(f"{_module_path(module.__name__)}, line {node.lineno}", code)
+def _operations(statement: ast.stmt) -> Iterator[str]:
+    """What a statement does: the hook points it names, the methods it calls, what it sets in self, and products."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Name(id="hook"), args=[ast.Constant(value=str(hook_point)), *_]):
+                yield f"hook {hook_point}"
+            case ast.Call(func=ast.Attribute(attr=method)):
+                yield method
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+                yield f"self.{name}"
+            case ast.MatMult():
+                yield "@"
 
 
 def _module_path(module: str) -> str:
