@@ -163,10 +163,10 @@ class _Walkthrough:
         q, k = self._rotated()
         if self._overrides("rotate") or self._edited("rotated_q", "rotated_k"):
             yield self._rotation_step()
-        if self.attention_function.formulas.feature_map:
+        if self.attention_function.step_formulas.feature_map:
             q, k = self.attention_function.feature_map(q), self.attention_function.feature_map(k)
             values = (StepValue("φ(q_{i})", to_numpy(q), "head_dim"), StepValue("φ(k_{j})", to_numpy(k), "head_dim"))
-            yield self._step("feature-map", self.attention_function.formulas.feature_map, values)
+            yield self._step("feature-map", self.attention_function.step_formulas.feature_map, values)
         yield from self._score_steps(q, k)
         yield self._mask_step()
         yield self._weights_step()
@@ -245,7 +245,7 @@ class _Walkthrough:
     def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:
         prime = "'" if self._overrides("rotate") else ""
         first, second = f"q{prime}_{{i}}", f"k{prime}_{{j}}"
-        if self.attention_function.formulas.feature_map:
+        if self.attention_function.step_formulas.feature_map:
             first, second = f"φ({first})", f"φ({second})"
         product = q * k
         factors = (StepValue(first, to_numpy(q), "head_dim"), StepValue(second, to_numpy(k), "head_dim"))
@@ -263,7 +263,7 @@ class _Walkthrough:
         if self._has_bias():
             bias = torch.tensor(self._at_key("bias"))
             biased = self.attention_function.add_bias(score.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
-            formula = f"s_{{ij}} ← {self.attention_function.formulas.add_bias}"
+            formula = f"s_{{ij}} ← {self.attention_function.step_formulas.add_bias}"
             hook_points = ("bias",) if soft_cap_limit else ("bias", "scores")
             yield self._step(
                 "bias", formula, _score_values(score, biased, StepValue("b_{ij}", to_numpy(bias))), hook_points
@@ -285,12 +285,12 @@ class _Walkthrough:
             StepValue("m_{ij}", allowed.astype(np.float32), "key"),
             StepValue("s_{ij}", shown.astype(np.float32), "key"),
         )
-        formula = f"s_{{ij}} ← {self.attention_function.formulas.mask}"
+        formula = f"s_{{ij}} ← {self.attention_function.step_formulas.mask}"
         return self._step("mask", formula, values, ("mask", "masked_scores"))
 
     def _weights_step(self) -> WalkthroughStep:
         scores = self._mask_step().values[-1]
-        formula = f"a_{{ij}} = {self.attention_function.formulas.normalize}"
+        formula = f"a_{{ij}} = {self.attention_function.step_formulas.normalize}"
         values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
         return self._step("weights", formula, values, ("weights",))
 

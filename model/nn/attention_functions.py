@@ -7,8 +7,7 @@ infinity, or 0) and `normalize` (each row sums to 1). A row without any allowed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -17,13 +16,12 @@ from torch.nn import functional
 
 from model.array_types import Bool, Float
 from model.config import Config
-from model.nn.hook_points import HOOK_POINTS
 from model.registry import Registry
 
 
 @dataclass(frozen=True)
-class Formulas:
-    """The steps as text, with indices as `_{ij}`; an empty `feature_map` is the identity."""
+class StepFormulas:
+    """The steps as plain text, with indices as `_{ij}`; an empty `feature_map` is the identity."""
 
     feature_map: str
     add_bias: str
@@ -35,8 +33,8 @@ class AttentionFunction(Protocol):
     """A row of ATTENTION_FUNCTIONS; shapes as in the methods of `SoftmaxAttention`.
 
     `is_fused` says whether F.scaled_dot_product_attention computes the same, `has_temperature` whether a
-    factor on the scores makes its rows sharper or flatter. `hook_formulas` are the formulas (LaTeX)
-    of the hook points whose values depend on the function; `formula` is that of the weights.
+    factor on the scores makes its rows sharper or flatter. `formula` is that of the weights, `score_formula` the right
+    side of that of the scores, both in LaTeX; `step_formulas` are those of a walkthrough's steps.
     """
 
     @property
@@ -49,7 +47,7 @@ class AttentionFunction(Protocol):
     def formula(self) -> str: ...
 
     @property
-    def hook_formulas(self) -> Mapping[str, str]: ...
+    def score_formula(self) -> str: ...
 
     @property
     def is_fused(self) -> bool: ...
@@ -58,7 +56,7 @@ class AttentionFunction(Protocol):
     def has_temperature(self) -> bool: ...
 
     @property
-    def formulas(self) -> Formulas: ...
+    def step_formulas(self) -> StepFormulas: ...
 
     def feature_map(self, x: Tensor) -> Tensor: ...
 
@@ -71,8 +69,7 @@ class AttentionFunction(Protocol):
     def normalize(self, masked: Tensor, allowed: Tensor) -> Tensor: ...
 
 
-_DOT_PRODUCT_FORMULA = r"s_{ij} = q_i \cdot k_j / \sqrt{d} + b_{ij}"
-_MINUS_INFINITY_FORMULA = r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ -\infty"
+_SCALE = r" / \sqrt{d}"
 
 
 class SoftmaxAttention:
@@ -81,14 +78,10 @@ class SoftmaxAttention:
     title = "Softmax"
     description = "Every allowed key gets a positive weight, larger scores exponentially more."
     formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
-    hook_formulas: Mapping[str, str] = {
-        "scores": _DOT_PRODUCT_FORMULA,
-        "masked_scores": _MINUS_INFINITY_FORMULA,
-        "weights": formula,
-    }
+    score_formula = rf"q_i \cdot k_j{_SCALE} + b_{{ij}}"
     is_fused = True
     has_temperature = True
-    formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
+    step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
         """The identity: queries and keys are multiplied as they are."""
@@ -107,7 +100,7 @@ class SoftmaxAttention:
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Float[Tensor, "*#batch #head #query #key"],
     ) -> Float[Tensor, "batch head query key"]:
-        """The scaled dot product of each query with each key, plus the bias."""
+        """The scaled dot product of what the feature map makes of each query and each key, with the bias."""
         # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
         return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
@@ -135,10 +128,9 @@ class HardmaxAttention(SoftmaxAttention):
     title = "Hard (argmax)"
     description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
-    hook_formulas: Mapping[str, str] = {**SoftmaxAttention.hook_formulas, "weights": formula}
     is_fused = False
     has_temperature = False
-    formulas = Formulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "1 / number of best keys, on each of them")
+    step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
 
     def normalize(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
@@ -150,7 +142,7 @@ class HardmaxAttention(SoftmaxAttention):
         return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-class LinearAttention:
+class LinearAttention(SoftmaxAttention):
     """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
 
     Scores are factors and not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor
@@ -160,15 +152,14 @@ class LinearAttention:
     title = "Linear (elu + 1)"
     description = "Weights are proportional to a product of positive features of query and key, without an exponential."
     formula = r"a_{ij} = s_{ij} / \textstyle\sum_j s_{ij}"
-    hook_formulas: Mapping[str, str] = {
-        "scores": r"s_{ij} = \varphi(q_i) \cdot \varphi(k_j)\, e^{b_{ij}} / \sqrt{d},"
-        r"\quad \varphi(x) = \mathrm{elu}(x) + 1",
-        "masked_scores": r"s_{ij}\ \mathrm{where}\ m_{ij},\ \mathrm{else}\ 0",
-        "weights": formula,
-    }
+    score_formula = (
+        rf"\varphi(q_i) \cdot \varphi(k_j)\, e^{{b_{{ij}}}}{_SCALE},\quad \varphi(x) = \mathrm{{elu}}(x) + 1"
+    )
     is_fused = False
     has_temperature = False
-    formulas = Formulas("φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}")
+    step_formulas = StepFormulas(
+        "φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}"
+    )
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
         """phi(x) = elu(x) + 1, which is positive."""
@@ -179,16 +170,6 @@ class LinearAttention:
     ) -> Float[Tensor, "*batch head query key"]:
         """The bias is a factor."""
         return scores * bias.exp()
-
-    def score(
-        self,
-        q: Float[Tensor, "batch head query head_dim"],
-        k: Float[Tensor, "batch head key head_dim"],
-        scale: float | Float[Tensor, "#batch #head 1 1"],
-        bias: Float[Tensor, "*#batch #head #query #key"],
-    ) -> Float[Tensor, "batch head query key"]:
-        """phi(q) . phi(k), scaled and multiplied by exp(bias); never negative."""
-        return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
     def mask(
         self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
@@ -208,7 +189,11 @@ ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
 )
 
 
-def hook_point_formula(name: str, config: Config) -> str:
-    """The formula (LaTeX) of a hook point in a model: the attention function's own, without a scale that is off."""
-    formula = ATTENTION_FUNCTIONS[config.attention_function].hook_formulas.get(name, HOOK_POINTS[name].formula)
-    return formula if config.scale else formula.replace(r" / \sqrt{d}", "")
+def score_formula(config: Config) -> str:
+    """The formula (LaTeX) of a model's scores, with the scale and the soft cap that it has."""
+    formula, comma, definition = ATTENTION_FUNCTIONS[config.attention_function].score_formula.partition(r",\quad")
+    if not config.scale or config.per_layer.score_scales:
+        formula = formula.replace(_SCALE, r" \cdot c_\ell" if config.scale else "")
+    if cap := config.score_soft_cap:
+        formula = rf"{cap:g} \tanh\left(\frac{{{formula}}}{{{cap:g}}}\right)"
+    return f"s_{{ij}} = {formula}{comma}{definition}"

@@ -1,4 +1,4 @@
-"""Hook points: the kinds of intermediate value that a model has, with their axes, titles and formulas.
+"""Hook points: the kinds of intermediate value that a model has, with their axes and titles.
 
 A value is named by its path: `decoder.3.self.weights` are the weights of self-attention in the decoder's fourth layer.
 The last part of a path is the name of its hook point.
@@ -33,15 +33,14 @@ Module = Literal["stack", "layer", "attention", "feed_forward"]
 
 @dataclass(frozen=True)
 class HookPoint:
-    """A kind of value: its axes without the batch, its title, and the formula (LaTeX) it is computed by.
+    """A kind of value: its axes without the batch, and its title.
 
-    Where the formula depends on the attention function, `attention_functions.hook_point_formula` knows it. `edited_in`
-    are the modules whose value a menu of edits offers; an edit that none of `edit_sentences` fits reads as any other.
+    `edited_in` are the modules whose value a menu of edits offers; an edit that none of `edit_sentences` fits reads as
+    any other.
     """
 
     axes: tuple[str, ...]
     title: str
-    formula: str
     edited_in: tuple[Module, ...] = ()
     edit_sentences: tuple[EditSentence, ...] = ()
 
@@ -74,62 +73,42 @@ _WEIGHT_SENTENCES = (
 HOOK_POINTS: Registry[HookPoint] = Registry(
     "hook point",
     {
-        "pixels": HookPoint(
-            ("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them", r"(p - \mu) / \sigma"
-        ),
-        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", r"E[\mathrm{token}]", edited_in=("stack",)),
-        "position_ids": HookPoint(("pos",), "Position ids", r"i", edit_sentences=_POSITION_SENTENCES),
-        "position_embedding": HookPoint(
-            _RESIDUAL_AXES, "Position embeddings", r"P[\mathrm{position}]", edited_in=("stack",)
-        ),
-        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", r"x", edited_in=("layer",)),
-        "residual_after_self": HookPoint(
-            _RESIDUAL_AXES, "Residual stream after self-attention", r"x + \mathrm{Attention}(x)", edited_in=("layer",)
-        ),
-        "residual_after_cross": HookPoint(
-            _RESIDUAL_AXES, "Residual stream after cross-attention", r"x + \mathrm{Attention}(x, m)"
-        ),
-        "final_residual": HookPoint(
-            _RESIDUAL_AXES, "Residual stream after the final norm", r"\mathrm{Norm}(x)", edited_in=("stack",)
-        ),
-        "logits": HookPoint(("pos", "token"), "Logits", r"x\,W_U"),
-        "input": HookPoint(_RESIDUAL_AXES, "Normalised input", r"\mathrm{Norm}(x)"),
-        "q": HookPoint(("head", "query", "head_dim"), "Queries", r"q = x\,W_Q", edited_in=("attention",)),
-        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", r"k = x\,W_K", edited_in=("attention",)),
-        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", r"v = x\,W_V", edited_in=("attention",)),
-        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries after rotary embedding", r"R_i\,q_i"),
-        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys after rotary embedding", r"R_j\,k_j"),
+        "pixels": HookPoint(("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them"),
+        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", edited_in=("stack",)),
+        "position_ids": HookPoint(("pos",), "Position ids", edit_sentences=_POSITION_SENTENCES),
+        "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", edited_in=("stack",)),
+        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", edited_in=("layer",)),
+        "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", edited_in=("layer",)),
+        "residual_after_cross": HookPoint(_RESIDUAL_AXES, "Residual stream after cross-attention"),
+        "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", edited_in=("stack",)),
+        "logits": HookPoint(("pos", "token"), "Logits"),
+        "input": HookPoint(_RESIDUAL_AXES, "Normalised input"),
+        "q": HookPoint(("head", "query", "head_dim"), "Queries", edited_in=("attention",)),
+        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", edited_in=("attention",)),
+        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", edited_in=("attention",)),
+        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries after rotary embedding"),
+        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys after rotary embedding"),
         "scale": HookPoint(
             ("head",),
             "Score scale",
-            r"1 / \sqrt{d}",
             edit_sentences=(EditSentence("{place}: scores without the scale 1/√d", "set", number=1.0),),
         ),
-        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias", r"b_{ij}"),
+        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias"),
         "scores": HookPoint(
             _QUERY_KEY_AXES,
             "Scores",
-            r"s_{ij} = \mathrm{score}(q_i, k_j, b_{ij})",
             edited_in=("attention",),
             edit_sentences=(EditSentence("{place}: softmax temperature × {inverse}", "scale"),),
         ),
-        "mask": HookPoint(
-            _QUERY_KEY_AXES, "Mask: 1 where a query may attend", r"m_{ij}", edit_sentences=_MASK_SENTENCES
-        ),
-        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores", r"s_{ij}\ \mathrm{where}\ m_{ij}"),
+        "mask": HookPoint(_QUERY_KEY_AXES, "Mask: 1 where a query may attend", edit_sentences=_MASK_SENTENCES),
+        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores"),
         "weights": HookPoint(
-            _QUERY_KEY_AXES,
-            "Attention weights",
-            r"a_{ij} = \mathrm{normalize}_j(s_{ij})",
-            edited_in=("attention",),
-            edit_sentences=_WEIGHT_SENTENCES,
+            _QUERY_KEY_AXES, "Attention weights", edited_in=("attention",), edit_sentences=_WEIGHT_SENTENCES
         ),
-        "weighted_values": HookPoint(
-            ("head", "query", "value_head_dim"), "Weighted values", r"z_i = \sum_j a_{ij} v_j", edited_in=("attention",)
-        ),
-        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", r"\sigma(x\,W_1)", edited_in=("feed_forward",)),
+        "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", edited_in=("attention",)),
+        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", edited_in=("feed_forward",)),
         "output": HookPoint(
-            _RESIDUAL_AXES, "Output, added to the residual stream", r"z\,W_O", edited_in=("attention", "feed_forward")
+            _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
         ),
     },
 )

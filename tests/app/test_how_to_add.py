@@ -117,7 +117,7 @@ def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_hook_point_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     sentence = EditSentence("{place} is heated to {number}", "set", ("pos",))
-    monkeypatch.setitem(HOOK_POINTS, "heat", HookPoint(("pos",), "Heat", "t", ("layer",), (sentence,)))
+    monkeypatch.setitem(HOOK_POINTS, "heat", HookPoint(("pos",), "Heat", ("layer",), (sentence,)))
     assert component_data(alone("explore", model="next").main)["hook_points"]["heat"] == {
         "axes": ["pos"],
         "title": "Heat",

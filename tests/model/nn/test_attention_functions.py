@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from model import ATTENTION_FUNCTIONS
-from model.nn.attention_functions import hook_point_formula
+from model.config_groups import PerLayerConfig
+from model.nn.attention_functions import score_formula
 from tests.model import reference, toys
 
 SHAPE = (2, 3, 5, 7)  # batch head query key
@@ -130,5 +131,15 @@ def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> Non
 @pytest.mark.parametrize("attention_function", sorted(ATTENTION_FUNCTIONS))
 def test_the_formula_of_the_scores_has_a_scale_only_where_the_model_has_one(attention_function: str) -> None:
     scaled = toys.decoder(attention_function=attention_function).config
-    assert r"\sqrt{d}" in hook_point_formula("scores", scaled)
-    assert "sqrt" not in hook_point_formula("scores", scaled.replace(scale=False))
+    assert r"\sqrt{d}" in score_formula(scaled)
+    assert "sqrt" not in score_formula(scaled.replace(scale=False))
+    by_layer = scaled.replace(per_layer=PerLayerConfig(score_scales=(0.5, 0.25)))
+    assert r"\sqrt" not in score_formula(by_layer)
+    assert r"\cdot c_\ell" in score_formula(by_layer)
+
+
+@pytest.mark.parametrize("attention_function", sorted(ATTENTION_FUNCTIONS))
+def test_the_formula_of_the_scores_has_the_soft_cap_of_the_model(attention_function: str) -> None:
+    config = toys.decoder(attention_function=attention_function).config
+    assert "tanh" not in score_formula(config)
+    assert r"30 \tanh" in score_formula(config.replace(score_soft_cap=30.0))
