@@ -11,7 +11,7 @@ from typing import Any
 
 from model.config import Config
 from model.nn.attention import Attention
-from model.nn.attention_functions import ATTENTION_FUNCTIONS, score_formula
+from model.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunction, score_formula
 from model.nn.masks import MASKS
 from model.nn.patch_embedding import PatchEmbedding
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -30,13 +30,12 @@ class CodeSection:
 def code_sections(config: Config) -> tuple[CodeSection, ...]:
     """The parts that compute the attention of a model with this config."""
     attention_function = ATTENTION_FUNCTIONS[config.attention_function]
-    function_class = attention_function if inspect.isclass(attention_function) else type(attention_function)
     sections = [
         CodeSection("Attention", attention_function.formula, source_of(Attention.forward)),
         CodeSection(
             f"Attention function: {config.attention_function}",
             score_formula(config),
-            source_of(function_class),
+            f"{source_of(type(attention_function))}\n\n{source_of(AttentionFunction)}",
         ),
         positional_encoding_section(config.positional_encoding),
     ]

@@ -7,8 +7,8 @@ infinity, or 0) and `normalize` (each row sums to 1). A row without any allowed 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -29,59 +29,24 @@ class StepFormulas:
     normalize: str
 
 
-class AttentionFunction(Protocol):
-    """A row of ATTENTION_FUNCTIONS; shapes as in the methods of `SoftmaxAttention`.
+_SCALE = r" / \sqrt{d}"
+
+
+class AttentionFunction(ABC):
+    """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and what each says of itself.
 
     `is_fused` says whether F.scaled_dot_product_attention computes the same, `has_temperature` whether a
     factor on the scores makes its rows sharper or flatter. `formula` is that of the weights, `score_formula` the right
     side of that of the scores, both in LaTeX; `step_formulas` are those of a walkthrough's steps.
     """
 
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def description(self) -> str: ...
-
-    @property
-    def formula(self) -> str: ...
-
-    @property
-    def score_formula(self) -> str: ...
-
-    @property
-    def is_fused(self) -> bool: ...
-
-    @property
-    def has_temperature(self) -> bool: ...
-
-    @property
-    def step_formulas(self) -> StepFormulas: ...
-
-    def feature_map(self, x: Tensor) -> Tensor: ...
-
-    def add_bias(self, scores: Tensor, bias: Tensor) -> Tensor: ...
-
-    def score(self, q: Tensor, k: Tensor, scale: float | Tensor, bias: Tensor) -> Tensor: ...
-
-    def mask(self, scores: Tensor, allowed: Tensor) -> Tensor: ...
-
-    def normalize(self, masked: Tensor, allowed: Tensor) -> Tensor: ...
-
-
-_SCALE = r" / \sqrt{d}"
-
-
-class SoftmaxAttention:
-    """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
-
-    title = "Softmax"
-    description = "Every allowed key gets a positive weight, larger scores exponentially more."
-    formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
+    title: str
+    description: str
+    formula: str
     score_formula = rf"q_i \cdot k_j{_SCALE} + b_{{ij}}"
-    is_fused = True
-    has_temperature = True
-    step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
+    is_fused = False
+    has_temperature = False
+    step_formulas: StepFormulas
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
         """The identity: queries and keys are multiplied as they are."""
@@ -110,6 +75,23 @@ class SoftmaxAttention:
         """Forbidden cells get the most negative finite number in place of minus infinity: an empty row stays finite."""
         return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
+    @abstractmethod
+    def normalize(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """The weights: each row sums to 1, or to 0 where no key is allowed."""
+
+
+class SoftmaxAttention(AttentionFunction):
+    """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
+
+    title = "Softmax"
+    description = "Every allowed key gets a positive weight, larger scores exponentially more."
+    formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
+    is_fused = True
+    has_temperature = True
+    step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
+
     def normalize(
         self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
     ) -> Float[Tensor, "batch head query key"]:
@@ -122,14 +104,12 @@ class SoftmaxAttention:
         return weights.masked_fill(empty_rows, 0.0) if any_empty else weights
 
 
-class HardmaxAttention(SoftmaxAttention):
+class HardmaxAttention(AttentionFunction):
     """All weight on the best key; equal scores share it evenly (the limit of softmax at temperature 0)."""
 
     title = "Hard (argmax)"
     description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
-    is_fused = False
-    has_temperature = False
     step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
 
     def normalize(
@@ -142,7 +122,7 @@ class HardmaxAttention(SoftmaxAttention):
         return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-class LinearAttention(SoftmaxAttention):
+class LinearAttention(AttentionFunction):
     """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
 
     Scores are factors and not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor
@@ -155,8 +135,6 @@ class LinearAttention(SoftmaxAttention):
     score_formula = (
         rf"\varphi(q_i) \cdot \varphi(k_j)\, e^{{b_{{ij}}}}{_SCALE},\quad \varphi(x) = \mathrm{{elu}}(x) + 1"
     )
-    is_fused = False
-    has_temperature = False
     step_formulas = StepFormulas(
         "φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}"
     )
