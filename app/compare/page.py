@@ -12,9 +12,9 @@ from app.services.examples import opening_examples
 from app.services.open_models import available_models, own_titles
 from app.services.variant_choices import mask_arguments_payload, variant_choices
 from app.state.session import apply_report, report_serial
-from app.state.state import MAX_ADDRESS_LENGTH, Question, State, variant_fields
+from app.state.state import AS_TRAINED, MAX_ADDRESS_LENGTH, Question, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
-from app.ui.component import Component, api_address
+from app.ui.component import Component, api_address, shared_styles
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
@@ -25,14 +25,9 @@ COMPONENT = Component(
     "compare",
     module="app/compare/frontend/main.js",
     html="app/compare/frontend/compare.html",
-    styles=(
-        "model/rendering/static/base.css",
-        "app/ui/frontend/shared.css",
-        "app/compare/frontend/compare.css",
-        "app/ui/frontend/presenter.css",
-    ),
+    styles=shared_styles("app/compare/frontend/compare.css"),
 )
-QUESTION_FIELDS = ("model", "masks", "positional_encoding", "attention_function", "scale", "device")
+QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "query")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from app.explore.head_view import SHOWN, head_view
-from app.explore.quantities import QUANTITIES
+from app.explore.quantities import QUANTITIES, quantity_json
 from app.explore.tabs import ANALYSES, TABS, analysis_section, tabs_json
 from app.services.attention_payload import Prediction, predictions
 from app.services.examples import opening_examples
@@ -112,16 +112,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
         "examples": [asdict(example) for example in opening_examples(entry, state.device)],
         "has_source": entry.config.has_cross_attention,
         "images": list(shipped_image_names()) if entry.config.image.channels else None,
-        "quantities": [
-            {
-                "name": name,
-                "title": kind.title,
-                "description": kind.description,
-                "scale": kind.scale,
-                "additive": kind.additive,
-            }
-            for name, kind in QUANTITIES.items()
-        ],
+        "quantities": [quantity_json(name) for name in QUANTITIES],
         "tabs": tabs_json(TABS),
         "analyses": tabs_json(ANALYSES),
         "attention_functions": [

@@ -228,3 +228,15 @@ QUANTITIES: Registry[Quantity] = Registry(
         ),
     },
 )
+
+
+def quantity_json(name: str) -> dict[str, str | bool]:
+    """What the browser needs to know of a quantity."""
+    quantity = QUANTITIES[name]
+    return {
+        "name": name,
+        "title": quantity.title,
+        "description": quantity.description,
+        "scale": quantity.scale,
+        "additive": quantity.additive,
+    }

@@ -9,7 +9,7 @@ import streamlit as st
 from app.services.variant_choices import mask_arguments_payload, variant_choices
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
-from app.ui.component import Component
+from app.ui.component import Component, shared_styles
 from model.checkpoints import CatalogEntry
 from model.config import Config
 
@@ -17,12 +17,7 @@ VARIANT = Component(
     "model_variant",
     module="app/frame/frontend/model_variant.js",
     html="app/frame/frontend/model_variant.html",
-    styles=(
-        "model/rendering/static/base.css",
-        "app/ui/frontend/shared.css",
-        "app/frame/frontend/model_variant.css",
-        "app/ui/frontend/presenter.css",
-    ),
+    styles=shared_styles("app/frame/frontend/model_variant.css"),
 )
 
 

@@ -14,9 +14,9 @@ from app.services.head_selection import find_default_head
 from app.services.open_models import available_models
 from app.state.request import parse_request
 from app.state.session import apply_report, change_state, report_serial, with_default_head
-from app.state.state import Question, State
+from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
-from app.ui.component import Component, api_address
+from app.ui.component import Component, api_address, shared_styles
 from model.checkpoints import CatalogEntry
 from model.tasks import task_of
 
@@ -25,14 +25,9 @@ COMPONENT = Component(
     "generate",
     module="app/generate/frontend/main.js",
     html="app/generate/frontend/generate.html",
-    styles=(
-        "model/rendering/static/base.css",
-        "app/ui/frontend/shared.css",
-        "app/generate/frontend/generate.css",
-        "app/ui/frontend/presenter.css",
-    ),
+    styles=shared_styles("app/generate/frontend/generate.css"),
 )
-QUESTION_FIELDS = ("model", "masks", "positional_encoding", "attention_function", "scale", "device")
+QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State
+from app.state.state import AS_TRAINED, PER_MODEL_DEFAULTS, State
 from app.ui.component import reported
 
 OPEN_EXPLORE = "_open_explore"
@@ -20,14 +20,7 @@ EXPLORE_COMPONENT = "explore"  # the key of the component on Explore
 
 def select_model(name: str) -> None:
     """Go to a model as it was trained, and see its heads."""
-    change_state(
-        model=name,
-        masks=UNCHANGED,
-        positional_encoding=UNCHANGED,
-        attention_function=UNCHANGED,
-        scale=UNCHANGED,
-        **PER_MODEL_DEFAULTS,
-    )
+    change_state(model=name, **AS_TRAINED, **PER_MODEL_DEFAULTS)
     st.session_state[OPEN_EXPLORE] = True
 
 

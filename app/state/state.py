@@ -17,6 +17,9 @@ from model.validation import from_plain
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
 OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
 UNCHANGED = ""  # the value of a part that is left as the model was trained
+AS_TRAINED: Mapping[str, str] = dict.fromkeys(
+    ("masks", "positional_encoding", "attention_function", "scale"), UNCHANGED
+)
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 PLOTS = ("", "heatmap", "lines", "text", "table", "qk_projection", "overlay")  # the empty one is the model's usual one
@@ -69,19 +72,13 @@ class Question:
     @property
     def is_variant(self) -> bool:
         """Whether a part of the model was exchanged for another than it was trained with."""
-        return any((self.masks, self.positional_encoding, self.attention_function, self.scale))
+        return any(getattr(self, name) for name in AS_TRAINED)
 
     @property
     def as_trained(self) -> Question:
         """The same input to the model as it was trained: no edit, no part exchanged."""
-        return replace(
-            self,
-            masks=UNCHANGED,
-            positional_encoding=UNCHANGED,
-            attention_function=UNCHANGED,
-            scale=UNCHANGED,
-            edits=(),
-        )
+        unchanged: dict[str, Any] = dict(AS_TRAINED)
+        return replace(self, **unchanged, edits=())
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,11 @@ class Component:
         return reported(self.key)
 
 
+def shared_styles(own: str) -> tuple[str, ...]:
+    """The style sheets of a component with one of its own."""
+    return "model/rendering/static/base.css", "app/ui/frontend/shared.css", own, "app/ui/frontend/presenter.css"
+
+
 def reported(key: str) -> dict[str, Any]:
     """What the component of a key last reported."""
     state = st.session_state.get(key) or {}

@@ -8,7 +8,10 @@ from typing import Literal
 
 import pytest
 import torch
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+from app.server.routes import routes
 from model.checkpoints import save
 from model.config import Config
 from model.nn.transformer import Transformer
@@ -71,3 +74,10 @@ def known(toys: Path) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("HEADLIGHT_")]:
         del os.environ[name]
     os.environ.update(before)
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    """A client of the routes."""
+    with TestClient(Starlette(routes=routes())) as client:
+        yield client

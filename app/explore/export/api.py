@@ -13,7 +13,7 @@ from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import Figure, render_pdf
 from app.explore.head_view import head_view
-from app.explore.quantities import QUANTITIES
+from app.explore.quantities import quantity_json
 from app.services.attention_payload import build_payload
 from app.services.resolved_question import resolve
 from app.state.request import parse_question, parse_request, parse_state
@@ -66,7 +66,7 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         document = traced.show()
         exact_groups, numbers = {"attention_groups": document.meta["attention_groups"]}, document.numbers
     extra = {
-        "quantities": [WEIGHTS_QUANTITY, *([_quantity_payload(state.quantity)] if state.quantity != "weights" else [])],
+        "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
         "metrics": metrics_json(bool(traced.config.image.channels)),
         "patches": patches_json(traced.text, with_image=True),
         "notes": [*meta["notes"], *([f"Changed: {', '.join(question.edits)}"] if question.edits else [])],
@@ -88,17 +88,6 @@ def handle_export_code(body: dict[str, Any]) -> bytes:
     """The view as Python and as lines for a shell."""
     resolved, state = resolve(parse_question(body)), parse_state(body)
     return pack({"python": python_code(resolved, state), "shell": shell_code(resolved, state)})
-
-
-def _quantity_payload(name: str) -> dict[str, Any]:
-    quantity = QUANTITIES[name]
-    return {
-        "name": name,
-        "title": quantity.title,
-        "description": quantity.description,
-        "scale": quantity.scale,
-        "additive": quantity.additive,
-    }
 
 
 EXPORT_HANDLERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {

@@ -1,15 +1,12 @@
 """The route of the Compare page: its numbers are those of the two runs."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.server.routes import routes
 from app.services.open_models import open_checkpoint
 from app.ui.wire_format import unpack
 from model import run, variant
@@ -18,12 +15,6 @@ from model.rendering.quantize import quantize_weights
 
 TEXT = "the cat sat on the mat"
 OTHER = "she gave the cat the ball on the mat"
-
-
-@pytest.fixture
-def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=routes())) as client:
-        yield client
 
 
 def ask(client: TestClient, left: object, right: object, **body: Any) -> tuple[dict[str, Any], bytes]:

@@ -6,17 +6,14 @@ import base64
 import io
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.explore.head_view import head_view
-from app.server.routes import routes
 from app.services.resolved_question import resolve
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui.wire_format import unpack
@@ -24,12 +21,6 @@ from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
 HOSTILE = "</script><b>x</b> & \u2028 שלום 😀"
-
-
-@pytest.fixture
-def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=routes())) as client:
-        yield client
 
 
 def ask(client: TestClient, route: str, **body: Any) -> tuple[dict[str, Any], bytes]:

@@ -1,17 +1,14 @@
 """The route behind the Generate page: each answer is what the model says, wherever one comes from."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.server.routes import routes
 from app.services.open_models import open_checkpoint
 from app.services.prefix_cache import PrefixCache
 from app.state.state import Question
@@ -22,12 +19,6 @@ from tests.app.conftest import CONTEXT
 
 TEXT = "the cat sat"
 GREEDY = {"temperature": 0}
-
-
-@pytest.fixture
-def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=routes())) as client:
-        yield client
 
 
 def ask(client: TestClient, **body: Any) -> tuple[dict[str, Any], np.ndarray]:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
@@ -21,12 +19,6 @@ from model.checkpoints import load, save
 from tests.app.conftest import CONTEXT
 
 OFF = "decoder.1.self.weights[3]=set:0"
-
-
-@pytest.fixture
-def client() -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=subject.routes())) as client:
-        yield client
 
 
 def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str, Any], bytes]:
