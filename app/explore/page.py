@@ -52,7 +52,7 @@ INSTRUMENT = Component(
         "app/ui/frontend/presenter.css",
     ),
     parts=(
-        ("<!-- what can be taken away -->", read(f"{FRONTEND}/export/export_menu.html")),
+        ("<!-- the export menu -->", read(f"{FRONTEND}/export/export_menu.html")),
         (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())),
         (
             "<!-- one section for each analysis -->",

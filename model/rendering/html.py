@@ -33,7 +33,7 @@ from model.vision.patches import EncodedImage, input_ids
 STATIC = Path(__file__).parent / "static"
 SCRIPT = "standalone.bundle.js"  # made of standalone.js and what it imports; see tests/javascript
 STYLESHEETS = ("base.css", "heads/heads_tab.css", "standalone.css")
-PANELS_PLACEHOLDER = "<!-- one panel for each room -->"  # where instrument.html has them
+PANELS_PLACEHOLDER = "<!-- one panel for each tab -->"  # where the page's HTML has them
 MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled
 MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight is there as float32 too
 WEIGHTS_QUANTITY = {
@@ -262,7 +262,7 @@ def _body() -> str:
 
 def tab_panel(tab: str, html: str) -> str:
     """The HTML of one tab's panel."""
-    attributes = f'class="room {tab}-room" data-testid="room-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
+    attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
     return f"<div {attributes} hidden>{html}</div>"
 
 

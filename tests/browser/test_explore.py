@@ -93,10 +93,10 @@ def test_tokens_that_read_as_before_keep_their_chips(visitor: Visitor) -> None:
     expect(chips(page).first).to_be_focused()
 
 
-def test_in_other_rooms_no_token_stays_marked_that_is_no_longer_asked(visitor: Visitor) -> None:
+def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&text=The+dog")
     expect(chips(page).last).to_have_class("chip query")
-    page.get_by_test_id("room-tab-layers").click()
+    page.get_by_test_id("tab-layers").click()
     say(page, "The dog ran")
     expect(chips(page)).to_have_count(4)
     expect(chips(page).nth(2)).to_have_class("chip")
@@ -120,9 +120,9 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
     for text in examples.all_inner_texts():
         examples.get_by_text(text, exact=True).click()
         instrument(page, text)
-        expect(page.get_by_test_id("look")).not_to_be_empty()
+        expect(page.get_by_test_id("hint")).not_to_be_empty()
     say(page, "Something else")
-    expect(page.get_by_test_id("look")).to_be_hidden()
+    expect(page.get_by_test_id("hint")).to_be_hidden()
 
 
 def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:

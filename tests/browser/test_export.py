@@ -30,8 +30,8 @@ def menu(visitor: Visitor, query: str, sentence: str) -> Page:
     """The page with the menu open."""
     page = visitor.open(query)
     instrument(page, sentence)
-    page.get_by_test_id("takeaway").click()
-    expect(page.get_by_test_id("takeaway-menu")).to_be_visible()
+    page.get_by_test_id("export-menu-button").click()
+    expect(page.get_by_test_id("export-menu")).to_be_visible()
     return page
 
 
@@ -41,14 +41,14 @@ def download(page: Page, button: str, folder: Path) -> Path:
         page.get_by_test_id(button).click()
     file = folder / caught.value.suggested_filename
     caught.value.save_as(file)
-    expect(page.get_by_test_id("takeaway-told")).to_contain_text("saved")
+    expect(page.get_by_test_id("export-status")).to_contain_text("saved")
     return file
 
 
 def copied(page: Page, button: str) -> str:
     page.get_by_test_id(button).click()
-    expect(page.get_by_test_id("takeaway-told")).to_contain_text("copied")
-    return page.get_by_test_id("takeaway-copied").input_value()
+    expect(page.get_by_test_id("export-status")).to_contain_text("copied")
+    return page.get_by_test_id("export-copied").input_value()
 
 
 def asked(sentence: str = SENTENCE, **choices: object) -> str:
@@ -62,7 +62,7 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     page = menu(anna, asked(attention_function="hardmax"), SENTENCE)
     page.keyboard.press("Escape")
     page.get_by_test_id("head-2-3").click()
-    page.get_by_test_id("takeaway").click()
+    page.get_by_test_id("export-menu-button").click()
     link = copied(page, "export-link")
     theirs = ben.open(urlsplit(link).query)
     instrument(theirs, SENTENCE)
@@ -75,9 +75,9 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     anna, ben = visit(), visit()
     page = anna.open(f"{MODEL}&heads={quote('1.1;2.4')}&quantity=scores&attention_function=linear")
     say(page, long)
-    page.get_by_test_id("takeaway").click()
+    page.get_by_test_id("export-menu-button").click()
     page.get_by_test_id("export-link").click()
-    expect(page.get_by_test_id("takeaway-told")).to_contain_text("leaves out the text")
+    expect(page.get_by_test_id("export-status")).to_contain_text("leaves out the text")
     file = download(page, "export-state", tmp_path)
     theirs = menu(ben, asked(), SENTENCE)
     theirs.get_by_test_id("open-state").set_input_files(file)
@@ -88,9 +88,9 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     wait_for_address(theirs, attention_function="linear")
     expect(theirs.get_by_text("reloading loses it")).to_be_visible()
     (tmp_path / "other.json").write_text("[1]")
-    theirs.get_by_test_id("takeaway").click()
+    theirs.get_by_test_id("export-menu-button").click()
     theirs.get_by_test_id("open-state").set_input_files(tmp_path / "other.json")
-    expect(theirs.get_by_test_id("takeaway-told")).to_contain_text("holds no state")
+    expect(theirs.get_by_test_id("export-status")).to_contain_text("holds no state")
     theirs.evaluate(HOLD)
     theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
     theirs.wait_for_timeout(400)  # its answer is awaited, and what was typed not yet told
@@ -137,13 +137,13 @@ def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path
     page = menu(visitor, asked(layer=2, head=3, quantity="scores"), SENTENCE)
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     np.testing.assert_allclose(np.array(told["values"]), trace["decoder.2.self.scores"][3], atol=1e-5)
-    page.get_by_test_id("takeaway-path").fill("decoder.2.self.q[3]")
+    page.get_by_test_id("export-path").fill("decoder.2.self.q[3]")
     with np.load(download(page, "export-npz", tmp_path)) as file:
         np.testing.assert_allclose(file["values"], trace["decoder.2.self.q"][3], atol=1e-5)
     assert download(page, "export-csv", tmp_path).read_text().startswith("query / head_dim,0,1")
-    page.get_by_test_id("takeaway-path").fill("decoder.9.self.q")
+    page.get_by_test_id("export-path").fill("decoder.9.self.q")
     page.get_by_test_id("export-csv").click()
-    expect(page.get_by_test_id("takeaway-told")).to_contain_text("no value decoder.9.self.q")
+    expect(page.get_by_test_id("export-status")).to_contain_text("no value decoder.9.self.q")
 
 
 def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
@@ -228,7 +228,7 @@ def test_an_embedded_page_shows_the_instrument_and_nothing_else(
     frame = lesson.frame_locator("iframe")
     expect(frame.get_by_test_id("instrument")).to_have_attribute("data-sentence", SENTENCE)
     expect(frame.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
-    for absent in ("brand", "takeaway", "stSidebar", "stHeader"):
+    for absent in ("brand", "export-menu-button", "stSidebar", "stHeader"):
         expect(frame.get_by_test_id(absent).locator("visible=true")).to_have_count(0)
     expect(frame.locator(".js-plotly-plot")).to_have_count(0)
     frame.get_by_test_id("head-0-1").click()
@@ -253,7 +253,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
     expect(found).to_have_class("instrument presenter")
     wait_until(page, lambda: size_of(page, "reading"), lambda large: large > 1.4 * small)
     wait_for_address(page, presenter="1", text=f"{SENTENCE}p")
-    expect(page.get_by_test_id("takeaway")).to_be_hidden()
+    expect(page.get_by_test_id("export-menu-button")).to_be_hidden()
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
     page.reload()
     expect(instrument(page, f"{SENTENCE}p")).to_have_class("instrument presenter")

@@ -1,4 +1,4 @@
-"""The room of heads: the grid, the pictures of the chosen heads and the rules by which they are made."""
+"""The tab "Heads": the grid, the pictures of the chosen heads and the rules by which they are made."""
 
 import csv
 import io
@@ -21,8 +21,8 @@ def opened(visitor: Visitor, query: str = "") -> Page:
     return page
 
 
-def said(page: Page) -> Locator:
-    return page.get_by_test_id("said")
+def rules(page: Page) -> Locator:
+    return page.get_by_test_id("rules")
 
 
 def reading(page: Page) -> Locator:
@@ -77,7 +77,7 @@ def test_the_heads_can_be_put_in_the_order_of_what_they_do(visitor: Visitor) -> 
     second = thumbs(page).nth(1).get_attribute("aria-label") or ""
     page.keyboard.press("ArrowRight")
     expect(title).to_have_text("Layer {} · Head {}".format(*re.findall(r"\d+", second)))
-    page.get_by_test_id("habit-first").click()
+    page.get_by_test_id("metric-first").click()
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
 
 
@@ -86,13 +86,13 @@ def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None
     page.get_by_test_id("head-1-2").click()
     page.get_by_test_id("head-3-4").click(modifiers=["Shift"])
     expect(page.get_by_test_id("head-title")).to_have_text("2 heads")
-    expect(said(page)).to_contain_text("mean of 2 heads")
+    expect(rules(page)).to_contain_text("mean of 2 heads")
     wait_for_address(page, heads="1.2;3.4")
     page.keyboard.press("ArrowRight")  # walks on; the collection stays
     page.keyboard.press("Shift+Enter")
     expect(page.get_by_test_id("collected")).to_contain_text("L3 H5")
     plot(page, "lines")
-    expect(said(page)).to_contain_text("a colour for each head")
+    expect(rules(page)).to_contain_text("a colour for each head")
     page.get_by_test_id("head-switch").click()
     wait_for_address(
         page,
@@ -137,7 +137,7 @@ def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> Non
     plot(page, "text")
     words = page.get_by_test_id("prose").locator(".word")
     expect(page.get_by_test_id("prose").locator(".word.locked")).to_have_count(2)
-    expect(said(page)).to_contain_text("strongest at the largest")
+    expect(rules(page)).to_contain_text("strongest at the largest")
     words.first.hover()
     expect(chips(page).first).to_have_class(re.compile("key"))
     plot(page, "table")
@@ -182,7 +182,7 @@ def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
     for name in ("lines", "text", "table", "heatmap"):
         plot(page, name)
     page.get_by_test_id("head-2-2").click(modifiers=["Shift"])
-    expect(said(page)).to_contain_text("mean of 2 heads")
+    expect(rules(page)).to_contain_text("mean of 2 heads")
     expect(page.get_by_test_id("reading")).to_contain_text("looks at")
 
 
@@ -192,7 +192,7 @@ def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
 
     def show(name: str, told: str) -> None:
         page.get_by_test_id("quantity").select_option(name)
-        expect(said(page)).to_contain_text(told)
+        expect(rules(page)).to_contain_text(told)
 
     show("scores", "before mask")
     show("masked_scores", "where the mask allows")
@@ -203,21 +203,21 @@ def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
     candidate = page.get_by_test_id("predictions").locator("[data-target]").nth(2)
     word = candidate.inner_text().replace("·", "")
     candidate.click()
-    expect(said(page)).to_contain_text(f"“{word}”")
+    expect(rules(page)).to_contain_text(f"“{word}”")
     show("minus_head", "layer 2, head 4")
     page.get_by_test_id("other-head").select_option("2.3")
-    expect(said(page)).to_contain_text("layer 2, head 3")
+    expect(rules(page)).to_contain_text("layer 2, head 3")
     expect(reading(page)).to_contain_text("nothing")  # a head differs from itself by nothing
     page.get_by_test_id("quantity").select_option("minus_trained")
     expect(trouble).to_contain_text("Nothing is changed yet")
     page.get_by_test_id("head-switch").click()
     expect(trouble).to_be_hidden()
-    expect(said(page)).to_contain_text("as trained")
+    expect(rules(page)).to_contain_text("as trained")
     page.get_by_test_id("quantity").select_option("minus_text")
     page.get_by_test_id("other-text").fill("The cat")
     expect(trouble).to_contain_text("equally many")
     page.get_by_test_id("other-text").fill(TEXT.replace("cat", "boy"))
-    expect(said(page)).to_contain_text("other text")
+    expect(rules(page)).to_contain_text("other text")
     wait_for_address(page, quantity="minus_text")
 
 
@@ -229,7 +229,7 @@ def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
         ("renormalize", "rows renormalised"),
     ):
         page.get_by_test_id(name).check()
-        expect(said(page)).to_contain_text(told)
+        expect(rules(page)).to_contain_text(told)
     page.keyboard.press("Escape")
     wait_until(
         page,
@@ -240,15 +240,15 @@ def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
     page.get_by_test_id("top-mass").focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
-    expect(said(page)).to_contain_text("the largest of each row that make 80 %")
+    expect(rules(page)).to_contain_text("the largest of each row that make 80 %")
     page.get_by_test_id("unit").select_option("words")
-    expect(said(page)).to_contain_text("sum over keys, mean over queries")
+    expect(rules(page)).to_contain_text("sum over keys, mean over queries")
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("options")).to_be_hidden()
     wait_for_address(page, top_mass="80")
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("reset-options").click()
-    expect(said(page)).to_have_text("attention weight")
+    expect(rules(page)).to_have_text("attention weight")
 
 
 def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
@@ -257,7 +257,7 @@ def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
     instrument(page, text)
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("segments").select_option("b-a")
-    expect(said(page)).to_contain_text("only B → A")
+    expect(rules(page)).to_contain_text("only B → A")
     page.keyboard.press("Escape")
     table = page.get_by_test_id("sheet").locator("table")
     expect(table.locator("tbody th").first).to_contain_text("The")
@@ -282,7 +282,7 @@ def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
     page = opened(visitor, "&plot=table&sort=entropy&heads=1.1;2.2")
     page.get_by_test_id("options-button").click()
     expect(page.get_by_test_id("reset-options")).to_be_visible()
-    expect_to_fit(page, "options", "sheet", "grid", "habits")
+    expect_to_fit(page, "options", "sheet", "grid", "metrics")
 
 
 def test_a_long_text_stays_readable_and_turns_its_pages(visitor: Visitor) -> None:

@@ -39,7 +39,7 @@ def chosen(select: Locator) -> str:
 
 def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visitor: Visitor) -> None:
     page = enter(visitor, "layer=5&head=2")
-    page.get_by_test_id("room-tab-walkthrough").click()
+    page.get_by_test_id("tab-walkthrough").click()
     title, following = page.get_by_test_id("stair-title"), page.get_by_test_id("step-next")
     expect(title).to_have_text("1. Input")
     expect(page.get_by_test_id("step-back")).to_be_disabled()
@@ -155,7 +155,7 @@ def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) 
     found = re.search(r"Layer (\d+):.*?takes.*?head (\d+)", reading.inner_text())
     assert found
     graph.press("Enter")
-    page.get_by_test_id("room-tab-walkthrough").click()
+    page.get_by_test_id("tab-walkthrough").click()
     expect(page.get_by_test_id("steps-layer")).to_have_value(found[1])
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
@@ -170,7 +170,7 @@ def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
     told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
     assert told
     page.get_by_test_id("ablation-5-2").click()
-    page.get_by_test_id("room-tab-heads").click()
+    page.get_by_test_id("tab-heads").click()
     page.get_by_test_id("head-switch").click()
     likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
     expect(likeliest.first).to_be_visible()
@@ -213,7 +213,7 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     root = page.get_by_test_id("instrument")
     for tab in ("walkthrough", "layers"):
-        page.get_by_test_id(f"room-tab-{tab}").click()
+        page.get_by_test_id(f"tab-{tab}").click()
         for analysis in (
             ("logit_lens", "logit_attribution", "information_flow", "head_ablation") if tab == "layers" else ("",)
         ):

@@ -22,7 +22,7 @@ export function findElements(place) {
     notes: named("notes"),
     answer: find(place, ".answer"),
     strips: [named("tokens-a"), named("tokens-b")],
-    attentions: named("kinds"),
+    attentions: named("attentions"),
     headsHint: named("heads-hint"),
     swap: named("swap"),
     headTables: [named("grid-a"), named("grid-b")],

@@ -1,6 +1,6 @@
 // What the Compare page asks the server.
 
-import { failureText, isAbort, post, visitorName } from "../../ui/frontend/server.js";
+import { clientId, failureText, isAbort, post } from "../../ui/frontend/server.js";
 import { Comparison } from "./comparison.js";
 
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
@@ -9,7 +9,7 @@ import { Comparison } from "./comparison.js";
 
 export class CompareServer {
   #api;
-  #clientId = visitorName();
+  #clientId = clientId();
   #asked = 0;
   #answered = 0;
   /** @type {AbortController | null} */

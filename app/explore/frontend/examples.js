@@ -38,6 +38,6 @@ export function drawHint(page, tab) {
   const { text, source } = page.state.answer.question;
   const example = page.state.catalogue.examples.find((one) => one.text === text && one.source === source);
   const hint = (tab === "heads" && example?.hint) || "";
-  page.view.elements.look.textContent = hint;
-  page.view.elements.look.hidden = !hint;
+  page.view.elements.hint.textContent = hint;
+  page.view.elements.hint.hidden = !hint;
 }

@@ -1,7 +1,7 @@
 // What Explore asks the server, past Streamlit: one packed answer for each question.
 
 import { readFloats } from "../../../model/rendering/static/ui/wire.js";
-import { post, visitorName } from "../../ui/frontend/server.js";
+import { clientId, post } from "../../ui/frontend/server.js";
 
 /** @import { Found, Grid } from "../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
@@ -16,7 +16,7 @@ const CACHE_SIZE = 48; // answers to questions about one text
 export class HttpServer {
   #state;
   #onArrival;
-  #clientId = visitorName();
+  #clientId = clientId();
   #number = 0;
   /** @type {AbortController | null} */
   #asking = null;

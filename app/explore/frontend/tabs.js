@@ -54,7 +54,7 @@ export function drawActiveTab(page, fresh = false) {
   if (!answer) return;
   const open = activeTab(page);
   for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open;
-  page.view.elements.board.dataset.room = open;
+  page.view.elements.board.dataset.tab = open;
   drawHint(page, open);
   drawTabs(page, open);
   const { tabs, drawn } = memory(page);
@@ -80,7 +80,7 @@ function drawTabs(page, open) {
   const rows = page.state.catalogue.tabs;
   if (!tabs.children.length) tabs.replaceChildren(...rows.map(({ name, title }) => createTab(page, name, title)));
   for (const button of /** @type {Iterable<HTMLElement>} */ (tabs.children)) {
-    const chosen = button.dataset.testid === `room-tab-${open}`;
+    const chosen = button.dataset.testid === `tab-${open}`;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   }
@@ -92,7 +92,7 @@ function createTab(page, name, title) {
   button.type = "button";
   button.id = `tab-${name}`;
   button.setAttribute("role", "tab");
-  button.dataset.testid = `room-tab-${name}`;
+  button.dataset.testid = `tab-${name}`;
   button.onclick = () => page.change({ tab: name });
   button.onkeydown = (event) => {
     const step = HORIZONTAL_STEPS[event.key];

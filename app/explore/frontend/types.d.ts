@@ -239,7 +239,7 @@ export interface ExploreElements extends HeadElements {
   sourceBox: HTMLElement;
   status: HTMLElement;
   examples: HTMLElement;
-  look: HTMLElement;
+  hint: HTMLElement;
   problem: HTMLElement;
   notes: HTMLElement;
   answer: HTMLElement;

@@ -18,7 +18,7 @@ export function createView(page, place) {
   return {
     elements: exploreElements(place),
     panels: Object.fromEntries(
-      page.state.catalogue.tabs.map(({ name }) => [name, findByTestId(place, `room-${name}`)]),
+      page.state.catalogue.tabs.map(({ name }) => [name, findByTestId(place, `panel-${name}`)]),
     ),
     redraw: (fresh = false) => drawActiveTab(page, fresh),
     markPointer: () => markActiveTab(page),
@@ -47,7 +47,7 @@ function exploreElements(place) {
     sourceBox: find(place, ".source"),
     status: named("status"),
     examples: named("examples"),
-    look: named("look"),
+    hint: named("hint"),
     problem: named("problem"),
     notes: named("notes"),
     answer: find(place, ".answer"),

@@ -1,6 +1,6 @@
 // What the Generate page asks the server.
 
-import { post, visitorName } from "../../ui/frontend/server.js";
+import { clientId, post } from "../../ui/frontend/server.js";
 
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { AnyRecord, GenerateAnswer, GenerateState, GeneratedToken } from "./types.d.ts" */
@@ -10,7 +10,7 @@ export class Refused extends Error {}
 
 export class GenerateServer {
   #api;
-  #clientId = visitorName();
+  #clientId = clientId();
   #number = 0;
   #pending = new AbortController();
 

@@ -40,6 +40,6 @@ export function isAbort(error) {
 }
 
 /** A random name, by which the server drops questions that this page has replaced by newer ones. */
-export function visitorName() {
+export function clientId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join("");
 }

@@ -277,9 +277,9 @@ export interface HeadElements {
   sourceTokens: HTMLElement;
   predictions: HTMLElement;
   headsTab: HTMLElement;
-  kinds: HTMLElement;
+  attentions: HTMLElement;
   grid: HTMLElement;
-  habits: HTMLElement;
+  metrics: HTMLElement;
   title: HTMLElement;
   off: HTMLButtonElement;
   collected: HTMLElement;
@@ -296,7 +296,7 @@ export interface HeadElements {
   low: HTMLElement;
   high: HTMLElement;
   scale: HTMLCanvasElement;
-  said: HTMLElement;
+  rules: HTMLElement;
   reading: HTMLElement;
 }
 

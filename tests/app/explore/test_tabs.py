@@ -1,4 +1,4 @@
-"""What the rooms "Steps" and "Layers" ask the backend: numbers of the trace, and a sentence where there are none."""
+"""What the tabs "Steps" and "Layers" ask the backend: numbers of the trace, and a sentence where there are none."""
 
 from __future__ import annotations
 

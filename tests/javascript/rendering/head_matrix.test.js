@@ -46,10 +46,10 @@ test("a zoom counts on the heatmap, which is also what a text opens with", () =>
 
 test("several heads are told as on the server: the mean or the largest of them", () => {
   const heads = ["0.1", "1.2"];
-  const told = (/** @type {string} */ head_reduction) =>
+  const rule = (/** @type {string} */ head_reduction) =>
     quantizedMatrix(createPage({ heads, head_reduction }, { bytes: BYTES }).page).rules.join();
-  assert.match(told("max"), /largest of 2 heads/);
-  assert.match(told("mean"), /mean of 2 heads/);
+  assert.match(rule("max"), /largest of 2 heads/);
+  assert.match(rule("mean"), /mean of 2 heads/);
 });
 
 test("only what matters is asked for, so that equal questions are asked once", () => {

@@ -15,23 +15,28 @@ function reporting(context, isBusy) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const page = { choice: "a" };
   /** @type {Value[]} */
-  const told = [];
+  const reported = [];
   const reporter = new Reporter(() => ({ agreed: [page.choice], value: { choice: page.choice } }), isBusy);
-  reporter.connect((name, value) => told.push({ name, .../** @type {Value} */ (value) }));
-  return { page, told, reporter, tick: (/** @type {number} */ milliseconds) => context.mock.timers.tick(milliseconds) };
+  reporter.connect((name, value) => reported.push({ name, .../** @type {Value} */ (value) }));
+  return {
+    page,
+    reported,
+    reporter,
+    tick: (/** @type {number} */ milliseconds) => context.mock.timers.tick(milliseconds),
+  };
 }
 
 test("several changes in a moment are one report, with the number of the last", (context) => {
-  const { page, told, reporter, tick } = reporting(context);
+  const { page, reported, reporter, tick } = reporting(context);
   reporter.accepts(["a"], 4);
   reporter.changed();
   tick(200);
   page.choice = "b";
   reporter.changed();
   tick(200);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   tick(60);
-  assert.deepEqual(told, [{ name: "settled", choice: "b", serial: 6 }]);
+  assert.deepEqual(reported, [{ name: "settled", choice: "b", serial: 6 }]);
 });
 
 test("what Streamlit hands back as it was told is no news", (context) => {
@@ -55,33 +60,33 @@ test("while the person has gone on, older news is not taken over", (context) => 
 
 test("a report waits for an answer that is on its way, but not for ever", (context) => {
   let busy = true;
-  const { told, reporter, tick } = reporting(context, () => busy);
+  const { reported, reporter, tick } = reporting(context, () => busy);
   reporter.changed();
   tick(300);
-  assert.equal(told.length, 0);
+  assert.equal(reported.length, 0);
   busy = false;
   reporter.idle();
   tick(60);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   busy = true;
   reporter.changed();
   tick(250);
   tick(740);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   tick(20);
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
 });
 
 test("nothing is reported after the end, or where there is nothing to say", (context) => {
-  const { told, reporter, tick } = reporting(context);
+  const { reported, reporter, tick } = reporting(context);
   reporter.changed();
   reporter.cancel();
   tick(1_000);
   const silent = new Reporter(() => null);
-  silent.connect(() => told.push({}));
+  silent.connect(() => reported.push({}));
   silent.changed();
   tick(1_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 test("each place has a page of its own, made once", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CompareServer } from "../../../app/compare/frontend/server.js";
-import { failureText, isAbort, post, visitorName } from "../../../app/ui/frontend/server.js";
+import { clientId, failureText, isAbort, post } from "../../../app/ui/frontend/server.js";
 
 /** @import { CompareRequest } from "../../../app/compare/frontend/types.d.ts" */
 
@@ -48,8 +48,8 @@ test("a lost server and an error have words; an aborted question has none", () =
 });
 
 test("each page has a name of its own", () => {
-  assert.match(visitorName(), /^[\da-f]{1,24}$/);
-  assert.notEqual(visitorName(), visitorName());
+  assert.match(clientId(), /^[\da-f]{1,24}$/);
+  assert.notEqual(clientId(), clientId());
 });
 
 test("a comparison that is refused says why", async (context) => {

@@ -140,7 +140,7 @@ function temperatureControl(page, starts) {
   Object.assign(slider, { type: "range", min: -3, max: 3, step: 0.25 });
   slider.dataset.testid = "make-heat";
   slider.setAttribute("aria-label", "Temperature of the softmax");
-  const told = createElement("output", "");
+  const reading = createElement("output", "");
   /** @param {string} edit */
   const mine = (edit) => starts().some((start) => edit.startsWith(`${start}scale:`));
   slider.oninput = () => {
@@ -158,11 +158,11 @@ function temperatureControl(page, starts) {
     const { catalogue, choice } = page.state;
     const attentionFunction = catalogue.attention_functions.find(({ name }) => name === choice.attention_function);
     slider.disabled = attentionFunction?.has_temperature === false;
-    told.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
-    slider.setAttribute("aria-valuetext", told.textContent);
+    reading.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
+    slider.setAttribute("aria-valuetext", reading.textContent);
   };
   const label = createElement("label", "heat");
-  label.append("temperature ", slider, told);
+  label.append("temperature ", slider, reading);
   return { element: label, update };
 }
 

@@ -100,14 +100,14 @@ function editRow(page, edit, on) {
   toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
-  const told = createElement("span", "told");
-  told.append(...wordNodes(words));
-  told.title = edit;
+  const description = createElement("span", "description");
+  description.append(...wordNodes(words));
+  description.title = edit;
   const drop = createElement("button", "drop", "×");
   drop.type = "button";
   drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
   drop.dataset.testid = `edit-drop-${edit}`;
   drop.onclick = () => removeEdit(page, edit);
-  row.append(toggle, told, drop);
+  row.append(toggle, description, drop);
   return row;
 }

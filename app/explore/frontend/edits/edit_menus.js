@@ -88,12 +88,12 @@ function headMenu(page) {
 function cellMenu(page) {
   const [query] = activeQueries(page);
   const key = page.state.pointer?.key ?? mostAttendedKey(page, query);
-  const look = visibilityControl(page, () => [query, key]);
+  const visibility = visibilityControl(page, () => [query, key]);
   /** @type {Words} */
   const title = [{ token: queryTokens(page)[query] }, " looks at ", { token: keyTokens(page)[key] }];
   return {
     title,
-    controls: [scopeControl(page), { element: labelledRow("Cell", ...look.elements), update: look.update }],
+    controls: [scopeControl(page), { element: labelledRow("Cell", ...visibility.elements), update: visibility.update }],
   };
 }
 

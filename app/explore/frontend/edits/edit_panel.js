@@ -40,7 +40,7 @@ export function createEditPanel(page) {
     select.setAttribute("aria-label", name === "query" ? "The token that looks" : "The token that is looked at");
     return select;
   });
-  const look = visibilityControl(page, pair);
+  const visibility = visibilityControl(page, pair);
   const stands = createElement("select", "token-choice");
   stands.setAttribute("aria-label", "The token that is moved");
   stands.dataset.testid = "make-token";
@@ -53,8 +53,14 @@ export function createEditPanel(page) {
     scopeControl(page),
     headControl(page),
     {
-      element: labelledRow("Token", tokens[0], createElement("span", "", "looks at"), tokens[1], ...look.elements),
-      update: look.update,
+      element: labelledRow(
+        "Token",
+        tokens[0],
+        createElement("span", "", "looks at"),
+        tokens[1],
+        ...visibility.elements,
+      ),
+      update: visibility.update,
     },
     { element: labelledRow("Token", stands, ...stand.elements), update: stand.update },
     valueControl(page),

@@ -33,11 +33,11 @@ const memory = remembered(() => ({ elements: /** @type {MenuElements | null} */ 
 /** @param {ParentNode} place */
 function menuElements(place) {
   return {
-    button: findByTestId(place, "takeaway", HTMLButtonElement),
-    menu: findByTestId(place, "takeaway-menu"),
-    status: findByTestId(place, "takeaway-told"),
-    copied: findByTestId(place, "takeaway-copied", HTMLTextAreaElement),
-    path: findByTestId(place, "takeaway-path", HTMLInputElement),
+    button: findByTestId(place, "export-menu-button", HTMLButtonElement),
+    menu: findByTestId(place, "export-menu"),
+    status: findByTestId(place, "export-status"),
+    copied: findByTestId(place, "export-copied", HTMLTextAreaElement),
+    path: findByTestId(place, "export-path", HTMLInputElement),
     width: findByTestId(place, "figure-width", HTMLSelectElement),
     title: findByTestId(place, "figure-title", HTMLInputElement),
   };
@@ -107,9 +107,9 @@ function showMenu(page, open) {
   find(menu, "button").focus();
 }
 
-/** @param {ExplorePage} page @param {...(Node | string)} told */
-function showStatus(page, ...told) {
-  elementsOf(page).status.replaceChildren(...told);
+/** @param {ExplorePage} page @param {...(Node | string)} message */
+function showStatus(page, ...message) {
+  elementsOf(page).status.replaceChildren(...message);
 }
 
 /**
@@ -153,9 +153,9 @@ async function askRoute(page, route, body) {
 
 /**
  * Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied.
- * @param {ExplorePage} page @param {string} text @param {string} said
+ * @param {ExplorePage} page @param {string} text @param {string} message
  */
-async function copyToClipboard(page, text, said) {
+async function copyToClipboard(page, text, message) {
   const box = elementsOf(page).copied;
   box.hidden = false;
   box.value = text;
@@ -166,7 +166,7 @@ async function copyToClipboard(page, text, said) {
     box.select(); // a page that came over plain http has none
     if (!document.execCommand("copy")) return showStatus(page, "Press Ctrl+C to copy what is marked.");
   }
-  showStatus(page, said);
+  showStatus(page, message);
 }
 
 /** @param {ExplorePage} page @param {Partial<Choice>} more */

@@ -76,8 +76,8 @@ export function createFigure(matrix, heads, { picture, width, title }) {
     y = Math.max(...ends) + 2;
   }
   y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, matrix, y);
-  const said = matrix.rules.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
-  y = addLines(figure, wrapText(said.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
+  const rules = matrix.rules.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
+  y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
   figure.height = y + 1.5;
   return figure;
 }

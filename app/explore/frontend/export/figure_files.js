@@ -152,11 +152,11 @@ function toBase64(bytes) {
  * @param {Figure} options
  */
 export function pdfRequest({ width, height, title, palette, shapes }) {
-  const told = shapes.map((shape) => {
+  const encoded = shapes.map((shape) => {
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes) };
     return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
   });
-  return { width, height, title, palette, shapes: told };
+  return { width, height, title, palette, shapes: encoded };
 }
 
 /**

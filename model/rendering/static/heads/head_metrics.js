@@ -12,14 +12,14 @@ export function drawHeadMetrics(page) {
   const values = metricsOf(page, grid);
   const [layer, head] = [page.state.choice.layer, page.state.choice.head];
   const place = layer * grid.heads + head;
-  page.view.elements.habits.hidden = !values;
+  page.view.elements.metrics.hidden = !values;
   if (!values) return;
   const known = page.state.catalogue.metrics.filter(({ name }) => values[name]);
   const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
   const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
-  const list = createElement("div", "habit-list");
+  const list = createElement("div", "metric-list");
   list.append(...lines);
-  updateChildren(page.view.elements.habits, title, list);
+  updateChildren(page.view.elements.metrics, title, list);
 }
 
 /** @param {Page} page @param {Metric} options @param {(number | null)[]} values @param {number} place */
@@ -28,16 +28,16 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
   const before = numbers.filter((number) => value !== null && number > value).length;
-  const line = createElement("button", "habit");
+  const line = createElement("button", "metric");
   line.type = "button";
-  line.dataset.testid = `habit-${name}`;
+  line.dataset.testid = `metric-${name}`;
   line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
   const track = createElement("span", "track");
   const bar = createElement("i", "bar");
   bar.style.width = `${((value ?? 0) / most) * 100}%`;
   track.append(bar);
   line.append(
-    createElement("span", "habit-name", title),
+    createElement("span", "metric-name", title),
     track,
     createElement("span", "number", unit && value !== null ? value.toFixed(1) : formatMetric(page, name, value)),
   );

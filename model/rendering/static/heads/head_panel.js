@@ -188,7 +188,7 @@ function drawLegend(page, matrix) {
   }[matrix.scale];
   const several =
     matrix.per_head.length > 1 && open === "lines" ? "a colour for each head, words for all together" : "";
-  elements.said.textContent = [
+  elements.rules.textContent = [
     ...matrix.rules,
     open === "heatmap" ? scale : open === "text" ? "strongest at the largest" : PLOTS[open].scaleText?.(matrix),
     several,

@@ -49,9 +49,9 @@ export default {
 /** @param {Page} page */
 function drawAttentionChoices(page) {
   const { attention_groups } = page.state.answer;
-  page.view.elements.kinds.hidden = attention_groups.length < 2;
+  page.view.elements.attentions.hidden = attention_groups.length < 2;
   const options = attention_groups.map((grid) => /** @type {[string, string]} */ ([grid.name, grid.title]));
-  drawChoices(page.view.elements.kinds, "attention", options, currentGrid(page).name, (attention) =>
+  drawChoices(page.view.elements.attentions, "attention", options, currentGrid(page).name, (attention) =>
     page.change({ attention }),
   );
 }
@@ -70,14 +70,14 @@ export function headElements(place) {
   const button = (name) => findByTestId(place, name, HTMLButtonElement);
   return {
     root: find(place, ".instrument"),
-    headsTab: named("room-heads"),
+    headsTab: named("panel-heads"),
     tokens: named("tokens"),
     sourceTokens: named("source-tokens"),
     predictions: named("predictions"),
-    kinds: named("kinds"),
+    attentions: named("attentions"),
     grid: named("grid"),
     gridScale: canvas("grid-scale"),
-    habits: named("habits"),
+    metrics: named("metrics"),
     title: named("head-title"),
     off: button("head-switch"),
     collected: named("collected"),
@@ -93,7 +93,7 @@ export function headElements(place) {
     low: named("low"),
     high: named("high"),
     scale: canvas("scale"),
-    said: named("said"),
+    rules: named("rules"),
     reading: named("reading"),
   };
 }

@@ -52,13 +52,13 @@ function quotedNames(names) {
 
 /** @param {HeadMatrix} matrix @param {number[]} rows @param {number} column */
 function cellReadout(matrix, rows, column) {
-  const told =
+  const value =
     rows.length > 1 ? formatValue(matrix, columnSums(matrix, rows)[column]) : formatCell(matrix, rows[0], column);
   return [
     ...quotedNames(rows.map((row) => matrix.rows.labels[row])),
     " → ",
     ...quotedToken({ text: matrix.columns.labels[column] }),
-    `  ${told}`,
+    `  ${value}`,
   ];
 }
 

@@ -57,7 +57,7 @@ function fillStrip(page, strip, tokens, which) {
 }
 
 /**
- * A chip without what the last answer made of it; in rooms other than that of the heads nothing marks it again.
+ * A chip without what the last answer made of it; in other tabs than "Heads" nothing marks it again.
  * @param {HTMLElement} button @param {boolean} maskable
  */
 function clearMarks(button, maskable) {

@@ -155,10 +155,10 @@ function drawImageOverlay(page, matrix, width, canvas) {
   context.font = `12px ${currentStyle(page).font}`;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const told = matrix.signed
+  const label = matrix.signed
     ? `largest ± ${formatAmount(matrix, most).replace("+", "")}`
     : `brightest patch ${formatAmount(matrix, most)}`;
-  context.fillText(told, layout.width, STRIP_HEIGHT / 2);
+  context.fillText(label, layout.width, STRIP_HEIGHT / 2);
 }
 
 /**
