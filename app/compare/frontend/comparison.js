@@ -14,8 +14,7 @@ export class Comparison {
   #exact = new Map();
 
   /**
-   * @param {CompareAnswer} answer
-   * @param {Uint8Array} bytes the weights of all heads, a byte each
+   * @param {CompareAnswer} answer @param {Uint8Array} bytes the weights of all heads, a byte each
    * @param {[Question, Question]} questions that were asked
    */
   constructor(answer, bytes, questions) {
@@ -50,11 +49,7 @@ export class Comparison {
     return this.#answer.sides[side].notes;
   }
 
-  /**
-   * @param {number} side
-   * @param {Axis} axis
-   * @returns {Token[]}
-   */
+  /** @param {number} side @param {Axis} axis @returns {Token[]} */
   tokens(side, axis) {
     const { tokens, source_tokens } = this.#answer.sides[side];
     return (axis === "source" ? source_tokens : tokens) || [];
@@ -65,19 +60,14 @@ export class Comparison {
     return this.tokens(0, "text").length - 1;
   }
 
-  /**
-   * @param {Axis} axis
-   * @returns {PositionPair[]}
-   */
+  /** @param {Axis} axis @returns {PositionPair[]} */
   pairs(axis) {
     return this.#answer.alignments[axis] || [];
   }
 
   /**
    * The corresponding position on the other side, or null.
-   * @param {number} side
-   * @param {Axis} axis
-   * @param {number | null} position
+   * @param {number} side @param {Axis} axis @param {number | null} position
    */
   partner(side, axis, position) {
     return position === null ? null : (this.#partners.get(axis)?.[side].get(position) ?? null);
@@ -85,8 +75,7 @@ export class Comparison {
 
   /**
    * The attentions that are compared: those of that name, else the first; null where the models have none in common.
-   * @param {string} name
-   * @returns {AttentionPair | null}
+   * @param {string} name @returns {AttentionPair | null}
    */
   attention(name) {
     const found = this.attentions.find((one) => one.left_name === name) || this.attentions[0];
@@ -100,8 +89,7 @@ export class Comparison {
 
   /**
    * The byte codes of one head, [row column] of the group's cells.
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {AttentionGroup} group @param {HeadIndex} head
    */
   codes(group, { layer, head }) {
     const size = group.pooled_shape[0] * group.pooled_shape[1];
@@ -111,9 +99,7 @@ export class Comparison {
 
   /**
    * Reads single weights of a head: exact where they have been fetched, else from their bytes; NaN where attending is forbidden.
-   * @param {number} side
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {number} side @param {AttentionGroup} group @param {HeadIndex} head
    * @returns {(query: number, key: number) => number}
    */
   weights(side, group, head) {
@@ -130,9 +116,7 @@ export class Comparison {
 
   /**
    * The exact weights of a head, [query key], or null.
-   * @param {number} side
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {number} side @param {AttentionGroup} group @param {HeadIndex} head
    */
   exact(side, group, head) {
     return this.#exact.get(`${side} ${weightsPath(group, head)}`) ?? null;
@@ -140,9 +124,7 @@ export class Comparison {
 
   /**
    * Fetches the exact weights of a head, unless they are here or on their way. Whether they came.
-   * @param {number} side
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {number} side @param {AttentionGroup} group @param {HeadIndex} head
    * @param {() => Promise<Float32Array | null>} fetchWeights null: there are none
    */
   async fetchExact(side, group, head, fetchWeights) {
@@ -161,8 +143,7 @@ export class Comparison {
 
   /**
    * The position of each side that predictions speak of; without a choice the first masked one, or the last.
-   * @param {number} query a position in A, or -1
-   * @returns {[number, number | null]}
+   * @param {number} query a position in A, or -1 @returns {[number, number | null]}
    */
   queryPositions(query) {
     const { predictions, sides } = this.#answer;
@@ -172,10 +153,7 @@ export class Comparison {
 
   /**
    * A query and key of one side as both sides see it.
-   * @param {AttentionPair} attention
-   * @param {number} side
-   * @param {QueryKey} position
-   * @returns {[QueryKey, QueryKey]}
+   * @param {AttentionPair} attention @param {number} side @param {QueryKey} position @returns {[QueryKey, QueryKey]}
    */
   onBothSides({ groups }, side, { query, key }) {
     const { queries, keys } = groups[side];
@@ -184,19 +162,14 @@ export class Comparison {
   }
 }
 
-/**
- * The path of a head's weights as edits name it.
- * @param {AttentionGroup} group
- * @param {HeadIndex} head
- */
-export function weightsPath(group, { layer, head }) {
+/** The path of a head's weights as edits name it. @param {AttentionGroup} group @param {HeadIndex} head */
+function weightsPath(group, { layer, head }) {
   return `${group.stack}.${layer}.${group.kind}.weights[${head}]`;
 }
 
 /**
  * The head that differs most; the first one where none does.
- * @param {ComparedAttention} attention
- * @returns {HeadIndex}
+ * @param {ComparedAttention} attention @returns {HeadIndex}
  */
 export function mostDistantHead({ distance }) {
   return rankedHeads(distance, -1)[0] ?? { layer: 0, head: 0 };
@@ -214,10 +187,7 @@ export function rankedHeads(distance, above) {
     .sort((a, b) => b.distance - a.distance);
 }
 
-/**
- * @param {AttentionGroup[]} groups
- * @param {string} name
- */
+/** @param {AttentionGroup[]} groups @param {string} name */
 function groupNamed(groups, name) {
   const group = groups.find((one) => one.name === name);
   if (!group) throw new Error(`The answer has no attention ${name}.`);

@@ -9,20 +9,12 @@ import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.
 
 const SAME = "as A";
 
-/**
- * @param {Catalog} catalog
- * @param {string} model
- */
+/** @param {Catalog} catalog @param {string} model */
 export function trainedParts({ models }, model) {
   return models.find(({ name }) => name === model)?.trained ?? {};
 }
 
-/**
- * What A's model is, in words.
- * @param {HTMLElement} element
- * @param {Catalog} catalog
- * @param {Question} a
- */
+/** What A's model is, in words. @param {HTMLElement} element @param {Catalog} catalog @param {Question} a */
 export function describeA(element, catalog, a) {
   const trained = trainedParts(catalog, a.model);
   const words = [a.model, ...catalog.fields.map(([part]) => titleOf(catalog, part, a[part] || trained[part] || ""))];
@@ -35,10 +27,7 @@ export function describeA(element, catalog, a) {
 }
 
 /**
- * @param {HTMLElement} element
- * @param {Catalog} catalog
- * @param {Question} b
- * @param {Difference} difference
+ * @param {HTMLElement} element @param {Catalog} catalog @param {Question} b @param {Difference} difference
  * @param {Differ} differ
  */
 export function drawControlsB(element, catalog, b, difference, differ) {
@@ -46,11 +35,7 @@ export function drawControlsB(element, catalog, b, difference, differ) {
   updateChildren(element, modelControl(catalog, b, difference, differ), ...parts, editsControl(b, difference, differ));
 }
 
-/**
- * @param {HTMLElement} element
- * @param {Preset[]} presets
- * @param {(preset: Preset) => void} choose
- */
+/** @param {HTMLElement} element @param {Preset[]} presets @param {(preset: Preset) => void} choose */
 export function drawPresets(element, presets, choose) {
   const buttons = presets.map((preset) => {
     const button = createElement("button", "example", preset.title);
@@ -61,11 +46,7 @@ export function drawPresets(element, presets, choose) {
   updateChildren(element, ...buttons);
 }
 
-/**
- * @param {Catalog} catalog
- * @param {VariantField} part
- * @param {string} value
- */
+/** @param {Catalog} catalog @param {VariantField} part @param {string} value */
 function titleOf({ options, mask_arguments }, part, value) {
   const { kind, argument } = part === "masks" ? parseMask(value) : { kind: value, argument: "" };
   const title = options[part].find(([name]) => name === kind)?.[1] || value;
@@ -73,12 +54,7 @@ function titleOf({ options, mask_arguments }, part, value) {
   return argument && short ? `${title} of ${argument}` : title;
 }
 
-/**
- * @param {Catalog} catalog
- * @param {Question} b
- * @param {Difference} difference
- * @param {Differ} differ
- */
+/** @param {Catalog} catalog @param {Question} b @param {Difference} difference @param {Differ} differ */
 function modelControl({ models }, b, difference, differ) {
   /** @type {Options} */
   const options = [[SAME, SAME], ...models.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]))];
@@ -90,12 +66,8 @@ function modelControl({ models }, b, difference, differ) {
 }
 
 /**
- * @param {Catalog} catalog
- * @param {VariantField} part
- * @param {string} title
- * @param {Question} b
- * @param {string | undefined} given what B has instead of A's part
- * @param {Differ} differ
+ * @param {Catalog} catalog @param {VariantField} part @param {string} title @param {Question} b
+ * @param {string | undefined} given what B has instead of A's part @param {Differ} differ
  */
 function partControl(catalog, part, title, b, given, differ) {
   const trained = trainedParts(catalog, b.model)[part] ?? "";
@@ -136,11 +108,7 @@ function matrixField(kind, { title }, argument, differ) {
   return field;
 }
 
-/**
- * @param {Question} b
- * @param {Difference} difference
- * @param {Differ} differ
- */
+/** @param {Question} b @param {Difference} difference @param {Differ} differ */
 function editsControl(b, difference, differ) {
   /** @type {Options} */
   const options = [
@@ -155,22 +123,14 @@ function editsControl(b, difference, differ) {
   return labelled("Changes", createSelect("edits", options, chosen, pick));
 }
 
-/**
- * @param {string} title
- * @param {...HTMLElement} inner
- */
+/** @param {string} title @param {...HTMLElement} inner */
 function labelled(title, ...inner) {
   const label = createElement("label");
   label.append(createElement("span", "", title), ...inner);
   return label;
 }
 
-/**
- * @param {string} name
- * @param {Options} options
- * @param {string} chosen
- * @param {(value: string) => void} pick
- */
+/** @param {string} name @param {Options} options @param {string} chosen @param {(value: string) => void} pick */
 function createSelect(name, options, chosen, pick) {
   const select = createElement("select");
   select.dataset.testid = `b-${name}`;

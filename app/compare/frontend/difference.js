@@ -10,9 +10,7 @@
 
 /**
  * A weight that is forbidden on one side alone counts as zero there.
- * @param {Comparison} comparison
- * @param {AttentionPair} attention
- * @param {HeadIndex[]} heads of each side
+ * @param {Comparison} comparison @param {AttentionPair} attention @param {HeadIndex[]} heads of each side
  * @returns {WeightDifference}
  */
 export function weightDifference(comparison, { groups }, heads) {

@@ -31,10 +31,7 @@ export class HeadTables {
   /** What each side's thumbnails show. @type {{ comparison: Comparison, name: string }[]} */
   #painted = [];
 
-  /**
-   * @param {CompareElements} elements
-   * @param {HeadTableActions} actions
-   */
+  /** @param {CompareElements} elements @param {HeadTableActions} actions */
   constructor(elements, actions) {
     this.#elements = elements;
     this.#actions = actions;
@@ -44,10 +41,7 @@ export class HeadTables {
     this.#distances = new HeadTable(elements.distances, (layer, head) => actions.chooseHead(null, { layer, head }));
   }
 
-  /**
-   * @param {Comparison} comparison
-   * @param {CompareState} state
-   */
+  /** @param {Comparison} comparison @param {CompareState} state */
   draw(comparison, state) {
     const attention = comparison.attention(state.choice.attention);
     const { attentions, headsHint } = this.#elements;
@@ -69,10 +63,7 @@ export class HeadTables {
   }
 
   /**
-   * @param {Comparison} comparison
-   * @param {CompareState} state
-   * @param {AttentionPair} attention
-   * @param {number} side
+   * @param {Comparison} comparison @param {CompareState} state @param {AttentionPair} attention @param {number} side
    */
   #drawSide(comparison, state, attention, side) {
     const group = attention.groups[side];
@@ -99,10 +90,7 @@ export class HeadTables {
     this.#painted[side] = { comparison, name: group.name };
   }
 
-  /**
-   * @param {AttentionPair} attention
-   * @param {HeadIndex} chosen
-   */
+  /** @param {AttentionPair} attention @param {HeadIndex} chosen */
   #drawDistances({ left_name: name, distance }, chosen) {
     const largest = Math.max(...distance.flat().map((number) => number ?? 0), 1e-6);
     const [layers, heads] = sharedHeads({ distance });
@@ -116,10 +104,7 @@ export class HeadTables {
     this.#elements.largestDistance.textContent = largest < ALIKE ? "0: alike everywhere" : largest.toFixed(2);
   }
 
-  /**
-   * @param {AttentionPair} attention
-   * @param {HeadIndex} chosen
-   */
+  /** @param {AttentionPair} attention @param {HeadIndex} chosen */
   #drawRanked({ distance }, chosen) {
     const ranked = rankedHeads(distance, ALIKE).slice(0, RANKED);
     const buttons = ranked.map(({ layer, head, distance: number }) => {
@@ -135,10 +120,7 @@ export class HeadTables {
   }
 }
 
-/**
- * How many layers and heads both sides have.
- * @param {Pick<AttentionPair, "distance">} attention
- */
+/** How many layers and heads both sides have. @param {Pick<AttentionPair, "distance">} attention */
 function sharedHeads({ distance }) {
   return [distance.length, distance[0]?.length || 0];
 }

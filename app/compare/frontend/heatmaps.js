@@ -33,10 +33,7 @@ export class Heatmaps {
   /** @type {Shown | null} */
   #shown = null;
 
-  /**
-   * @param {CompareElements} elements
-   * @param {HeatmapActions} actions
-   */
+  /** @param {CompareElements} elements @param {HeatmapActions} actions */
   constructor(elements, actions) {
     this.#elements = elements;
     elements.sideMaps.forEach((canvas, side) => {
@@ -47,9 +44,7 @@ export class Heatmaps {
 
   /**
    * Makes the images of two heads and of their difference.
-   * @param {Comparison} comparison
-   * @param {AttentionPair} attention
-   * @param {HeadIndex[]} heads of each side
+   * @param {Comparison} comparison @param {AttentionPair} attention @param {HeadIndex[]} heads of each side
    */
   show(comparison, attention, heads) {
     for (const side of SIDES) paintSide(this.#sideImages[side], comparison, side, attention, heads[side]);
@@ -109,21 +104,13 @@ export class Heatmaps {
         : "";
   }
 
-  /**
-   * @param {number} side
-   * @param {MouseEvent} event
-   * @returns {Cell | null}
-   */
+  /** @param {number} side @param {MouseEvent} event @returns {Cell | null} */
   #cellOfSide(side, event) {
     const cell = cellAtPointer(this.#elements.sideMaps[side], this.#sideLayouts[side], event);
     return cell && { side, ...cell };
   }
 
-  /**
-   * A cell of the difference stands for one on both sides.
-   * @param {MouseEvent} event
-   * @returns {Cell | null}
-   */
+  /** A cell of the difference stands for one on both sides. @param {MouseEvent} event @returns {Cell | null} */
   #cellOfDifference(event) {
     const cell = cellAtPointer(this.#elements.differenceMap, this.#differenceLayout, event);
     if (!cell || !this.#shown) return null;
@@ -133,9 +120,7 @@ export class Heatmaps {
 }
 
 /**
- * @param {HTMLCanvasElement} canvas
- * @param {HeatmapActions} actions
- * @param {(event: MouseEvent) => Cell | null} cellAt
+ * @param {HTMLCanvasElement} canvas @param {HeatmapActions} actions @param {(event: MouseEvent) => Cell | null} cellAt
  */
 function listen(canvas, actions, cellAt) {
   canvas.onmousemove = (event) => actions.point(cellAt(event));
@@ -153,8 +138,7 @@ function listen(canvas, actions, cellAt) {
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {Omit<Parameters<typeof drawHeatmap>[2], "alpha" | "hot" | "rows" | "style">} picture
- * @param {QueryKey} hot
+ * @param {Omit<Parameters<typeof drawHeatmap>[2], "alpha" | "hot" | "rows" | "style">} picture @param {QueryKey} hot
  * @param {ReturnType<typeof canvasStyle>} style
  */
 function paintMap(canvas, picture, hot, style) {
@@ -165,10 +149,7 @@ function paintMap(canvas, picture, hot, style) {
 }
 
 /**
- * @param {HTMLCanvasElement} image
- * @param {Comparison} comparison
- * @param {number} side
- * @param {AttentionPair} attention
+ * @param {HTMLCanvasElement} image @param {Comparison} comparison @param {number} side @param {AttentionPair} attention
  * @param {HeadIndex} head
  */
 function paintSide(image, comparison, side, { groups }, head) {
@@ -184,9 +165,7 @@ function paintSide(image, comparison, side, { groups }, head) {
 
 /**
  * What corresponding tokens read as: one text where it is the same, else both.
- * @param {Comparison} comparison
- * @param {Axis} axis
- * @param {PositionPair[]} pairs
+ * @param {Comparison} comparison @param {Axis} axis @param {PositionPair[]} pairs
  */
 function sharedTokens(comparison, axis, pairs) {
   const [ours, theirs] = SIDES.map((side) => comparison.tokens(side, axis));
@@ -196,11 +175,7 @@ function sharedTokens(comparison, axis, pairs) {
   });
 }
 
-/**
- * @param {PositionPair[]} pairs
- * @param {QueryKey[]} positions
- * @param {keyof QueryKey} axis
- */
+/** @param {PositionPair[]} pairs @param {QueryKey[]} positions @param {keyof QueryKey} axis */
 function indexOfPair(pairs, positions, axis) {
   const index = pairs.findIndex(([a, b]) => a === positions[0][axis] && b === positions[1][axis]);
   return index < 0 ? null : index;

@@ -44,10 +44,7 @@ class ComparePage {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #exactTimer;
 
-  /**
-   * @param {HTMLElement} place
-   * @param {CompareData} data
-   */
+  /** @param {HTMLElement} place @param {CompareData} data */
   constructor(place, data) {
     this.#elements = findElements(place);
     this.#catalog = data;
@@ -69,10 +66,7 @@ class ComparePage {
     paintScale(this.#elements.differenceScale, SIGNED_COLOURS);
   }
 
-  /**
-   * @param {CompareData} data
-   * @param {(name: string, value: unknown) => void} tell
-   */
+  /** @param {CompareData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     this.#reporter.connect(tell);
     this.#elements.root.classList.toggle("presenter", data.presenter === "1");
@@ -95,10 +89,7 @@ class ComparePage {
     this.#resized.disconnect();
   }
 
-  /**
-   * Takes over what the address says. Whether the models are asked something else by it.
-   * @param {CompareData} data
-   */
+  /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */
   #adopt({ state, side_b, settings, serial }) {
     if (!this.#reporter.accepts([state, side_b, settings], serial)) return false;
     const before = this.#state;
@@ -205,10 +196,7 @@ class ComparePage {
     this.#showState();
   }
 
-  /**
-   * While nobody has chosen a head it is the one that differs most.
-   * @param {Comparison} comparison
-   */
+  /** While nobody has chosen a head it is the one that differs most. @param {Comparison} comparison */
   #followLargest(comparison) {
     const attention = comparison.attention(this.#state.choice.attention);
     if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
@@ -263,9 +251,7 @@ class ComparePage {
 
   /**
    * Turns the chosen head of one side off or on. What is off in A is off in B too, unless B has changes of its own.
-   * @param {number} side
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {number} side @param {AttentionGroup} group @param {HeadIndex} head
    */
   #drawSwitch(side, group, head) {
     const button = this.#elements.switches[side];
@@ -319,10 +305,7 @@ class ComparePage {
     this.#paintPositions();
   }
 
-  /**
-   * Chooses the token that predictions and frames speak of; on side B its partner in A.
-   * @param {Cell} cell
-   */
+  /** Chooses the token that predictions and frames speak of; on side B its partner in A. @param {Cell} cell */
   #chooseQuery({ side, query }) {
     const comparison = this.#comparison;
     if (!comparison) return;

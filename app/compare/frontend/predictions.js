@@ -12,10 +12,7 @@ import {
 
 /** @import { Prediction, PredictionCandidate } from "./types.d.ts" */
 
-/**
- * @param {HTMLElement} panel
- * @param {Prediction[]} predictions
- */
+/** @param {HTMLElement} panel @param {Prediction[]} predictions */
 export function drawPredictions(panel, predictions) {
   if (!predictions.length) {
     return panel.replaceChildren(
@@ -50,10 +47,7 @@ function createPrediction({ titles, prepositions, positions, token_texts, distan
   return section;
 }
 
-/**
- * @param {PredictionCandidate} candidate
- * @param {number} largest share of all, as long as the track
- */
+/** @param {PredictionCandidate} candidate @param {number} largest share of all, as long as the track */
 function createCandidate({ text, left, right }, largest) {
   const row = createElement("li", "candidate");
   const track = createElement("span", "track");
@@ -75,11 +69,7 @@ function createCandidate({ text, left, right }, largest) {
   return row;
 }
 
-/**
- * @param {string} className
- * @param {number | null} share
- * @param {number} largest
- */
+/** @param {string} className @param {number | null} share @param {number} largest */
 function createBar(className, share, largest) {
   const bar = createElement("i", className);
   bar.style.width = `${((share || 0) / largest) * 100}%`;

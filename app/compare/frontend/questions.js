@@ -16,20 +16,14 @@ const FIELDS = [
   "masked_positions",
 ];
 
-/**
- * @param {Choice} choice
- * @param {Settings} settings
- * @returns {Question}
- */
+/** @param {Choice} choice @param {Settings} settings @returns {Question} */
 export function questionA({ text, source, edits, masked_positions }, settings) {
   return { ...settings, text, source, edits, masked_positions };
 }
 
 /**
  * What belongs to one text or one model alone does not go over to another.
- * @param {Question} a
- * @param {Difference} difference
- * @returns {Question}
+ * @param {Question} a @param {Difference} difference @returns {Question}
  */
 export function questionB(a, difference) {
   const changed = Object.fromEntries(
@@ -44,9 +38,7 @@ export function questionB(a, difference) {
 
 /**
  * A difference with a few things changed; what is undefined in the patch differs no more.
- * @param {Difference} difference
- * @param {Difference} patch
- * @returns {Difference}
+ * @param {Difference} difference @param {Difference} patch @returns {Difference}
  */
 export function patchDifference(difference, patch) {
   const patched = { ...difference, ...patch };
@@ -61,10 +53,7 @@ export function patchDifference(difference, patch) {
 
 /**
  * How B differs from A once the two have changed places.
- * @param {Question} a as it is before
- * @param {Question} b
- * @param {Difference} difference
- * @returns {Difference}
+ * @param {Question} a as it is before @param {Question} b @param {Difference} difference @returns {Difference}
  */
 export function swapDifference(a, b, { alignment }) {
   const changed = FIELDS.filter((name) => JSON.stringify(a[name]) !== JSON.stringify(b[name]));

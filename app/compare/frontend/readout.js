@@ -9,11 +9,8 @@ const LISTED = 3;
 const LEAST = 0.005; // a weight that is worth a word
 
 /**
- * @param {HTMLElement} element
- * @param {Comparison} comparison
- * @param {AttentionPair} attention
- * @param {HeadIndex[]} heads of each side
- * @param {QueryKey[]} positions on each side
+ * @param {HTMLElement} element @param {Comparison} comparison @param {AttentionPair} attention
+ * @param {HeadIndex[]} heads of each side @param {QueryKey[]} positions on each side
  */
 export function drawReadout(element, comparison, attention, heads, positions) {
   const [a, b] = positions.map((position, side) => describeSide(comparison, attention, side, heads[side], position));
@@ -21,10 +18,7 @@ export function drawReadout(element, comparison, attention, heads, positions) {
 }
 
 /**
- * @param {Comparison} comparison
- * @param {AttentionPair} attention
- * @param {number} side
- * @param {HeadIndex} head
+ * @param {Comparison} comparison @param {AttentionPair} attention @param {number} side @param {HeadIndex} head
  * @param {QueryKey} position
  */
 function describeSide(comparison, { groups }, side, head, { query, key }) {

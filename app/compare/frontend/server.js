@@ -27,8 +27,7 @@ export class CompareServer {
 
   /**
    * Asks for all that depends on the models; null where a newer question has taken its place.
-   * @param {CompareRequest} request
-   * @returns {Promise<CompareResult | null>}
+   * @param {CompareRequest} request @returns {Promise<CompareResult | null>}
    */
   async compare(request) {
     this.abort();
@@ -52,9 +51,7 @@ export class CompareServer {
 
   /**
    * The exact weights of one head, [query key]; null where the server has none.
-   * @param {Question} question
-   * @param {AttentionGroup} group
-   * @param {HeadIndex} head
+   * @param {Question} question @param {AttentionGroup} group @param {HeadIndex} head
    */
   async fetchWeights(question, { stack, kind }, { layer, head }) {
     const body = { ...question, path: `${stack}.${layer}.${kind}.weights`, head };

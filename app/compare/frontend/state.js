@@ -13,8 +13,7 @@ export class CompareState {
 
   /**
    * @param {Choice} choice a layer or head below zero: nobody has chosen a head of this model yet
-   * @param {Difference} difference
-   * @param {Settings} settings
+   * @param {Difference} difference @param {Settings} settings
    */
   constructor(choice, difference, settings) {
     this.#followsLargest = Math.max(choice.layer, choice.head) < 0;
@@ -59,18 +58,12 @@ export class CompareState {
     return { side_a, side_b, alignment: this.alignment, query: this.#choice.query };
   }
 
-  /**
-   * Whether the models would answer another question the same way.
-   * @param {CompareState} other
-   */
+  /** Whether the models would answer another question the same way. @param {CompareState} other */
   asksSame(other) {
     return JSON.stringify(this.request) === JSON.stringify(other.request);
   }
 
-  /**
-   * @param {Partial<Choice>} choice
-   * @param {Difference} difference
-   */
+  /** @param {Partial<Choice>} choice @param {Difference} difference */
   change(choice, difference = this.#difference) {
     return this.#with({ ...this.#choice, ...choice }, difference, this.#settings);
   }
@@ -92,8 +85,7 @@ export class CompareState {
 
   /**
    * A head is chosen on one side, or (side null, or linked) on both. From then on nobody else chooses.
-   * @param {number | null} side
-   * @param {HeadIndex} head
+   * @param {number | null} side @param {HeadIndex} head
    */
   chooseHead(side, { layer, head }) {
     const own = !this.linked && side !== 0 ? { layer, head } : {};
@@ -104,21 +96,13 @@ export class CompareState {
     });
   }
 
-  /**
-   * Whether B shows the same head as A, or one of its own.
-   * @param {boolean} linked
-   */
+  /** Whether B shows the same head as A, or one of its own. @param {boolean} linked */
   link(linked) {
     const { layer: _layer, head: _head, ...rest } = this.#difference;
     return this.change({}, linked ? rest : { ...rest, layer: this.#choice.layer, head: this.#choice.head });
   }
 
-  /**
-   * The head that one side shows.
-   * @param {number} side
-   * @param {AttentionGroup} group
-   * @returns {HeadIndex}
-   */
+  /** The head that one side shows. @param {number} side @param {AttentionGroup} group @returns {HeadIndex} */
   headOf(side, group) {
     const { layer = 0, head = 0 } = side === 1 && !this.linked ? this.#difference : this.#choice;
     return { layer: Math.min(layer, group.layers - 1), head: Math.min(head, group.heads - 1) };
@@ -131,11 +115,7 @@ export class CompareState {
     return { agreed, value: { ...choice, ...this.#settings, side_b: this.#difference } };
   }
 
-  /**
-   * @param {Choice} choice
-   * @param {Difference} difference
-   * @param {Settings} settings
-   */
+  /** @param {Choice} choice @param {Difference} difference @param {Settings} settings */
   #with(choice, difference, settings) {
     const state = new CompareState(choice, difference, settings);
     state.#followsLargest = this.#followsLargest;

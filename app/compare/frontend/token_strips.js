@@ -23,19 +23,13 @@ export class TokenStrips {
   #strips;
   #actions;
 
-  /**
-   * @param {HTMLElement[]} strips of both sides
-   * @param {TokenStripActions} actions
-   */
+  /** @param {HTMLElement[]} strips of both sides @param {TokenStripActions} actions */
   constructor(strips, actions) {
     this.#strips = strips;
     this.#actions = actions;
   }
 
-  /**
-   * @param {Comparison} comparison
-   * @param {number} query a position in A, or -1
-   */
+  /** @param {Comparison} comparison @param {number} query a position in A, or -1 */
   draw(comparison, query) {
     const focusable = comparison.queryPositions(query);
     this.#strips.forEach((strip, side) => {
@@ -52,9 +46,7 @@ export class TokenStrips {
   }
 
   /**
-   * @param {Comparison} comparison
-   * @param {AttentionPair} attention
-   * @param {HeadIndex[]} heads of each side
+   * @param {Comparison} comparison @param {AttentionPair} attention @param {HeadIndex[]} heads of each side
    * @param {QueryKey[]} positions on each side
    */
   shade(comparison, { groups }, heads, positions) {
@@ -71,9 +63,7 @@ export class TokenStrips {
   }
 
   /**
-   * @param {Token} token
-   * @param {Cell} cell
-   * @param {boolean} focusable
+   * @param {Token} token @param {Cell} cell @param {boolean} focusable
    * @param {boolean} alone whether the other side has no such token
    */
   #createChip(token, cell, focusable, alone) {

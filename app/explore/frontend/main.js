@@ -185,8 +185,7 @@ function keptPositions(page, text, positions) {
 
 /**
  * What the sidebar exchanges is a choice like any other; `serial` tells it when Streamlit has heard.
- * @param {ExplorePage} page
- * @returns {() => void} ends it
+ * @param {ExplorePage} page @returns {() => void} ends it
  */
 function listenToModelVariant(page) {
   /** @param {Event} event */

@@ -5,10 +5,7 @@ import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 
 /** @import { ExplorePage } from "./types.js" */
 
-/**
- * @param {ExplorePage} page @param {ParentNode} place
- * @returns {() => void} ends it
- */
+/** @param {ExplorePage} page @param {ParentNode} place @returns {() => void} ends it */
 export function listenToPresenter(page, place) {
   findByTestId(place, "leave-presenter").onclick = () => page.change({ presenter: "" });
   /** @param {KeyboardEvent} event */
@@ -23,10 +20,7 @@ export function listenToPresenter(page, place) {
   return () => document.removeEventListener("keydown", pressed);
 }
 
-/**
- * Only the class: what is drawn follows it by `--type`.
- * @param {ExplorePage} page
- */
+/** Only the class: what is drawn follows it by `--type`. @param {ExplorePage} page */
 export function drawPresenter(page) {
   const { root } = page.view.elements;
   const before = root.className;

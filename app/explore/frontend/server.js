@@ -24,8 +24,7 @@ export class HttpServer {
   #details = new WeakMap();
 
   /**
-   * @param {string} api address of the routes
-   * @param {ExploreState} state
+   * @param {string} api address of the routes @param {ExploreState} state
    * @param {() => void} onArrival something that `get` was asked for is here
    */
   constructor(api, state, onArrival) {
@@ -65,8 +64,7 @@ export class HttpServer {
   }
 
   /**
-   * @template Meta
-   * @param {string} route @param {object} body @param {AbortSignal} [signal]
+   * @template Meta @param {string} route @param {object} body @param {AbortSignal} [signal]
    * @returns {Promise<Packed<Meta>>}
    */
   post(route, body, signal) {
@@ -95,8 +93,7 @@ export class HttpServer {
   /**
    * What a route says about the answer on the screen, or null until it is here. It is asked after `wait` milliseconds,
    * and not at all if by then nobody wants it any more.
-   * @template {keyof ExploreRoutes} Name
-   * @param {Name} route @param {object} details
+   * @template {keyof ExploreRoutes} Name @param {Name} route @param {object} details
    * @returns {Found<ExploreRoutes[Name]> | null}
    */
   get(route, details, wait = 0) {

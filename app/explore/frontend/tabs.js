@@ -16,10 +16,7 @@ const memory = remembered((/** @type {ExplorePage} */ _) => ({
   drawn: /** @type {Map<string, ExploreAnswer>} */ (new Map()),
 }));
 
-/**
- * Fetches the modules of all tabs; the open one is drawn when it is here.
- * @param {ExplorePage} page
- */
+/** Fetches the modules of all tabs; the open one is drawn when it is here. @param {ExplorePage} page */
 export function loadTabs(page) {
   loadModules(page, page.state.catalogue.tabs, memory(page).tabs, () => activeTab(page));
 }
@@ -45,10 +42,7 @@ function activeTab(page) {
   return (tabs.find(({ name }) => name === page.state.choice.tab) ?? tabs[0]).name;
 }
 
-/**
- * Draws the open tab, and hides the others.
- * @param {ExplorePage} page
- */
+/** Draws the open tab, and hides the others. @param {ExplorePage} page */
 export function drawActiveTab(page, fresh = false) {
   const answer = page.state.latestAnswer;
   if (!answer) return;
@@ -66,10 +60,7 @@ export function drawActiveTab(page, fresh = false) {
   tab.draw(page, fresh || stale);
 }
 
-/**
- * The pointer is at another token: the open tab shows it as cheaply as it can.
- * @param {ExplorePage} page
- */
+/** The pointer is at another token: the open tab shows it as cheaply as it can. @param {ExplorePage} page */
 export function markActiveTab(page) {
   memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }

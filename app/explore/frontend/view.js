@@ -10,10 +10,7 @@ import { drawActiveTab, markActiveTab } from "./tabs.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView } from "./types.js" */
 
-/**
- * @param {ExplorePage} page @param {ParentNode} place
- * @returns {ExploreView}
- */
+/** @param {ExplorePage} page @param {ParentNode} place @returns {ExploreView} */
 export function createView(page, place) {
   return {
     elements: exploreElements(place),
@@ -30,10 +27,7 @@ export function createView(page, place) {
   };
 }
 
-/**
- * @param {ParentNode} place
- * @returns {ExploreElements}
- */
+/** @param {ParentNode} place @returns {ExploreElements} */
 function exploreElements(place) {
   /** @param {string} name */
   const named = (name) => findByTestId(place, name);
@@ -63,10 +57,7 @@ function exploreElements(place) {
   };
 }
 
-/**
- * What is wrong, above the older answer.
- * @param {ExplorePage} page
- */
+/** What is wrong, above the older answer. @param {ExplorePage} page */
 export function drawProblem(page) {
   const { elements } = page.view;
   elements.problem.textContent = page.state.problem;
@@ -96,20 +87,14 @@ export function drawAnswer(page) {
   markPainted(page);
 }
 
-/**
- * What can be shown anew without the server: the open tab, and the edits in force.
- * @param {ExplorePage} page
- */
+/** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */
 export function drawChoice(page) {
   drawEdits(page);
   markTarget(page);
   page.view.redraw();
 }
 
-/**
- * Says, for whoever watches from outside, which question the page on the screen answers.
- * @param {ExplorePage} page
- */
+/** Says, for whoever watches from outside, which question the page on the screen answers. @param {ExplorePage} page */
 function markPainted(page) {
   const question = page.state.latestAnswer?.question;
   const { dataset } = page.view.elements.root;

@@ -24,10 +24,7 @@ class ModelVariant {
   /** @type {(name: string, value: unknown) => void} */
   #tell = () => {};
 
-  /**
-   * @param {HTMLElement} place
-   * @param {VariantData} data
-   */
+  /** @param {HTMLElement} place @param {VariantData} data */
   constructor(place, data) {
     this.#root = find(place, ".model-variant");
     this.#data = data;
@@ -35,10 +32,7 @@ class ModelVariant {
     this.#turn = data.turn;
   }
 
-  /**
-   * @param {VariantData} data
-   * @param {(name: string, value: unknown) => void} tell
-   */
+  /** @param {VariantData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     this.#tell = tell;
     this.#data = data;
@@ -78,10 +72,7 @@ class ModelVariant {
     reset.onclick = () => this.#change(AS_TRAINED);
   }
 
-  /**
-   * @param {VariantField} part
-   * @param {string} chosen
-   */
+  /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
     const label = createElement("label", "part");
     const select = createElement("select");
@@ -96,10 +87,7 @@ class ModelVariant {
     return label;
   }
 
-  /**
-   * @param {string} kind
-   * @param {string} argument
-   */
+  /** @param {string} kind @param {string} argument */
   #drawNumber(kind, argument) {
     const part = find(this.#root, '[data-part="number"]');
     const slider = find(part, "input", HTMLInputElement);
@@ -114,10 +102,7 @@ class ModelVariant {
     slider.oninput = () => this.#change({ masks: `${kind}:${slider.value}` });
   }
 
-  /**
-   * @param {string} kind
-   * @param {string} argument
-   */
+  /** @param {string} kind @param {string} argument */
   #drawMatrix(kind, argument) {
     const part = find(this.#root, '[data-part="matrix"]');
     const box = find(part, "textarea", HTMLTextAreaElement);

@@ -7,19 +7,13 @@ import { encodeWeight } from "../../ui/frontend/weight_code.js";
 
 /**
  * The attention that is shown: the one of that name, else the first.
- * @param {StepRecord} record
- * @param {string} name
+ * @param {StepRecord} record @param {string} name
  */
 export function groupOf({ attention_groups }, name) {
   return attention_groups.find((group) => group.name === name) ?? attention_groups[0];
 }
 
-/**
- * @param {StepRecord} record
- * @param {StepAttentionGroup} group
- * @param {number} layer
- * @param {number} head
- */
+/** @param {StepRecord} record @param {StepAttentionGroup} group @param {number} layer @param {number} head */
 export function headRow({ numbers }, group, layer, head) {
   const start = group.offset + (layer * group.heads + head) * group.columns;
   return numbers.subarray(start, start + group.columns);
@@ -27,9 +21,7 @@ export function headRow({ numbers }, group, layer, head) {
 
 /**
  * The weights that a step gave to each key: of one head, or the mean over a layer's heads, or over all.
- * @param {StepRecord} record
- * @param {StepAttentionGroup} group
- * @param {HeadChoice} choice
+ * @param {StepRecord} record @param {StepAttentionGroup} group @param {HeadChoice} choice
  */
 export function attentionRow(record, group, { blend, layer, head }) {
   if (blend === "head") return headRow(record, group, layer, head);
@@ -45,11 +37,7 @@ export function attentionRow(record, group, { blend, layer, head }) {
   return sum.map((weight) => weight / (layers.length * group.heads));
 }
 
-/**
- * The largest weight of each of `width` blocks, as byte codes.
- * @param {Float32Array} row
- * @param {number} width
- */
+/** The largest weight of each of `width` blocks, as byte codes. @param {Float32Array} row @param {number} width */
 export function pooledCodes(row, width) {
   const codes = new Uint8Array(width);
   row.forEach((weight, key) => {
@@ -61,9 +49,7 @@ export function pooledCodes(row, width) {
 
 /**
  * A row of byte codes for each step, [step key].
- * @param {StepRecord[]} records
- * @param {string} name of the attention
- * @param {HeadChoice} choice
+ * @param {StepRecord[]} records @param {string} name of the attention @param {HeadChoice} choice
  * @param {number} columns how many keys the longest row has
  */
 export function stepCodes(records, name, choice, columns) {

@@ -18,11 +18,7 @@ import { sampledCandidate } from "./generator.js";
 
 const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels where it has no width yet
 
-/**
- * @param {GenerateElements} elements
- * @param {Generator} generator
- * @param {Mode} mode
- */
+/** @param {GenerateElements} elements @param {Generator} generator @param {Mode} mode */
 export function drawNext(elements, generator, mode) {
   const { record, viewed, endReason } = generator;
   const { nextTitle, nextWhere, newest, candidates, sample } = elements;
@@ -53,11 +49,7 @@ export function drawNext(elements, generator, mode) {
   drawRandomNumber(elements, record);
 }
 
-/**
- * @param {Generator} generator
- * @param {StepRecord} record
- * @param {Mode} mode
- */
+/** @param {Generator} generator @param {StepRecord} record @param {Mode} mode */
 function positionWords({ tokens }, { position }, mode) {
   return mode === "fill"
     ? [`at position ${position}`]
@@ -65,9 +57,7 @@ function positionWords({ tokens }, { position }, mode) {
 }
 
 /**
- * @param {HTMLElement} list
- * @param {Generator} generator
- * @param {StepRecord} record
+ * @param {HTMLElement} list @param {Generator} generator @param {StepRecord} record
  * @param {GeneratedToken | null} taken
  */
 function drawCandidates(list, generator, record, taken) {
@@ -93,10 +83,8 @@ function drawCandidates(list, generator, record, taken) {
 
 /**
  * One candidate, with two bars: its probability by the model, and after the sampling settings.
- * @param {Candidate} candidate
- * @param {number} largest share of all, as long as the track
- * @param {number} chosen the id that was sampled
- * @param {GeneratedToken | null} taken the token that stands there
+ * @param {Candidate} candidate @param {number} largest share of all, as long as the track
+ * @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
  */
 function createCandidate({ id, text, probability, sampling_probability: sampling }, largest, chosen, taken) {
   const button = createElement("button", "takes-it");
@@ -120,21 +108,14 @@ function createCandidate({ id, text, probability, sampling_probability: sampling
   return button;
 }
 
-/**
- * @param {string} className
- * @param {number} share of the track
- */
+/** @param {string} className @param {number} share of the track */
 function createBar(className, share) {
   const bar = createElement("i", className);
   bar.style.width = `${share * 100}%`;
   return bar;
 }
 
-/**
- * @param {HTMLElement} list
- * @param {HTMLButtonElement} button
- * @param {KeyboardEvent} event
- */
+/** @param {HTMLElement} list @param {HTMLButtonElement} button @param {KeyboardEvent} event */
 function moveFocus(list, button, event) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const buttons = [...list.querySelectorAll("button")];
@@ -146,8 +127,7 @@ function moveFocus(list, button, event) {
 
 /**
  * The shares laid side by side, largest first, and the number among them that chose.
- * @param {GenerateElements} elements
- * @param {StepRecord} record
+ * @param {GenerateElements} elements @param {StepRecord} record
  */
 function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
   sample.hidden = false;
@@ -177,9 +157,7 @@ function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
 }
 
 /**
- * @param {CanvasRenderingContext2D} context
- * @param {number} width
- * @param {StepRecord} record
+ * @param {CanvasRenderingContext2D} context @param {number} width @param {StepRecord} record
  * @param {ReturnType<typeof canvasStyle>} style
  */
 function paintShares(context, width, { candidates, chosen }, style) {
@@ -199,11 +177,7 @@ function paintShares(context, width, { candidates, chosen }, style) {
   context.globalAlpha = 1;
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {number} x
- * @param {string} ink
- */
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {string} ink */
 function paintMarker(context, x, ink) {
   context.fillStyle = ink;
   context.beginPath();

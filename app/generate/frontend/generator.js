@@ -40,8 +40,7 @@ export class Generator {
   speed = 5;
 
   /**
-   * @param {Pick<GenerateServer, "fetchStep" | "abort">} server
-   * @param {() => GenerateState} state
+   * @param {Pick<GenerateServer, "fetchStep" | "abort">} server @param {() => GenerateState} state
    * @param {GeneratorEvents} events
    */
   constructor(server, state, events) {
@@ -118,10 +117,7 @@ export class Generator {
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
   }
 
-  /**
-   * Whether an answer was sampled by other settings than are in force now.
-   * @param {AnyRecord} record
-   */
+  /** Whether an answer was sampled by other settings than are in force now. @param {AnyRecord} record */
   isOutdated(record) {
     return !record.done && JSON.stringify(record.sampling) !== JSON.stringify(this.#state().sampling);
   }
@@ -164,8 +160,7 @@ export class Generator {
 
   /**
    * Takes a token at a step: the line goes on from there, and what stood there is offered again.
-   * @param {number} step
-   * @param {GeneratedToken} token
+   * @param {number} step @param {GeneratedToken} token
    */
   async take(step, token) {
     const turn = ++this.#turn;
@@ -225,10 +220,7 @@ export class Generator {
     this.#server.abort();
   }
 
-  /**
-   * Shows an earlier step, or (null) the next one. Whether it is on the screen.
-   * @param {number | null} step
-   */
+  /** Shows an earlier step, or (null) the next one. Whether it is on the screen. @param {number | null} step */
   async view(step) {
     this.stop();
     this.#viewed = step;
@@ -257,10 +249,7 @@ export class Generator {
     }
   }
 
-  /**
-   * Shows the line as it now is, and asks what comes next where that is not known.
-   * @param {number} turn
-   */
+  /** Shows the line as it now is, and asks what comes next where that is not known. @param {number} turn */
   async #follow(turn) {
     this.#events.moved();
     try {
@@ -284,10 +273,7 @@ export class Generator {
     this.#events.failed(error);
   }
 
-  /**
-   * @param {number} turn
-   * @returns {Promise<boolean>} whether this is still what is asked
-   */
+  /** @param {number} turn @returns {Promise<boolean>} whether this is still what is asked */
   async #readPrompt(turn) {
     const first = await this.#fetch([], { latest: true, tokens: true });
     if (turn !== this.#turn || !first?.tokens) return false;
@@ -310,10 +296,7 @@ export class Generator {
     }
   }
 
-  /**
-   * Fetches the answers to earlier steps of a line that came with the address.
-   * @param {number} turn
-   */
+  /** Fetches the answers to earlier steps of a line that came with the address. @param {number} turn */
   async #fillRecords(turn) {
     for (let step = 1; step < this.generated.length; step++) {
       if (turn !== this.#turn) return;
@@ -328,10 +311,7 @@ export class Generator {
     }
   }
 
-  /**
-   * @param {readonly GeneratedToken[]} generated
-   * @param {{ latest?: boolean, tokens?: boolean }} [options]
-   */
+  /** @param {readonly GeneratedToken[]} generated @param {{ latest?: boolean, tokens?: boolean }} [options] */
   async #fetch(generated, options) {
     const record = await this.#server.fetchStep(this.#state(), generated, options);
     if (record) this.#history.store(generated, record);
@@ -339,10 +319,7 @@ export class Generator {
   }
 }
 
-/**
- * The candidate that was sampled.
- * @param {import("./types.d.ts").StepRecord} record
- */
+/** The candidate that was sampled. @param {import("./types.d.ts").StepRecord} record */
 export function sampledCandidate({ candidates, chosen }) {
   const found = candidates.find(({ id }) => id === chosen);
   if (!found) throw new Error("The answer does not list the token that was sampled.");

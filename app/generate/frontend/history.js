@@ -23,18 +23,12 @@ export class History {
     return this.recordAt(this.#generated.length);
   }
 
-  /**
-   * The answer before token number `step` was generated, or null.
-   * @param {number} step
-   */
+  /** The answer before token number `step` was generated, or null. @param {number} step */
   recordAt(step) {
     return this.#records.get(keyOf(this.#generated.slice(0, step))) ?? null;
   }
 
-  /**
-   * @param {readonly GeneratedToken[]} generated
-   * @param {AnyRecord} record what comes next
-   */
+  /** @param {readonly GeneratedToken[]} generated @param {AnyRecord} record what comes next */
   store(generated, record) {
     this.#records.set(keyOf(generated), record);
     const [oldest] = this.#records.keys();
@@ -57,18 +51,14 @@ export class History {
     this.#records = records;
   }
 
-  /**
-   * The texts of the generated tokens.
-   * @param {TextToken[]} tokens of the whole text
-   */
+  /** The texts of the generated tokens. @param {TextToken[]} tokens of the whole text */
   readTexts(tokens) {
     this.#generated = this.#generated.map((token) => ({ ...token, text: tokens[token.position].text }));
   }
 
   /**
    * Writes a token at a step; a line that it leads away from is offered again.
-   * @param {number} step
-   * @param {GeneratedToken} token
+   * @param {number} step @param {GeneratedToken} token
    */
   take(step, { position, id, text }) {
     this.#leave(step);
@@ -113,10 +103,7 @@ export class History {
     this.#branches = [];
   }
 
-  /**
-   * Remembers the line before it is changed at a step, unless the new one only goes on.
-   * @param {number} step
-   */
+  /** Remembers the line before it is changed at a step, unless the new one only goes on. @param {number} step */
   #leave(step) {
     if (step < this.#generated.length)
       this.#branches = [{ generated: [...this.#generated], from: step }, ...this.#branches];
@@ -125,9 +112,7 @@ export class History {
 
 /**
  * The tokens of the text with those that were generated.
- * @param {TextToken[]} prompt
- * @param {readonly GeneratedToken[]} generated
- * @returns {ShownToken[]}
+ * @param {TextToken[]} prompt @param {readonly GeneratedToken[]} generated @returns {ShownToken[]}
  */
 export function shownTokens(prompt, generated) {
   /** @type {ShownToken[]} */

@@ -9,10 +9,7 @@ const FEWEST_CELLS = 32; // that the picture has room for
 const TALLEST = 160; // pixels, of all strips, as long as each has 4
 const FOOTER = 18; // pixels
 
-/**
- * A size in words.
- * @param {number} bytes
- */
+/** A size in words. @param {number} bytes */
 export function formatBytes(bytes) {
   if (bytes < 1_000) return `${bytes} bytes`;
   const [unit, size] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
@@ -22,8 +19,7 @@ export function formatBytes(bytes) {
 
 /**
  * How many positions the picture has room for: it doubles when it is full.
- * @param {number} length
- * @param {number} context as many as the model reads
+ * @param {number} length @param {number} context as many as the model reads
  */
 export function cellCount(length, context) {
   let cells = FEWEST_CELLS;
@@ -32,10 +28,8 @@ export function cellCount(length, context) {
 }
 
 /**
- * @param {GenerateElements} elements
- * @param {StepRecord} record the newest
- * @param {boolean} cached whether keys and values are cached from step to step
- * @param {number} promptLength in tokens
+ * @param {GenerateElements} elements @param {StepRecord} record the newest
+ * @param {boolean} cached whether keys and values are cached from step to step @param {number} promptLength in tokens
  */
 export function drawKvCache(elements, record, cached, promptLength) {
   const { useCache: button, cacheWords, cacheStage } = elements;
@@ -48,10 +42,7 @@ export function drawKvCache(elements, record, cached, promptLength) {
   if (layers.length) drawStrips(elements, record, promptLength);
 }
 
-/**
- * What is cached, and how large it is.
- * @param {StepRecord} record
- */
+/** What is cached, and how large it is. @param {StepRecord} record */
 export function describeCache({ cache: { layers, heads }, context }) {
   const [one] = layers;
   const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -74,11 +65,7 @@ export function describeCache({ cache: { layers, heads }, context }) {
   return words.join("");
 }
 
-/**
- * @param {GenerateElements} elements
- * @param {StepRecord} record
- * @param {number} promptLength
- */
+/** @param {GenerateElements} elements @param {StepRecord} record @param {number} promptLength */
 function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
   const { layers, heads } = record.cache;
   const width = cacheStage.clientWidth;

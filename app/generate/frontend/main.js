@@ -35,10 +35,7 @@ class GeneratePage {
   /** The token under the pointer. @type {number | null} */
   #hovered = null;
 
-  /**
-   * @param {HTMLElement} place
-   * @param {GenerateData} data
-   */
+  /** @param {HTMLElement} place @param {GenerateData} data */
   constructor(place, data) {
     this.#elements = findElements(place);
     this.#state = {
@@ -75,10 +72,7 @@ class GeneratePage {
     paintScale(this.#elements.scale);
   }
 
-  /**
-   * @param {GenerateData} data
-   * @param {(name: string, value: unknown) => void} tell
-   */
+  /** @param {GenerateData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     const { root, sourceBox, caption } = this.#elements;
     this.#reporter.connect(tell);
@@ -102,8 +96,7 @@ class GeneratePage {
 
   /**
    * Takes over what the address says. The generated tokens that it says, or null where nothing else is asked.
-   * @param {GenerateData} data
-   * @returns {GeneratedToken[] | null}
+   * @param {GenerateData} data @returns {GeneratedToken[] | null}
    */
   #adopt({ state, sampling, generated, serial }) {
     const { text, source } = this.#elements;
@@ -119,10 +112,7 @@ class GeneratePage {
     return asked || regenerated ? generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
   }
 
-  /**
-   * A choice changes: what concerns the model begins anew, all else is drawn.
-   * @param {Partial<Choice>} patch
-   */
+  /** A choice changes: what concerns the model begins anew, all else is drawn. @param {Partial<Choice>} patch */
   #change(patch) {
     this.#state = { ...this.#state, choice: { ...this.#state.choice, ...patch } };
     if (ASKED.some((name) => name in patch)) {
@@ -195,10 +185,7 @@ class GeneratePage {
     });
   }
 
-  /**
-   * Shows an earlier step, or (null) the next one.
-   * @param {number | null} step
-   */
+  /** Shows an earlier step, or (null) the next one. @param {number | null} step */
   async #view(step) {
     const shown = await this.#generator.view(step);
     if (shown && step !== null) this.#text.focus(step);

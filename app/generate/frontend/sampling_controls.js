@@ -11,10 +11,7 @@ const SLIDERS = [
 ];
 const SEEDS = 1_000_000;
 
-/**
- * @param {GenerateElements} elements
- * @param {SamplingConfig} sampling
- */
+/** @param {GenerateElements} elements @param {SamplingConfig} sampling */
 export function drawSampling(elements, sampling) {
   for (const [name, words] of SLIDERS) {
     const slider = elements[name];
@@ -27,8 +24,7 @@ export function drawSampling(elements, sampling) {
 }
 
 /**
- * @param {GenerateElements} elements
- * @param {() => SamplingConfig} sampling as it is now
+ * @param {GenerateElements} elements @param {() => SamplingConfig} sampling as it is now
  * @param {(patch: Partial<SamplingConfig>) => void} change
  */
 export function listenToSampling(elements, sampling, change) {

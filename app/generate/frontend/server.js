@@ -21,8 +21,7 @@ export class GenerateServer {
 
   /**
    * What comes after the tokens that were generated; null where a newer question has taken its place.
-   * @param {GenerateState} state
-   * @param {readonly GeneratedToken[]} generated
+   * @param {GenerateState} state @param {readonly GeneratedToken[]} generated
    * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
    * @returns {Promise<AnyRecord | null>}
    */

@@ -46,11 +46,7 @@ export class StepAttention {
   /** @type {MapRow[]} */
   #rows = [];
 
-  /**
-   * @param {GenerateElements} elements
-   * @param {Generator} generator
-   * @param {AttentionActions} actions
-   */
+  /** @param {GenerateElements} elements @param {Generator} generator @param {AttentionActions} actions */
   constructor(elements, generator, actions) {
     this.#elements = elements;
     this.#generator = generator;
@@ -59,10 +55,7 @@ export class StepAttention {
     this.#listen();
   }
 
-  /**
-   * @param {GenerateState} state
-   * @param {number | null} key the token under the pointer
-   */
+  /** @param {GenerateState} state @param {number | null} key the token under the pointer */
   draw({ choice, mode }, key) {
     const { record } = this.#generator;
     const { attention, attentions, attentionTitle, blend } = this.#elements;
@@ -83,8 +76,7 @@ export class StepAttention {
 
   /**
    * Draws the map, and says in words what is under the pointer.
-   * @param {Pick<GenerateState, "choice" | "mode">} state
-   * @param {number | null} key
+   * @param {Pick<GenerateState, "choice" | "mode">} state @param {number | null} key
    */
   paint({ choice, mode }, key) {
     const { record, tokens, source } = this.#generator;
@@ -106,11 +98,7 @@ export class StepAttention {
     );
   }
 
-  /**
-   * @param {StepRecord} record
-   * @param {StepAttentionGroup} group
-   * @param {Choice} choice
-   */
+  /** @param {StepRecord} record @param {StepAttentionGroup} group @param {Choice} choice */
   #drawHeads(record, group, choice) {
     const width = Math.min(group.columns, STRIPES);
     this.#heads.layout(group, () => [createElement("canvas")]);
@@ -141,9 +129,7 @@ export class StepAttention {
   }
 
   /**
-   * @param {StepAttentionGroup} group
-   * @param {Choice} choice
-   * @param {{ text: string }[]} keys
+   * @param {StepAttentionGroup} group @param {Choice} choice @param {{ text: string }[]} keys
    * @param {number | null} key
    */
   #paintMap(group, choice, keys, key) {
@@ -164,21 +150,14 @@ export class StepAttention {
     });
   }
 
-  /**
-   * @param {StepRecord} record
-   * @param {GenerateState["mode"]} mode
-   */
+  /** @param {StepRecord} record @param {GenerateState["mode"]} mode */
   #describeStep({ position }, mode) {
     const { viewed, generated } = this.#generator;
     if (viewed !== null) return ["Before ", ...quotedToken(generated[viewed]), " was generated"];
     return [mode === "fill" ? `For the mask at position ${position}` : "For the next token"];
   }
 
-  /**
-   * @param {ArrayLike<number>} row
-   * @param {{ text: string }[]} keys
-   * @param {number | null} key
-   */
+  /** @param {ArrayLike<number>} row @param {{ text: string }[]} keys @param {number | null} key */
   #describe(row, keys, key) {
     if (key !== null && keys[key] && key < row.length)
       return [" to ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];

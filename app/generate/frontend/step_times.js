@@ -18,9 +18,7 @@ function median(numbers) {
 
 /**
  * The answers after steps `from` to the newest, where they are here.
- * @param {Generator} generator
- * @param {number} from
- * @returns {StepRecord[]}
+ * @param {Generator} generator @param {number} from @returns {StepRecord[]}
  */
 function recordsFrom(generator, from) {
   const steps = Array.from({ length: generator.generated.length + 1 - from }, (_, step) =>
@@ -31,8 +29,7 @@ function recordsFrom(generator, from) {
 
 /**
  * How long the server took for each step of the line.
- * @param {GenerateElements} elements
- * @param {Generator} generator
+ * @param {GenerateElements} elements @param {Generator} generator
  */
 export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
   const records = recordsFrom(generator, 0).slice(-SHOWN);

@@ -28,11 +28,7 @@ export class TextView {
   #generator;
   #actions;
 
-  /**
-   * @param {GenerateElements} elements
-   * @param {Generator} generator
-   * @param {TextActions} actions
-   */
+  /** @param {GenerateElements} elements @param {Generator} generator @param {TextActions} actions */
   constructor(elements, generator, actions) {
     this.#elements = elements;
     this.#generator = generator;
@@ -55,8 +51,7 @@ export class TextView {
 
   /**
    * Shades every word by the weight that it was given.
-   * @param {ArrayLike<number>} weights
-   * @param {Axis} axis whose words they are
+   * @param {ArrayLike<number>} weights @param {Axis} axis whose words they are
    */
   shade(weights, axis) {
     const words = /** @type {HTMLElement[]} */ ([...this.#elements.page.children]);
@@ -73,11 +68,7 @@ export class TextView {
     find(this.#elements.page, `[data-step="${step}"]`).focus({ preventScroll: true });
   }
 
-  /**
-   * @param {ShownToken} token
-   * @param {number} position
-   * @param {Mode} mode
-   */
+  /** @param {ShownToken} token @param {number} position @param {Mode} mode */
   #createToken(token, position, mode) {
     const { step } = token;
     const maskable = mode === "fill" && step === null && !token.special;
@@ -96,10 +87,7 @@ export class TextView {
     return word;
   }
 
-  /**
-   * @param {ShownToken} token
-   * @param {number} position
-   */
+  /** @param {ShownToken} token @param {number} position */
   #createMaskable(token, position) {
     const button = this.#createButton(token, "word", "Click to mask this word", () =>
       this.#actions.toggleMask(position),
@@ -108,10 +96,7 @@ export class TextView {
     return button;
   }
 
-  /**
-   * @param {ShownToken} token
-   * @param {number} step
-   */
+  /** @param {ShownToken} token @param {number} step */
   #createWritten(token, step) {
     const { viewed, generated } = this.#generator;
     const title = "Go back here: see the other candidates, and choose one";
@@ -124,12 +109,7 @@ export class TextView {
     return button;
   }
 
-  /**
-   * @param {TextToken} token
-   * @param {string} className
-   * @param {string} title
-   * @param {() => void} click
-   */
+  /** @param {TextToken} token @param {string} className @param {string} title @param {() => void} click */
   #createButton(token, className, title, click) {
     const button = createElement("button", className, flowingText(token.text));
     button.type = "button";
@@ -140,10 +120,7 @@ export class TextView {
     return button;
   }
 
-  /**
-   * The token that was sampled and nobody has taken yet.
-   * @param {StepRecord} record
-   */
+  /** The token that was sampled and nobody has taken yet. @param {StepRecord} record */
   #createSampled(record) {
     const { text } = sampledCandidate(record);
     const button = createElement("button", "word ahead", flowingText(text));
@@ -155,10 +132,7 @@ export class TextView {
     return button;
   }
 
-  /**
-   * @param {HTMLButtonElement} button
-   * @param {KeyboardEvent} event
-   */
+  /** @param {HTMLButtonElement} button @param {KeyboardEvent} event */
   #moveFocus(button, event) {
     const words = [...this.#elements.page.querySelectorAll("button")];
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -190,18 +164,12 @@ export class TextView {
   }
 }
 
-/**
- * A token as a reader sees it: spaces are spaces, everything else invisible has a sign.
- * @param {string} text
- */
-export function flowingText(text) {
+/** A token as a reader sees it: spaces are spaces, everything else invisible has a sign. @param {string} text */
+function flowingText(text) {
   return text.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
 }
 
-/**
- * The last word that a branch has in common with the line that it left, if it is one.
- * @param {Branch} branch
- */
+/** The last word that a branch has in common with the line that it left, if it is one. @param {Branch} branch */
 function leadOf({ generated, from }) {
   const before = generated[from - 1];
   return before && /\p{L}/u.test(before.text) ? `${inlineText(before.text)} ` : "";
@@ -218,10 +186,7 @@ function textOf({ generated, from }) {
   return text.length > LONGEST_BRANCH ? `${text.slice(0, LONGEST_BRANCH - 1)}…` : text;
 }
 
-/**
- * @param {TextToken} token
- * @param {string} className
- */
+/** @param {TextToken} token @param {string} className */
 function createWord(token, className) {
   const word = createElement("span", className, flowingText(token.text));
   word.classList.toggle("gap", token.space_before);

@@ -15,12 +15,10 @@ const SOON = 50; // milliseconds in which an answer that came late is on the scr
 
 /**
  * A component for Streamlit, one `page` for each place where it is mounted.
- * @template Data, Page
- * @param {object} component
+ * @template Data, Page @param {object} component
  * @param {(place: HTMLElement, data: Data) => Page} component.mount makes the page, once
  * @param {(page: Page, data: Data, tell: (name: string, value: unknown) => void) => void} component.update
- * @param {(page: Page) => void} [component.unmount]
- * @returns {(run: Run<Data>) => () => void}
+ * @param {(page: Page) => void} [component.unmount] @returns {(run: Run<Data>) => () => void}
  */
 export function defineComponent({ mount, update, unmount }) {
   /** @type {WeakMap<HTMLElement, Page>} */
@@ -71,8 +69,7 @@ export class Reporter {
   /**
    * Whether what Streamlit says is to be taken over: not what is known here, and nothing while the person has gone on
    * since Streamlit last heard from here.
-   * @param {unknown} agreed
-   * @param {number} serial of the last report that Streamlit has heard
+   * @param {unknown} agreed @param {number} serial of the last report that Streamlit has heard
    */
   accepts(agreed, serial) {
     const text = JSON.stringify(agreed);

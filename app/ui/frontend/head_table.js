@@ -17,10 +17,7 @@ export class HeadTable {
   /** @type {HTMLElement[][]} */
   #cells = [];
 
-  /**
-   * @param {HTMLElement} element what is to hold the table
-   * @param {ChooseHead} choose
-   */
+  /** @param {HTMLElement} element what is to hold the table @param {ChooseHead} choose */
   constructor(element, choose) {
     this.#element = element;
     this.#choose = choose;
@@ -29,8 +26,7 @@ export class HeadTable {
 
   /**
    * Makes the cells, where there is another number of them than before.
-   * @param {HeadTableShape} shape
-   * @param {() => Node[]} content what a new cell holds
+   * @param {HeadTableShape} shape @param {() => Node[]} content what a new cell holds
    */
   layout({ name, layers, heads }, content = () => []) {
     const shape = `${name} ${layers}x${heads}`;
@@ -56,11 +52,7 @@ export class HeadTable {
     });
   }
 
-  /**
-   * @param {number} layer
-   * @param {number} head
-   * @param {Node[]} content
-   */
+  /** @param {number} layer @param {number} head @param {Node[]} content */
   #createCell(layer, head, content) {
     const cell = createElement("div", "head-cell");
     cell.setAttribute("role", "gridcell");
@@ -88,9 +80,7 @@ export class HeadTable {
 
 /**
  * Names a cell, and says whether it is chosen.
- * @param {HTMLElement} cell
- * @param {string} label
- * @param {boolean} chosen
+ * @param {HTMLElement} cell @param {string} label @param {boolean} chosen
  * @param {boolean} focusable whether the tab key lands on it
  */
 export function labelCell(cell, label, chosen, focusable = chosen) {
@@ -117,10 +107,7 @@ function range(count) {
   return Array.from({ length: count }, (_, place) => place);
 }
 
-/**
- * @param {number} value
- * @param {number} last
- */
+/** @param {number} value @param {number} last */
 function clamp(value, last) {
   return Math.min(Math.max(value, 0), last);
 }

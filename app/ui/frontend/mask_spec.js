@@ -8,10 +8,7 @@
  */
 /** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */
 
-/**
- * @param {string} spec
- * @returns {MaskSpec}
- */
+/** @param {string} spec @returns {MaskSpec} */
 export function parseMask(spec) {
   const colon = spec.indexOf(":");
   return colon < 0 ? { kind: spec, argument: "" } : { kind: spec.slice(0, colon), argument: spec.slice(colon + 1) };
@@ -19,8 +16,7 @@ export function parseMask(spec) {
 
 /**
  * A mask of a kind that was just chosen, with the argument to begin with where it needs one.
- * @param {string} kind
- * @param {MaskArguments} maskArguments
+ * @param {string} kind @param {MaskArguments} maskArguments
  */
 export function defaultMask(kind, maskArguments) {
   const argument = maskArguments[kind];
@@ -29,8 +25,7 @@ export function defaultMask(kind, maskArguments) {
 
 /**
  * A mask of a kind by a matrix that somebody typed, rows on lines of their own or parted by /.
- * @param {string} kind
- * @param {string} typed
+ * @param {string} kind @param {string} typed
  */
 export function matrixMask(kind, typed) {
   const rows = typed.trim().split(/[\s/]+/);

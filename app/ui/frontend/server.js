@@ -5,10 +5,7 @@ import { unpack } from "../../../model/rendering/static/ui/wire.js";
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 
 /**
- * @param {string} api address of the routes
- * @param {string} route
- * @param {unknown} body
- * @param {AbortSignal} [signal]
+ * @param {string} api address of the routes @param {string} route @param {unknown} body @param {AbortSignal} [signal]
  * @template [Meta=Record<string, unknown>] what the route's answer says beside its numbers
  * @returns {Promise<Packed<Meta>>}
  */
@@ -25,10 +22,7 @@ export async function post(api, route, body, signal) {
   return unpack(await answer.arrayBuffer());
 }
 
-/**
- * A failure as a sentence for the person.
- * @param {unknown} error
- */
+/** A failure as a sentence for the person. @param {unknown} error */
 export function failureText(error) {
   if (error instanceof TypeError) return "The server does not answer. Is Headlight still running?";
   return error instanceof Error ? error.message : String(error);

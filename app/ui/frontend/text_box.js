@@ -2,10 +2,7 @@
 
 const TALLEST = 120; // pixels
 
-/**
- * As high as its text, within bounds.
- * @param {Iterable<HTMLTextAreaElement>} boxes
- */
+/** As high as its text, within bounds. @param {Iterable<HTMLTextAreaElement>} boxes */
 export function fitHeights(boxes) {
   for (const box of boxes) {
     box.style.height = "auto";
@@ -15,8 +12,7 @@ export function fitHeights(boxes) {
 
 /**
  * Writes a text only where it is another one: the caret stays.
- * @param {HTMLTextAreaElement} box
- * @param {string} text
+ * @param {HTMLTextAreaElement} box @param {string} text
  */
 export function setText(box, text) {
   if (box.value !== text) box.value = text;

@@ -107,10 +107,7 @@ function followTheme(page, host) {
   };
 }
 
-/**
- * Answers out of what was saved.
- * @implements {Server}
- */
+/** Answers out of what was saved. @implements {Server} */
 class SavedAnswers {
   #page;
   #views;
@@ -125,10 +122,7 @@ class SavedAnswers {
 
   /**
    * What came along; null where the byte codes of all heads hold it, else a sentence.
-   * @template {keyof Routes} Name
-   * @param {Name} route
-   * @param {object} details
-   * @returns {Found<Routes[Name]> | null}
+   * @template {keyof Routes} Name @param {Name} route @param {object} details @returns {Found<Routes[Name]> | null}
    */
   get(route, details) {
     const { per_head: _, ...asked } = /** @type {MatrixQuery} */ (details);
@@ -159,10 +153,7 @@ class SavedAnswers {
     return { meta: { ...matrix, per_head: matrix.per_head.length }, numbers: new Float32Array(), matrix };
   }
 
-  /**
-   * @param {string} key
-   * @returns {Found<MatrixMeta>}
-   */
+  /** @param {string} key @returns {Found<MatrixMeta>} */
   #saved(key) {
     const packed = this.#views[key];
     if (!packed) return { meta: /** @type {MatrixMeta} */ ({ error: NOT_SAVED }), numbers: new Float32Array() };
@@ -175,8 +166,7 @@ class SavedAnswers {
 
 /**
  * The weights of the selected heads with all their digits: they follow the byte codes of all grids.
- * @param {Page} page
- * @returns {HeadMatrix}
+ * @param {Page} page @returns {HeadMatrix}
  */
 function exactWeights(page) {
   const grid = currentGrid(page);

@@ -10,11 +10,7 @@ import { weightDifference } from "../../../app/compare/frontend/difference.js";
 /** @param {string} text */
 const token = (text) => ({ text, special: false, masked: false });
 
-/**
- * @param {number} rows
- * @param {number} offset
- * @returns {AttentionGroup}
- */
+/** @param {number} rows @param {number} offset @returns {AttentionGroup} */
 function group(rows, offset) {
   return {
     name: "decoder.self",

@@ -56,10 +56,7 @@ const HOOK_POINTS = Object.fromEntries(
   ]),
 );
 
-/**
- * @param {string} piece
- * @returns {Token}
- */
+/** @param {string} piece @returns {Token} */
 export const token = (piece) => ({ text: piece, special: false, masked: false, end: 0 });
 
 /** @param {string} name @param {string} title @param {string} description @param {boolean} takes_number */
@@ -96,10 +93,7 @@ export const GRID = {
   has_segments: false,
 };
 
-/**
- * @param {Partial<Choice>} [choice]
- * @param {Partial<ExploreAnswer>} [answer]
- */
+/** @param {Partial<Choice>} [choice] @param {Partial<ExploreAnswer>} [answer] */
 export function createPage(choice = {}, answer = {}) {
   const quantity = {
     name: "weights",

@@ -5,11 +5,7 @@ import { test } from "node:test";
 import { decodeWeight, encodeWeight } from "../../../app/ui/frontend/weight_code.js";
 import { readFloats, unpack } from "../../../model/rendering/static/ui/wire.js";
 
-/**
- * An answer as app/ui/wire_format.py packs it.
- * @param {unknown} meta
- * @param {Uint8Array} numbers
- */
+/** An answer as app/ui/wire_format.py packs it. @param {unknown} meta @param {Uint8Array} numbers */
 function pack(meta, numbers) {
   const text = new TextEncoder().encode(JSON.stringify(meta));
   const start = Math.ceil((4 + text.length) / 4) * 4;

@@ -8,8 +8,7 @@ import { defineComponent, Reporter } from "../../../app/ui/frontend/bridge.js";
 
 /**
  * A reporter of a choice, with what it told; timers are the test's.
- * @param {import("node:test").TestContext} context
- * @param {() => boolean} [isBusy]
+ * @param {import("node:test").TestContext} context @param {() => boolean} [isBusy]
  */
 function reporting(context, isBusy) {
   context.mock.timers.enable({ apis: ["setTimeout"] });

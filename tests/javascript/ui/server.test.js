@@ -10,10 +10,7 @@ import { clientId, failureText, isAbort, post } from "../../../app/ui/frontend/s
 const EMPTY = '{"error":"B: The text is empty."}';
 const REQUEST = /** @type {CompareRequest} */ ({ alignment: "tokens", query: -1 });
 
-/**
- * A packed answer.
- * @param {string} meta
- */
+/** A packed answer. @param {string} meta */
 function packed(meta) {
   const text = new TextEncoder().encode(meta.padEnd(Math.ceil((meta.length + 4) / 4) * 4 - 4));
   const body = new Uint8Array(4 + text.length);

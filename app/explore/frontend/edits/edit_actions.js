@@ -31,10 +31,7 @@ export function replaceEdit(page, picks, edit) {
   if (JSON.stringify(rest) !== JSON.stringify(edits)) page.change({ edits: rest });
 }
 
-/**
- * Puts an edit aside without losing it, or takes it up again.
- * @param {ExplorePage} page @param {string} edit
- */
+/** Puts an edit aside without losing it, or takes it up again. @param {ExplorePage} page @param {string} edit */
 export function toggleEdit(page, edit) {
   const { edits, disabled_edits } = page.state.choice;
   if (edits.includes(edit))
@@ -42,10 +39,7 @@ export function toggleEdit(page, edit) {
   addEdits(page, [edit]);
 }
 
-/**
- * What stands before the "=": edits of the same values.
- * @param {string} edit
- */
+/** What stands before the "=": edits of the same values. @param {string} edit */
 function editSubject(edit) {
   return edit.slice(0, edit.indexOf("="));
 }

@@ -31,8 +31,7 @@ const memory = remembered(() => ({ scope: "head" }));
 
 /**
  * What a change is meant for: the path of an attention, and a head of it or nothing for all.
- * @param {ExplorePage} page
- * @returns {EditTarget[]}
+ * @param {ExplorePage} page @returns {EditTarget[]}
  */
 export function editTargets(page) {
   const { stack, kind } = currentGrid(page);
@@ -43,10 +42,7 @@ export function editTargets(page) {
   return selectedHeads(page).map(([layer, head]) => ({ path: path(layer), head: String(head) }));
 }
 
-/**
- * @param {ExplorePage} page
- * @returns {Head[]}
- */
+/** @param {ExplorePage} page @returns {Head[]} */
 function headsInScope(page) {
   const grid = currentGrid(page);
   if (memory(page).scope === "head") return selectedHeads(page);
@@ -73,11 +69,7 @@ export function labelledRow(name, ...children) {
   return element;
 }
 
-/**
- * For which heads the next controls are meant.
- * @param {ExplorePage} page
- * @returns {Control}
- */
+/** For which heads the next controls are meant. @param {ExplorePage} page @returns {Control} */
 export function scopeControl(page) {
   const group = createElement("div", "choices");
   group.setAttribute("role", "group");
@@ -99,11 +91,7 @@ export function scopeControl(page) {
   return { element: labelledRow("In", group), update };
 }
 
-/**
- * Off, evenly spread, hotter or colder, without the scale.
- * @param {ExplorePage} page
- * @returns {Control}
- */
+/** Off, evenly spread, hotter or colder, without the scale. @param {ExplorePage} page @returns {Control} */
 export function headControl(page) {
   /** @param {string} hookPoint @param {string} operation */
   const edits = (hookPoint, operation) =>
@@ -132,8 +120,7 @@ export function headControl(page) {
 
 /**
  * The temperature of the softmax, on a scale of octaves: scores divided by it. `starts` are edits without an operation.
- * @param {ExplorePage} page @param {() => string[]} starts
- * @returns {Control}
+ * @param {ExplorePage} page @param {() => string[]} starts @returns {Control}
  */
 function temperatureControl(page, starts) {
   const slider = createElement("input", "heat");
@@ -212,8 +199,7 @@ function isAllowed(page, query, key) {
 
 /**
  * Where a token stands for the position scheme.
- * @param {ExplorePage} page @param {() => Side} which @param {() => number} place
- * @returns {ControlElements}
+ * @param {ExplorePage} page @param {() => Side} which @param {() => number} place @returns {ControlElements}
  */
 export function positionControl(page, which, place) {
   const stack = () => (which() === "source" ? "encoder" : page.state.answer.attention_groups[0].stack);

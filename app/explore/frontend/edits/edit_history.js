@@ -35,10 +35,7 @@ export class EditHistory {
     this.#stroke = "";
   }
 
-  /**
-   * Remembers the lists as they were before a change.
-   * @param {EditLists} before
-   */
+  /** Remembers the lists as they were before a change. @param {EditLists} before */
   record({ edits, disabled_edits }) {
     if (this.#restoring) return;
     if (this.#stroke !== "goes on") this.#past.push({ edits, disabled_edits });

@@ -13,11 +13,7 @@ import { describeEdit, formatEditList, parseEditList, wordNodes, wordText } from
 /** What is open: the panel of edits, and in it the list as text. */
 const memory = remembered(() => ({ panel: false, text: false }));
 
-/**
- * Hooks the list up, once.
- * @param {ExplorePage} page
- * @returns {() => void} ends it
- */
+/** Hooks the list up, once. @param {ExplorePage} page @returns {() => void} ends it */
 export function listenToEdits(page) {
   const { changes, undo, redo, edits } = page.view.elements;
   const open = memory(page);

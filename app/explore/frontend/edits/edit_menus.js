@@ -29,10 +29,7 @@ import { wordNodes, wordText } from "./edit_text.js";
 /** The menu that is open. */
 const memory = remembered(() => ({ controls: /** @type {Control[]} */ ([]), close: () => {} }));
 
-/**
- * Shows in the open menu which edits are made.
- * @param {ExplorePage} page
- */
+/** Shows in the open menu which edits are made. @param {ExplorePage} page */
 export function updateMenu(page) {
   for (const { update } of memory(page).controls) update();
 }
@@ -73,18 +70,12 @@ function isMenuKey(event) {
   return event.key === "e" && !event.ctrlKey && !event.metaKey && !event.altKey && !closest(event, "select, input");
 }
 
-/**
- * @param {ExplorePage} page
- * @returns {Menu}
- */
+/** @param {ExplorePage} page @returns {Menu} */
 function headMenu(page) {
   return { title: ["Change"], controls: [scopeControl(page), headControl(page)] };
 }
 
-/**
- * The cell under the pointer; else the token at hand and the one that it looks at most.
- * @param {ExplorePage} page
- */
+/** The cell under the pointer; else the token at hand and the one that it looks at most. @param {ExplorePage} page */
 function cellMenu(page) {
   const [query] = activeQueries(page);
   const key = page.state.pointer?.key ?? mostAttendedKey(page, query);
@@ -106,10 +97,7 @@ function mostAttendedKey(page, query) {
   return matrix.columns.tokens[best]?.[0] ?? 0;
 }
 
-/**
- * @param {ExplorePage} page @param {Side} which @param {number} place
- * @returns {Menu}
- */
+/** @param {ExplorePage} page @param {Side} which @param {number} place @returns {Menu} */
 function tokenMenu(page, which, place) {
   const tokens = (which === "source" && page.state.answer.source_tokens) || page.state.answer.tokens;
   const stand = positionControl(

@@ -77,8 +77,7 @@ export function createEditPanel(page) {
 
 /**
  * The two tokens that the panel speaks of: chosen there, else the token at hand and the one before it.
- * @param {ExplorePage} page
- * @returns {[query: number, key: number]}
+ * @param {ExplorePage} page @returns {[query: number, key: number]}
  */
 function activePair(page) {
   const [queries, keys] = [queryTokens(page).length, keyTokens(page).length];
@@ -105,11 +104,7 @@ export function drawEditPanel(page) {
   for (const { update } of memory(page).controls) update();
 }
 
-/**
- * The values that the rows of the hook points offer.
- * @param {ExplorePage} page
- * @returns {EditableValue[]}
- */
+/** The values that the rows of the hook points offer. @param {ExplorePage} page @returns {EditableValue[]} */
 function editableValues(page) {
   return Object.entries(page.state.catalogue.hook_points).flatMap(([name, { axes, title, edited_in }]) =>
     edited_in.map((module) => ({ name, title: valueTitle(title, module), module, axes })),
@@ -129,8 +124,7 @@ function chosenOperation(page, value, operation) {
 
 /**
  * Any value that a hook point offers: of the layers in scope, at one token or all.
- * @param {ExplorePage} page
- * @returns {Control}
+ * @param {ExplorePage} page @returns {Control}
  */
 function valueControl(page) {
   const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };

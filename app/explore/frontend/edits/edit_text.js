@@ -10,8 +10,7 @@ const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
 
 /**
  * An edit taken apart; null for a text that is none. `at` names what is picked along each axis: "3", "2:5", or nothing.
- * @param {ExploreState} state @param {string} edit
- * @returns {ParsedEdit | null}
+ * @param {ExploreState} state @param {string} edit @returns {ParsedEdit | null}
  */
 export function parseEdit(state, edit) {
   const match = edit.trim().match(EDIT_PATTERN);
@@ -41,8 +40,7 @@ export function parseEdit(state, edit) {
 
 /**
  * An edit as text and tokens: strings, and { token } for pieces of the sentence.
- * @param {ExploreState} state @param {string} edit
- * @returns {Words}
+ * @param {ExploreState} state @param {string} edit @returns {Words}
  */
 export function describeEdit(state, edit) {
   const read = parseEdit(state, edit);
@@ -61,10 +59,7 @@ export function describeEdit(state, edit) {
   return place ? [place, ...token, `: ${value} ${operation}`] : [value, ...token, ` ${operation}`];
 }
 
-/**
- * Nothing at all of what an attention or a feed-forward writes.
- * @param {ParsedEdit} options
- */
+/** Nothing at all of what an attention or a feed-forward writes. @param {ParsedEdit} options */
 function isComponentOff({ hookPoint, part, at, operation, number }) {
   return (
     hookPoint === "output" &&
@@ -78,8 +73,7 @@ function isComponentOff({ hookPoint, part, at, operation, number }) {
 
 /**
  * What the row of its hook point says of such an edit, with its placeholders filled in.
- * @param {ExploreState} state @param {ParsedEdit} read
- * @returns {Words | null}
+ * @param {ExploreState} state @param {ParsedEdit} read @returns {Words | null}
  */
 function ownSentence(state, read) {
   const indices = Object.keys(read.at).filter((axis) => axis !== "head" && read.at[axis]);
@@ -165,8 +159,7 @@ function describeRange(picked) {
 /**
  * A token by its number and, where the text has one there, its piece.
  * @param {ExploreState} state @param {ParsedEdit} options @param {string} before @param {string} picked
- * @param {boolean} [isKey]
- * @returns {Words}
+ * @param {boolean} [isKey] @returns {Words}
  */
 function describeToken(state, { stack, part }, before, picked, isKey = false) {
   if (!picked) return [];
@@ -198,11 +191,7 @@ export function editText(path, picked, operation) {
   return `${path}${index.length ? `[${index.join(",")}]` : ""}=${operation}`;
 }
 
-/**
- * One edit a line; behind a # those that are disabled.
- * @param {string} text
- * @returns {EditLists}
- */
+/** One edit a line; behind a # those that are disabled. @param {string} text @returns {EditLists} */
 export function parseEditList(text) {
   const lines = [
     ...new Set(

@@ -48,10 +48,7 @@ function elementsOf(page) {
   return /** @type {MenuElements} */ (memory(page).elements);
 }
 
-/**
- * @param {ExplorePage} page @param {ParentNode} place
- * @returns {() => void} ends it
- */
+/** @param {ExplorePage} page @param {ParentNode} place @returns {() => void} ends it */
 export function createExportMenu(page, place) {
   const elements = menuElements(place);
   memory(page).elements = elements;
@@ -131,18 +128,13 @@ async function runAction(page, control, take) {
   }
 }
 
-/**
- * All that was chosen, as the server reads it.
- * @param {ExplorePage} page
- */
+/** All that was chosen, as the server reads it. @param {ExplorePage} page */
 function currentState(page) {
   return { ...page.state.settings, ...page.state.choice };
 }
 
 /**
- * @template Meta
- * @param {ExplorePage} page @param {string} route @param {object} body
- * @returns {Promise<Packed<Meta>>}
+ * @template Meta @param {ExplorePage} page @param {string} route @param {object} body @returns {Promise<Packed<Meta>>}
  */
 async function askRoute(page, route, body) {
   /** @type {Packed<Meta & { error?: string }>} */
@@ -270,10 +262,7 @@ async function copyProgram(page, language) {
   );
 }
 
-/**
- * By what a saved page finds its picture again.
- * @param {ExplorePage} page
- */
+/** By what a saved page finds its picture again. @param {ExplorePage} page */
 function matrixKey(page) {
   const { per_head: _, ...asked } = matrixQuery(page);
   return JSON.stringify(asked);

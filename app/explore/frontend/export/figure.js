@@ -46,8 +46,7 @@ function fitText(text, size, width) {
 
 /**
  * A matrix (with `each` head) and what its heads are called, as a figure of a width.
- * @param {HeadMatrix} matrix @param {string[]} heads
- * @param {{ picture: string, width: number, title: string }} options
+ * @param {HeadMatrix} matrix @param {string[]} heads @param {{ picture: string, width: number, title: string }} options
  * @returns {Figure}
  */
 export function createFigure(matrix, heads, { picture, width, title }) {
@@ -231,10 +230,7 @@ function addAttentionLines(figure, matrix, each, box) {
   return at(count - 0.5);
 }
 
-/**
- * The scale of a map with its ends.
- * @param {Figure} figure @param {HeadMatrix} matrix @param {number} y
- */
+/** The scale of a map with its ends. @param {Figure} figure @param {HeadMatrix} matrix @param {number} y */
 function addColourScale(figure, matrix, y) {
   const [low, high] = [formatBrief(matrix, matrix.low), formatBrief(matrix, matrix.high)];
   const from = 2 + textWidth(low, LABEL_SIZE) + 1;

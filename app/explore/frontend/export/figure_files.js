@@ -25,10 +25,7 @@ function svgElement(parent, tag, attributes, text) {
   return element;
 }
 
-/**
- * Without the characters that no XML may hold.
- * @param {string} text
- */
+/** Without the characters that no XML may hold. @param {string} text */
 function xmlText(text) {
   return text.replace(
     /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
@@ -108,10 +105,7 @@ function cellsCanvas(codes, rows, columns, inks) {
   return canvas;
 }
 
-/**
- * The figure as the text of an SVG file; tokens are text whatever they hold.
- * @param {Figure} options
- */
+/** The figure as the text of an SVG file; tokens are text whatever they hold. @param {Figure} options */
 export function figureSvg({ width, height, title, palette, shapes }) {
   const root = document.createElementNS(SVG_NAMESPACE, "svg");
   const size = {
@@ -159,10 +153,7 @@ export function pdfRequest({ width, height, title, palette, shapes }) {
   return { width, height, title, palette, shapes: encoded };
 }
 
-/**
- * @param {TextShape} shape
- * @returns {StampShape}
- */
+/** @param {TextShape} shape @returns {StampShape} */
 function textStamp({ x, y, size, text_width, anchor, rotation, bold, fill, text }) {
   const dots = 600 / 25.4;
   const canvas = document.createElement("canvas");

@@ -110,10 +110,7 @@ export function tableOf(parts, cell) {
   };
 }
 
-/**
- * @param {ExplorePage} page @param {Contribution} part
- * @returns {TableCell}
- */
+/** @param {ExplorePage} page @param {Contribution} part @returns {TableCell} */
 function componentCell(page, part) {
   return {
     ...part,

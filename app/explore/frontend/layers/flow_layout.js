@@ -26,8 +26,7 @@ const NEAR = 7; // pixels within which an edge is hit
 
 /**
  * The edges as the server's numbers have them: layer, kind, target, source, share, then heads with their shares.
- * @param {Pick<Found<FlowMeta>, "meta" | "numbers">} found
- * @returns {FlowShare[]}
+ * @param {Pick<Found<FlowMeta>, "meta" | "numbers">} found @returns {FlowShare[]}
  */
 export function readEdges({ meta, numbers }) {
   return Array.from({ length: meta.edges }, (_, index) => {
@@ -44,8 +43,7 @@ export function readEdges({ meta, numbers }) {
 /**
  * Source tokens stand first, then those of the text.
  * @param {FlowShare[]} edges @param {number} position whose answer is explained
- * @param {Token[]} tokens @param {Token[] | null} sourceTokens
- * @returns {FlowColumn[]}
+ * @param {Token[]} tokens @param {Token[] | null} sourceTokens @returns {FlowColumn[]}
  */
 export function flowColumns(edges, position, tokens, sourceTokens) {
   const sources = edges.filter(({ kind }) => kind === "cross").map(({ source }) => source);

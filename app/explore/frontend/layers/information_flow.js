@@ -53,10 +53,7 @@ function flowCanvas(page) {
   return layerElement(page, "flow", HTMLCanvasElement);
 }
 
-/**
- * The slider of the smallest share that is shown; it hands out that share.
- * @param {ExplorePage} page
- */
+/** The slider of the smallest share that is shown; it hands out that share. @param {ExplorePage} page */
 function drawThreshold(page) {
   const slider = layerElement(page, "flow-threshold", HTMLInputElement);
   const { step } = memory(page);

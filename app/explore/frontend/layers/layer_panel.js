@@ -15,8 +15,7 @@ export function layerElement(page, name, type) {
 
 /**
  * The sections of which one is open, by their data-analysis.
- * @param {ExplorePage} page
- * @returns {NodeListOf<HTMLElement>}
+ * @param {ExplorePage} page @returns {NodeListOf<HTMLElement>}
  */
 export function layerSections(page) {
   return page.view.panels.layers.querySelectorAll("[data-analysis]");

@@ -15,10 +15,7 @@ import { layerElement } from "./layer_panel.js";
 
 const FULL_SHADE = Math.log(1000); // nats
 
-/**
- * Asks for one part of the text after the other, and draws what is known.
- * @param {ExplorePage} page
- */
+/** Asks for one part of the text after the other, and draws what is known. @param {ExplorePage} page */
 export function drawSurprise(page) {
   const { tokens } = page.state.answer;
   const nats = new Float32Array(tokens.length).fill(Number.NaN);
@@ -70,8 +67,7 @@ function describe(nats) {
 /**
  * The average surprise in words. Of a model that fills masks only masked tokens count: it reads all others.
  * @param {Float32Array} nats at each position, NaN where the true token is not known
- * @param {Pick<Token, "masked">[]} tokens
- * @param {boolean} fillsMasks
+ * @param {Pick<Token, "masked">[]} tokens @param {boolean} fillsMasks
  */
 export function describeMean(nats, tokens, fillsMasks) {
   const known = nats.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));

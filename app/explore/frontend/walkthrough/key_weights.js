@@ -12,10 +12,7 @@ import { shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 const HEIGHT = 124; // pixels
 
-/**
- * @param {ExplorePage} page
- * @param {(key: number | null) => void} preview
- */
+/** @param {ExplorePage} page @param {(key: number | null) => void} preview */
 export function drawKeyWeights(page, preview) {
   const { keys } = walkthroughMemory(page).elements;
   const walkthrough = shownWalkthrough(page);

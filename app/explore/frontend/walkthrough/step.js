@@ -34,10 +34,7 @@ function createEquation(text) {
   return line;
 }
 
-/**
- * The buttons and keys that lead to the other steps.
- * @param {ExplorePage} page
- */
+/** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
 function drawTurns(page) {
   const { back, next, step } = walkthroughMemory(page).elements;
   const open = openStepIndex(page);

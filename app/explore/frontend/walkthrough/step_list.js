@@ -38,10 +38,7 @@ function createButton() {
   return button;
 }
 
-/**
- * The last value of a step where it is one number, or has one for the key.
- * @param {Step} step @param {number} key
- */
+/** The last value of a step where it is one number, or has one for the key. @param {Step} step @param {number} key */
 function resultText({ values }, key) {
   const { axis, numbers } = values[values.length - 1];
   if (axis === "key") return formatNumber(numbers[key], 3);

@@ -36,10 +36,7 @@ export function createValues(page, { values }) {
   });
 }
 
-/**
- * @param {StepValue} value
- * @returns {value is StepRow}
- */
+/** @param {StepValue} value @returns {value is StepRow} */
 function isRow(value) {
   return Boolean(value.axis);
 }
@@ -77,10 +74,7 @@ function pointAt(page, axis, index) {
   drawValues(page);
 }
 
-/**
- * The place that is marked in all rows along an axis, or -1.
- * @param {ExplorePage} page @param {string} axis
- */
+/** The place that is marked in all rows along an axis, or -1. @param {ExplorePage} page @param {string} axis */
 function markedIndex(page, axis) {
   const { pointer } = walkthroughMemory(page);
   if (pointer?.axis === axis) return pointer.index;

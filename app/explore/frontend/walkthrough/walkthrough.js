@@ -20,10 +20,7 @@ export const walkthroughMemory = remembered((/** @type {ExplorePage} */ page) =>
   pointer: /** @type {{ axis: string, index: number } | null} */ (null),
 }));
 
-/**
- * The walkthrough on the screen.
- * @param {ExplorePage} page
- */
+/** The walkthrough on the screen. @param {ExplorePage} page */
 export function shownWalkthrough(page) {
   const { shown } = walkthroughMemory(page);
   if (!shown) throw new Error("There is no walkthrough yet.");
@@ -43,10 +40,7 @@ export function openStep(page) {
   return shownWalkthrough(page).steps[openStepIndex(page)];
 }
 
-/**
- * Opens the next step, or the one before.
- * @param {ExplorePage} page @param {number} by
- */
+/** Opens the next step, or the one before. @param {ExplorePage} page @param {number} by */
 export function moveStep(page, by) {
   const { steps } = shownWalkthrough(page);
   const open = openStepIndex(page);
@@ -56,8 +50,7 @@ export function moveStep(page, by) {
 
 /**
  * Each step with its own numbers, cut out of the one long row that came.
- * @param {Pick<Found<ExploreRoutes["walkthrough"]>, "meta" | "numbers">} found
- * @returns {Step[]}
+ * @param {Pick<Found<ExploreRoutes["walkthrough"]>, "meta" | "numbers">} found @returns {Step[]}
  */
 export function splitValues({ meta, numbers }) {
   let end = 0;

@@ -42,10 +42,7 @@ function drawWalkthrough(page) {
   drawKeyWeights(page, (previewed) => previewKey(page, previewed));
 }
 
-/**
- * A sentence in place of the steps, or none.
- * @param {ExplorePage} page @param {string} sentence
- */
+/** A sentence in place of the steps, or none. @param {ExplorePage} page @param {string} sentence */
 function showMessage(page, sentence) {
   const { message, walk } = walkthroughMemory(page).elements;
   message.textContent = sentence;
@@ -66,18 +63,12 @@ function drawSelects(page, grid) {
   fillSelect(query, tokenOptions(queryTokens(page)), queryPosition(page), (value) => chooseQuery(page, Number(value)));
 }
 
-/**
- * @param {number} count
- * @returns {[number, string][]}
- */
+/** @param {number} count @returns {[number, string][]} */
 function numberOptions(count) {
   return Array.from({ length: count }, (_, index) => [index, String(index)]);
 }
 
-/**
- * The pointer tries a key; null: the chosen one again.
- * @param {ExplorePage} page @param {number | null} key
- */
+/** The pointer tries a key; null: the chosen one again. @param {ExplorePage} page @param {number | null} key */
 function previewKey(page, key) {
   const memory = walkthroughMemory(page);
   if (memory.previewedKey === key) return;

@@ -16,10 +16,7 @@ function hideBoxes(options) {
   return [.../** @type {NodeListOf<HTMLInputElement>} */ (options.querySelectorAll("[data-hide]"))];
 }
 
-/**
- * Hooks the controls up, once. Each names the choice that it makes.
- * @param {Page} page
- */
+/** Hooks the controls up, once. Each names the choice that it makes. @param {Page} page */
 export function listenToOptions(page) {
   const { root, optionsButton, options, grow } = page.view.elements;
   for (const control of /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
@@ -62,10 +59,7 @@ function showOptions(page, open) {
   if (open) find(page.view.elements.options, "select, input").focus();
 }
 
-/**
- * Shows what is chosen, and only the controls that make sense for it.
- * @param {Page} page
- */
+/** Shows what is chosen, and only the controls that make sense for it. @param {Page} page */
 export function drawOptions(page) {
   const { choice } = page.state;
   const { elements } = page.view;

@@ -77,10 +77,7 @@ function createSwitch() {
   return button;
 }
 
-/**
- * A layer's number collects its heads, the dot beside it switches them.
- * @param {number} layer
- */
+/** A layer's number collects its heads, the dot beside it switches them. @param {number} layer */
 function createLayerLabel(layer) {
   const label = createElement("div", "label");
   label.setAttribute("role", "rowheader");
@@ -135,10 +132,7 @@ function layoutGrid(page, grid, ranked) {
   table.replaceChildren(canvas, ...(ranked ? [createRow(...cells)] : layerRows(grid, cells)));
 }
 
-/**
- * A row with the heads' numbers, and one for each layer.
- * @param {Grid} grid @param {HTMLElement[]} cells
- */
+/** A row with the heads' numbers, and one for each layer. @param {Grid} grid @param {HTMLElement[]} cells */
 function layerRows(grid, cells) {
   const top = createElement("div", "row top");
   top.setAttribute("aria-hidden", "true");
@@ -152,10 +146,7 @@ function layerRows(grid, cells) {
   return [top, ...layers];
 }
 
-/**
- * The presenter's large type lays all of it out anew.
- * @param {Page} page
- */
+/** The presenter's large type lays all of it out anew. @param {Page} page */
 export function clearGrid(page) {
   memory(page).shape = "";
 }
@@ -206,18 +197,12 @@ export function formatMetric(page, name, value) {
   return unit ? `${value.toFixed(2)} ${unit}` : formatPercent(value);
 }
 
-/**
- * @param {Page} page
- * @returns {Head}
- */
+/** @param {Page} page @returns {Head} */
 function focusedHead(page) {
   return page.state.focus ?? [page.state.choice.layer, page.state.choice.head];
 }
 
-/**
- * Marks the current and the selected heads, and the ones that are off.
- * @param {Page} page
- */
+/** Marks the current and the selected heads, and the ones that are off. @param {Page} page */
 export function markHeads(page) {
   const grid = currentGrid(page);
   const faded = memory(page).thumbnails.map((thumbnail) => markHead(page, grid, thumbnail));
@@ -276,8 +261,7 @@ export function onGridClick(page, event) {
 
 /**
  * The head that lies a step away from the focused one, as they are shown.
- * @param {Page} page @param {Grid} grid @param {[number, number]} pair
- * @returns {Head}
+ * @param {Page} page @param {Grid} grid @param {[number, number]} pair @returns {Head}
  */
 function neighbourHead(page, grid, [down, right]) {
   const [layer, head] = focusedHead(page);

@@ -32,19 +32,13 @@ const ON_CANVAS = ["heatmap", "lines", "qk_projection", "overlay"];
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 
-/**
- * The plots that there are of what the model read, with their names.
- * @param {Page} page
- */
+/** The plots that there are of what the model read, with their names. @param {Page} page */
 function availablePlots(page) {
   const read = page.state.answer.patches ? "images" : "texts";
   return Object.entries(PLOTS).filter(([, { only }]) => !only || only === read);
 }
 
-/**
- * The name of the plot that is open.
- * @param {Page} page
- */
+/** The name of the plot that is open. @param {Page} page */
 export function activePlot(page) {
   const names = availablePlots(page).map(([name]) => name);
   return names.includes(page.state.choice.plot) ? page.state.choice.plot : names[0];
@@ -55,10 +49,7 @@ export function openPlot(page) {
   return PLOTS[activePlot(page)];
 }
 
-/**
- * Everything in the panel of the selected heads.
- * @param {Page} page
- */
+/** Everything in the panel of the selected heads. @param {Page} page */
 export function drawHeadPanel(page) {
   const open = activePlot(page);
   const matrix = currentMatrix(page);
@@ -82,10 +73,7 @@ export function drawHeadPanel(page) {
   drawDetails(page, matrix);
 }
 
-/**
- * The pointer has moved: only marks are painted anew, where a plot can do that.
- * @param {Page} page
- */
+/** The pointer has moved: only marks are painted anew, where a plot can do that. @param {Page} page */
 export function markPointer(page) {
   const matrix = shownMatrix(page);
   if (!matrix || matrixStatus(page).trouble) return;

@@ -58,8 +58,7 @@ function drawAttentionChoices(page) {
 
 /**
  * The elements that these drawings need: tokens, predictions, and all of the heads' panels.
- * @param {ParentNode} place
- * @returns {HeadElements}
+ * @param {ParentNode} place @returns {HeadElements}
  */
 export function headElements(place) {
   /** @param {string} name */
@@ -98,10 +97,7 @@ export function headElements(place) {
   };
 }
 
-/**
- * What is drawn is laid out anew.
- * @param {Page} page
- */
+/** What is drawn is laid out anew. @param {Page} page */
 export function clearLayout(page) {
   memory(page).layout = "";
   clearGrid(page);

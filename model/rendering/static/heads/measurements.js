@@ -26,10 +26,7 @@ export function measuredWidth(page, part) {
   return measured[part];
 }
 
-/**
- * The thumbnails' tiles, measured once for each arrangement.
- * @param {Page} page @param {() => Tile[]} measure
- */
+/** The thumbnails' tiles, measured once for each arrangement. @param {Page} page @param {() => Tile[]} measure */
 export function measuredTiles(page, measure) {
   const { measured } = memory(page);
   if (measured.tiles) return measured.tiles;
@@ -51,10 +48,7 @@ export function keepOutOfMeasuring(page, canvas) {
   memory(page).thumbnails = canvas;
 }
 
-/**
- * @template Result
- * @param {Page} page @param {() => Result} measure
- */
+/** @template Result @param {Page} page @param {() => Result} measure */
 function measureWithoutThumbnails(page, measure) {
   const { thumbnails } = memory(page);
   if (!thumbnails) return measure();
@@ -64,28 +58,19 @@ function measureWithoutThumbnails(page, measure) {
   return measured;
 }
 
-/**
- * The colours and the font, measured once for the same reason.
- * @param {Page} page
- */
+/** The colours and the font, measured once for the same reason. @param {Page} page */
 export function currentStyle(page) {
   const { measured } = memory(page);
   measured.style ??= canvasStyle(page.view.elements.root);
   return measured.style;
 }
 
-/**
- * The window, the theme or the arrangement is another one.
- * @param {Page} page
- */
+/** The window, the theme or the arrangement is another one. @param {Page} page */
 export function clearMeasurements(page) {
   memory(page).measured = {};
 }
 
-/**
- * How high a plot may be.
- * @param {Page} page
- */
+/** How high a plot may be. @param {Page} page */
 export function plotHeight(page) {
   if (currentStyle(page).type > 1) return Math.max(innerHeight - 470, 280); // all of it on the projector's one screen
   return page.state.choice.panel_size === "large" ? 540 : 430;

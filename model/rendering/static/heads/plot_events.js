@@ -16,10 +16,7 @@ import { zoomByKey } from "./zoom.js";
 
 /** @import { MatrixAxis, Page } from "../types.js" */
 
-/**
- * What the pointer is over, as tokens, in whatever picture is open.
- * @param {Page} page @param {MouseEvent} event
- */
+/** What the pointer is over, as tokens, in whatever picture is open. @param {Page} page @param {MouseEvent} event */
 export function onPlotMove(page, event) {
   setHover(page, openPlot(page).tokenAt(page, event));
 }

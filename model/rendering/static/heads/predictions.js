@@ -66,10 +66,7 @@ function drawCandidate(page, item, largest, changed) {
   return row;
 }
 
-/**
- * The change in percentage points, with a sign that does not depend on colour.
- * @param {number} change
- */
+/** The change in percentage points, with a sign that does not depend on colour. @param {number} change */
 export function changeLabel(change) {
   const points = change * 100;
   const small = Math.abs(points) < 0.05;
@@ -93,10 +90,7 @@ function barsLegend() {
   return key;
 }
 
-/**
- * Marks the candidate that is asked about, where one was chosen.
- * @param {Page} page
- */
+/** Marks the candidate that is asked about, where one was chosen. @param {Page} page */
 export function markTarget(page) {
   for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
     name.setAttribute(

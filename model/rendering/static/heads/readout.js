@@ -101,10 +101,7 @@ function listedValues(matrix, list) {
   ]);
 }
 
-/**
- * Two digits and a sign, for running text.
- * @param {HeadMatrix} matrix @param {number} number
- */
+/** Two digits and a sign, for running text. @param {HeadMatrix} matrix @param {number} number */
 export function formatBrief(matrix, number) {
   return `${matrix.exact ? "" : "≈ "}${number < 0 ? "−" : matrix.signed ? "+" : ""}${Number(Math.abs(number).toPrecision(2))}`;
 }

@@ -37,11 +37,7 @@ function maxPool(codes, rows, columns) {
   return [small, height, width];
 }
 
-/**
- * Where each tile lies in the grid.
- * @param {HTMLElement} grid @param {Thumbnail[]} thumbnails
- * @returns {Tile[]}
- */
+/** Where each tile lies in the grid. @param {HTMLElement} grid @param {Thumbnail[]} thumbnails @returns {Tile[]} */
 function measureTiles(grid, thumbnails) {
   const ratio = window.devicePixelRatio || 1;
   /** @param {number} length */

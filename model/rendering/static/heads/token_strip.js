@@ -171,10 +171,7 @@ export function shadeTokens(page, matrix) {
   for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
 }
 
-/**
- * Whether a token is locked, or the one that predictions speak of.
- * @param {Page} page @param {number} place
- */
+/** Whether a token is locked, or the one that predictions speak of. @param {Page} page @param {number} place */
 function isPressed(page, place) {
   const { query, pinned } = page.state.choice;
   const asks = currentGrid(page).queries !== "source";

@@ -14,10 +14,7 @@ import { activePlot } from "./head_panel.js";
 const DRAG_DISTANCE = 6; // pixels from which on a press is no click any more
 const MIN_WINDOW = 8; // tokens a side, the closest one can zoom
 
-/**
- * Where a press began.
- * @typedef {{ x: number, y: number, cell: { query: number, key: number } }} DragStart
- */
+/** Where a press began. @typedef {{ x: number, y: number, cell: { query: number, key: number } }} DragStart */
 
 const memory = remembered(() => ({
   frame: createElement("div", "zoom-frame"),
@@ -104,10 +101,7 @@ function zoomTo(page, edges) {
   page.change({ zoom: edges ? `${edges[0]}-${edges[1]}/${edges[2]}-${edges[3]}` : "" });
 }
 
-/**
- * The first and last tokens (past the end) of the rows and the columns that are shown.
- * @param {HeadMatrix} matrix
- */
+/** The first and last tokens (past the end) of the rows and the columns that are shown. @param {HeadMatrix} matrix */
 function windowOf(matrix) {
   /** @param {MatrixAxis} axis */
   const ends = (axis) => [axis.tokens[0][0], lastToken(axis.tokens[axis.tokens.length - 1]) + 1];

@@ -96,8 +96,7 @@ function drawAttentionLines(page, matrix, width, canvas) {
 
 /**
  * Which lines are told apart from the rest: of the queries at hand, or those that end in the key under the pointer.
- * @param {Page} page @param {HeadMatrix} matrix
- * @returns {LineFilter | null}
+ * @param {Page} page @param {HeadMatrix} matrix @returns {LineFilter | null}
  */
 function lineFilter(page, matrix) {
   const column = hoveredColumn(page, matrix);

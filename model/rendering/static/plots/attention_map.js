@@ -44,10 +44,7 @@ function drawAttentionMap(page, matrix, width, canvas) {
   });
 }
 
-/**
- * The row and column under the pointer.
- * @param {Page} page @param {MouseEvent} event
- */
+/** The row and column under the pointer. @param {Page} page @param {MouseEvent} event */
 export function mapCellAt(page, event) {
   return cellAtPointer(page.view.elements.canvas, memory(page).layout, event);
 }

@@ -40,21 +40,14 @@ function scaleText(matrix) {
   return `${matrix.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${matrix.signed ? "largest" : "brightest patch"}`;
 }
 
-/**
- * Where the patches lie; this plot is for models of images alone.
- * @param {Page} page
- * @returns {Patches}
- */
+/** Where the patches lie; this plot is for models of images alone. @param {Page} page @returns {Patches} */
 function patchesOf(page) {
   const { patches } = page.state.answer;
   if (!patches) throw new Error("This answer is about a text.");
   return patches;
 }
 
-/**
- * The image on the screen, once the browser has it; the page is drawn again then.
- * @param {Page} page
- */
+/** The image on the screen, once the browser has it; the page is drawn again then. @param {Page} page */
 function loadedImage(page) {
   const { image: photo } = patchesOf(page);
   const name = photo ? "" : page.server.imageName();
@@ -73,10 +66,7 @@ function loadedImage(page) {
   return null;
 }
 
-/**
- * @param {string} url
- * @returns {Promise<Drawable>}
- */
+/** @param {string} url @returns {Promise<Drawable>} */
 function fetchImage(url) {
   return new Promise((resolve, reject) => {
     const image = new Image();
@@ -86,11 +76,7 @@ function fetchImage(url) {
   });
 }
 
-/**
- * An image that came along with an answer.
- * @param {EmbeddedImage} photo
- * @returns {Promise<Drawable>}
- */
+/** An image that came along with an answer. @param {EmbeddedImage} photo @returns {Promise<Drawable>} */
 async function decodeImage({ bytes, width, height }) {
   const colours = await inflate(bytes);
   const image = document.createElement("canvas");
@@ -111,8 +97,7 @@ function imageSize(image) {
 
 /**
  * Where everything lies on the canvas: the strip of tokens, and below it the picture with its patches.
- * @param {Page} page @param {Drawable} image @param {number} width
- * @returns {ImageLayout}
+ * @param {Page} page @param {Drawable} image @param {number} width @returns {ImageLayout}
  */
 function layoutImage(page, image, width) {
   const { rows, columns, region } = patchesOf(page);
@@ -161,10 +146,7 @@ function drawImageOverlay(page, matrix, width, canvas) {
   context.fillText(label, layout.width, STRIP_HEIGHT / 2);
 }
 
-/**
- * A number of the matrix in a few signs.
- * @param {HeadMatrix} matrix @param {number} number
- */
+/** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */
 function formatAmount(matrix, number) {
   return matrix.scale === "probability" ? formatPercent(number) : formatValue(matrix, number, 3);
 }
@@ -176,8 +158,7 @@ function isPatch(page, matrix, column) {
 
 /**
  * The corner and the size of a token on the canvas.
- * @param {Page} page @param {ImageLayout} layout @param {number} place
- * @returns {Rectangle}
+ * @param {Page} page @param {ImageLayout} layout @param {number} place @returns {Rectangle}
  */
 function tokenBox(page, layout, place) {
   const { first_token, rows, columns } = patchesOf(page);

@@ -155,10 +155,7 @@ function createTableCell(matrix, row, column) {
   return cell;
 }
 
-/**
- * Small numbers share a power of ten, which stands in the corner.
- * @param {HeadMatrix} matrix
- */
+/** Small numbers share a power of ten, which stands in the corner. @param {HeadMatrix} matrix */
 function sharedExponent(matrix) {
   const most = Math.max(Math.abs(matrix.low), Math.abs(matrix.high));
   return matrix.scale !== "probability" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
@@ -221,10 +218,7 @@ function csvCell(text) {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/**
- * For a sheet that is pasted into, where tabs and line breaks part the cells.
- * @param {string} text
- */
+/** For a sheet that is pasted into, where tabs and line breaks part the cells. @param {string} text */
 function tsvCell(text) {
   return text.replace(/\n/g, "⏎").replace(/\t/g, "→");
 }

@@ -106,8 +106,7 @@ function isActive(page, { side, place }) {
 
 /**
  * From the queries at hand to the keys that they look at.
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix
- * @param {PointsLayout} layout
+ * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix @param {PointsLayout} layout
  */
 function drawConnections(context, page, matrix, { all }) {
   const keys = all.filter(({ side }) => side === "key");

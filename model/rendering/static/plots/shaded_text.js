@@ -20,10 +20,7 @@ export const SHADED_TEXT = {
   tokenAt: wordTokenAt,
 };
 
-/**
- * The number that has the strongest shade.
- * @param {Page} page
- */
+/** The number that has the strongest shade. @param {Page} page */
 export function largestSum(page) {
   return memory(page).largest;
 }

@@ -22,10 +22,7 @@ const memory = remembered(
     }),
 );
 
-/**
- * Whether the heatmap is open: by its name, or because a text opens with it.
- * @param {Page} page
- */
+/** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
 function opensHeatmap(page) {
   const { plot } = page.state.choice;
   return plot === "heatmap" || (plot === "" && !page.state.answer.patches);
@@ -64,10 +61,7 @@ export function currentQuantity(page) {
   );
 }
 
-/**
- * Whether the grid's bytes already say what is asked for.
- * @param {Page} page @param {MatrixQuery} asked
- */
+/** Whether the grid's bytes already say what is asked for. @param {Page} page @param {MatrixQuery} asked */
 export function isPlainWeights(page, asked) {
   return (
     !currentGrid(page).pending &&
@@ -94,18 +88,12 @@ export function currentMatrix(page) {
   return drawn.shown;
 }
 
-/**
- * The matrix that is on the screen.
- * @param {Page} page
- */
+/** The matrix that is on the screen. @param {Page} page */
 export function shownMatrix(page) {
   return memory(page).shown;
 }
 
-/**
- * Why there is no matrix to show, and whether one is on its way in place of another.
- * @param {Page} page
- */
+/** Why there is no matrix to show, and whether one is on its way in place of another. @param {Page} page */
 export function matrixStatus(page) {
   const { trouble, late } = memory(page);
   return { trouble, late };
@@ -185,8 +173,7 @@ export function combineHeads(each, rule) {
 
 /**
  * The matrix with an index from a token's position to its row and to its column.
- * @param {Omit<HeadMatrix, "rowOf" | "columnOf">} matrix
- * @returns {HeadMatrix}
+ * @param {Omit<HeadMatrix, "rowOf" | "columnOf">} matrix @returns {HeadMatrix}
  */
 function withIndex(matrix) {
   /** @param {MatrixAxis} axis */
@@ -224,10 +211,7 @@ export function stateAt(matrix, row, column) {
   return Number.isNaN(matrix.numbers[cell]) ? FORBIDDEN : SHOWN;
 }
 
-/**
- * How far along the scale a number lies, from 0 to 1.
- * @param {HeadMatrix} matrix @param {number} number
- */
+/** How far along the scale a number lies, from 0 to 1. @param {HeadMatrix} matrix @param {number} number */
 function scaleFraction(matrix, number) {
   const share = Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
   return matrix.signed || matrix.scale === "linear" ? share : Math.sqrt(share);
@@ -244,9 +228,7 @@ export function magnitude(matrix, number) {
     : Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
 }
 
-/**
- * One byte for each cell, as the colours have them; nothing for what is not shown.
- */
+/** One byte for each cell, as the colours have them; nothing for what is not shown. */
 export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
   Uint8Array.from(matrix.numbers, (number, cell) => {
     const state = matrix.states ? matrix.states[cell] : Number.isNaN(number) ? FORBIDDEN : SHOWN;

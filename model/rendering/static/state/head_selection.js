@@ -4,10 +4,7 @@ import { isOff, switchHeads } from "./head_ablation.js";
 
 /** @import { Grid, Head, Page } from "../types.js" */
 
-/**
- * The attention that was chosen, else the model's first.
- * @param {Page} page
- */
+/** The attention that was chosen, else the model's first. @param {Page} page */
 export function currentGrid(page) {
   const grids = page.state.latestAnswer?.attention_groups ?? [];
   return grids.find((grid) => grid.name === page.state.choice.attention) || grids[0];
@@ -32,28 +29,18 @@ function isHead(grid, [layer, head]) {
   return layer >= 0 && layer < grid.layers && head >= 0 && head < grid.heads; // false for what is no number
 }
 
-/**
- * "2.3" for head 3 of layer 2, as State and the address have it.
- * @param {Head} pair
- */
+/** "2.3" for head 3 of layer 2, as State and the address have it. @param {Head} pair */
 export function headName([layer, head]) {
   return `${layer}.${head}`;
 }
 
-/**
- * @param {string} name
- * @returns {Head}
- */
+/** @param {string} name @returns {Head} */
 export function parseHead(name) {
   const [layer, head] = name.split(".").map(Number);
   return [layer, head];
 }
 
-/**
- * The selected heads; the current one alone where no others were added.
- * @param {Page} page
- * @returns {Head[]}
- */
+/** The selected heads; the current one alone where no others were added. @param {Page} page @returns {Head[]} */
 export function selectedHeads(page) {
   const { heads, layer, head } = page.state.choice;
   return heads.length ? heads.map(parseHead) : [[layer, head]];
@@ -91,20 +78,14 @@ export function selectLayer(page, layer) {
   page.change({ layer, heads: all ? [] : names });
 }
 
-/**
- * Off where any of the heads is on, else on.
- * @param {Page} page @param {Head[]} heads
- */
+/** Off where any of the heads is on, else on. @param {Page} page @param {Head[]} heads */
 export function toggleHeads(page, heads) {
   const [{ edits }, grid] = [page.state.choice, currentGrid(page)];
   const off = heads.some(([layer, head]) => !isOff(edits, grid, layer, head));
   page.change({ edits: switchHeads(edits, grid, heads, off) });
 }
 
-/**
- * @param {Grid} grid @param {number} layer
- * @returns {Head[]}
- */
+/** @param {Grid} grid @param {number} layer @returns {Head[]} */
 export function layerHeads(grid, layer) {
   return Array.from({ length: grid.heads }, (_, head) => [layer, head]);
 }

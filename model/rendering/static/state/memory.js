@@ -1,8 +1,7 @@
 // What a module remembers of an object, such as a page that it draws, out of everybody else's reach.
 
 /**
- * @template {object} Owner, Value
- * @param {(owner: Owner) => Value} begin what is remembered at first
+ * @template {object} Owner, Value @param {(owner: Owner) => Value} begin what is remembered at first
  * @returns {(owner: Owner) => Value}
  */
 export function remembered(begin) {

@@ -29,8 +29,7 @@ export const DEFAULT_CHOICE = {
 };
 
 /**
- * @template {HeadChoice} [Choice=HeadChoice]
- * @template {Catalogue} [Options=Catalogue]
+ * @template {HeadChoice} [Choice=HeadChoice] @template {Catalogue} [Options=Catalogue]
  * @template {Answer} [Result=Answer]
  */
 export class State {
@@ -47,10 +46,7 @@ export class State {
   /** @type {Head | null} */
   #focus = null;
 
-  /**
-   * @param {Choice} choice
-   * @param {Options} catalogue
-   */
+  /** @param {Choice} choice @param {Options} catalogue */
   constructor(choice, catalogue) {
     this.#choice = choice;
     this.catalogue = catalogue;
@@ -86,10 +82,7 @@ export class State {
     this.revision++;
   }
 
-  /**
-   * A whole new choice, from elsewhere.
-   * @param {Choice} choice
-   */
+  /** A whole new choice, from elsewhere. @param {Choice} choice */
   replace(choice) {
     this.#choice = { ...choice };
     this.#focus = null;

@@ -83,10 +83,7 @@ export function lockQuery(page, position, more = false) {
   page.change(patch);
 }
 
-/**
- * Which token predictions speak of; -1 in the address stands for the last.
- * @param {Page} page @param {number} query
- */
+/** Which token predictions speak of; -1 in the address stands for the last. @param {Page} page @param {number} query */
 export function chooseQuery(page, query) {
   page.change({ query: urlPosition(page, query), pinned: [] });
 }
@@ -111,10 +108,7 @@ function defaultQuery(page) {
   return page.state.answer.patches ? 0 : -1;
 }
 
-/**
- * A position as the address has it.
- * @param {Page} page @param {number} position
- */
+/** A position as the address has it. @param {Page} page @param {number} position */
 export function urlPosition(page, position) {
   return !page.state.answer.patches && position === page.state.answer.tokens.length - 1 ? -1 : position;
 }

@@ -20,10 +20,7 @@ export function formulaNodes(text) {
   });
 }
 
-/**
- * A number in few digits, with a real minus sign.
- * @param {number} number @param {number} [places]
- */
+/** A number in few digits, with a real minus sign. @param {number} number @param {number} [places] */
 export function formatNumber(number, places = 4) {
   if (Number.isNaN(number)) return "–";
   if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
@@ -33,26 +30,17 @@ export function formatNumber(number, places = 4) {
   return text.replace(/-/g, "−");
 }
 
-/**
- * The same with its sign, for what is added.
- * @param {number} number
- */
+/** The same with its sign, for what is added. @param {number} number */
 export function formatSigned(number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
 }
 
-/**
- * Two places behind the point, for a cell among many; a dot is less than that.
- * @param {number} number
- */
+/** Two places behind the point, for a cell among many; a dot is less than that. @param {number} number */
 export function formatShort(number) {
   return Math.abs(number) < 0.005 ? "·" : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
 }
 
-/**
- * A colour on either side of zero: orange above it, blue below, strongest at 1 and -1.
- * @param {number} share
- */
+/** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */
 export function divergingColour(share) {
   const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 58); // no more, so that the number on it can be read
   return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
@@ -207,8 +195,7 @@ export function setValue(control, value) {
 
 /**
  * Numbered tokens for a select: the number keeps equal ones apart.
- * @param {Pick<Token, "text">[]} tokens
- * @returns {Option[]}
+ * @param {Pick<Token, "text">[]} tokens @returns {Option[]}
  */
 export function tokenOptions(tokens) {
   return tokens.map((token, position) => [position, `${position}  ${inlineText(token.text)}`]);

@@ -2,10 +2,7 @@
 
 import { createElement } from "./dom.js";
 
-/**
- * Copies text, and says so on the button for a moment.
- * @param {HTMLElement} button @param {string} text
- */
+/** Copies text, and says so on the button for a moment. @param {HTMLElement} button @param {string} text */
 export async function copyText(button, text) {
   const before = button.textContent;
   try {

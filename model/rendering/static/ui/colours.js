@@ -44,10 +44,7 @@ export const PURPLE_ORANGE = [
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
 export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
 
-/**
- * The colour of a share from 0 to 1, as [red, green, blue].
- * @param {number} share @param {number[][]} [scale]
- */
+/** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
 export function colour(share, scale = CIVIDIS) {
   const place = Math.min(Math.max(share, 0), 1) * (scale.length - 1);
   const low = Math.min(Math.floor(place), scale.length - 2);

@@ -6,8 +6,7 @@ import { HORIZONTAL_STEPS } from "./keyboard.js";
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {string} [className] @param {string | number} [text]
- * @returns {HTMLElementTagNameMap[Tag]}
+ * @param {Tag} tag @param {string} [className] @param {string | number} [text] @returns {HTMLElementTagNameMap[Tag]}
  */
 export function createElement(tag, className, text) {
   const element = document.createElement(tag);
@@ -43,21 +42,15 @@ export function updateChildren(parent, ...children) {
   next.focus({ preventScroll: true });
 }
 
-/**
- * The element of the same document or shadow root that has the focus of the keyboard.
- * @param {Node} node
- */
+/** The element of the same document or shadow root that has the focus of the keyboard. @param {Node} node */
 export function activeElement(node) {
   const root = node.getRootNode();
   const found = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
   return found instanceof HTMLElement ? found : null;
 }
 
-/**
- * The tab key lands on one element of its kind.
- * @param {ParentNode} parent @param {HTMLElement} element
- */
-export function moveTabStop(parent, element) {
+/** The tab key lands on one element of its kind. @param {ParentNode} parent @param {HTMLElement} element */
+function moveTabStop(parent, element) {
   for (const other of parent.querySelectorAll(`${element.localName}[tabindex="0"]`)) {
     if (other instanceof HTMLElement) other.tabIndex = -1;
   }
@@ -66,28 +59,20 @@ export function moveTabStop(parent, element) {
 
 /**
  * The nearest element around an event's target that fits a selector.
- * @template {HTMLElement} [Type=HTMLElement]
- * @param {Event} event @param {string} selector
- * @returns {Type | null}
+ * @template {HTMLElement} [Type=HTMLElement] @param {Event} event @param {string} selector @returns {Type | null}
  */
 export function closest(event, selector) {
   return event.target instanceof Element ? event.target.closest(selector) : null;
 }
 
-/**
- * A piece of text with its white space made visible, as the reader should see it.
- * @param {string} piece
- */
+/** A piece of text with its white space made visible, as the reader should see it. @param {string} piece */
 export function visibleText(piece) {
   const signs = piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→");
   // Other control characters have pictures of their own, 0x2400 further on.
   return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";
 }
 
-/**
- * The same for running text: a leading space is left out.
- * @param {string} piece
- */
+/** The same for running text: a leading space is left out. @param {string} piece */
 export function inlineText(piece) {
   return visibleText(piece.replace(/^ (?=.)/, ""));
 }
@@ -123,10 +108,7 @@ export function moveChipFocus(button, event) {
   return true;
 }
 
-/**
- * A token in running text, kept apart from the direction of the words around it.
- * @param {Pick<Token, "text">} token
- */
+/** A token in running text, kept apart from the direction of the words around it. @param {Pick<Token, "text">} token */
 export function quotedToken(token) {
   return [createElement("bdi", "token", inlineText(token.text))];
 }
@@ -193,10 +175,7 @@ export function hidpiContext(canvas, width, height) {
   return context;
 }
 
-/**
- * Shows on one canvas what another holds.
- * @param {HTMLCanvasElement} paper @param {HTMLCanvasElement} canvas
- */
+/** Shows on one canvas what another holds. @param {HTMLCanvasElement} paper @param {HTMLCanvasElement} canvas */
 export function blit(paper, canvas) {
   for (const side of /** @type {const} */ (["width", "height"])) {
     if (canvas[side] !== paper[side]) canvas[side] = paper[side];
@@ -207,11 +186,7 @@ export function blit(paper, canvas) {
   context.drawImage(paper, 0, 0);
 }
 
-/**
- * The colours and the font in force, for a canvas.
- * @param {HTMLElement} root
- * @returns {CanvasStyle}
- */
+/** The colours and the font in force, for a canvas. @param {HTMLElement} root @returns {CanvasStyle} */
 export function canvasStyle(root) {
   const style = getComputedStyle(root);
   /** @param {string} name */

@@ -1,11 +1,8 @@
 // The elements of a component's HTML, found once when it is mounted.
 
 /**
- * @template {HTMLElement} [T=HTMLElement]
- * @param {ParentNode} root
- * @param {string} selector
- * @param {new () => T} [type] what the element has to be
- * @returns {T}
+ * @template {HTMLElement} [T=HTMLElement] @param {ParentNode} root @param {string} selector
+ * @param {new () => T} [type] what the element has to be @returns {T}
  */
 export function find(root, selector, type) {
   const found = root.querySelector(selector);
@@ -15,11 +12,8 @@ export function find(root, selector, type) {
 }
 
 /**
- * @template {HTMLElement} [T=HTMLElement]
- * @param {ParentNode} root
- * @param {string} name its data-testid
- * @param {new () => T} [type]
- * @returns {T}
+ * @template {HTMLElement} [T=HTMLElement] @param {ParentNode} root @param {string} name its data-testid
+ * @param {new () => T} [type] @returns {T}
  */
 export function findByTestId(root, name, type) {
   return find(root, `[data-testid="${name}"]`, type);

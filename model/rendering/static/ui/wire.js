@@ -10,9 +10,7 @@
 
 /**
  * An answer is a length, that much JSON, and raw numbers that begin at the next multiple of four.
- * @template [Meta=Record<string, unknown>]
- * @param {ArrayBuffer} buffer
- * @returns {Packed<Meta>}
+ * @template [Meta=Record<string, unknown>] @param {ArrayBuffer} buffer @returns {Packed<Meta>}
  */
 export function unpack(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
