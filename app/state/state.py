@@ -12,6 +12,7 @@ from msgspec import Meta
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 from model.errors import TextError
+from model.rendering.plots import PLOTS
 from model.validation import from_plain
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
@@ -22,7 +23,6 @@ AS_TRAINED: Mapping[str, str] = dict.fromkeys(
 )
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PLOTS = ("", "heatmap", "lines", "text", "table", "qk_projection", "overlay")  # the empty one is the model's usual one
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
@@ -119,7 +119,7 @@ class State:
     renormalize: Flag = ""  # "1": rows add up to one again after keys were hidden
     segments: Annotated[str, one_of(SEGMENT_PAIRS)] = ""
     zoom: str = ""
-    plot: Annotated[str, one_of(PLOTS)] = ""
+    plot: Annotated[str, one_of(("", *PLOTS))] = ""
     panel_size: Annotated[str, one_of(PANEL_SIZES)] = "panel"
     query: NumberOrUnset = -1
     pinned: tuple[Position, ...] = ()

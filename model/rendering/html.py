@@ -24,6 +24,7 @@ from model.analysis.head_metrics import compute_head_metrics, head_metrics_for, 
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
+from model.rendering.plots import plots_json
 from model.rendering.quantize import quantize_weights
 from model.text.tokenizer import Encoded
 from model.tracing.max_pool import max_pool
@@ -114,6 +115,7 @@ def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Enco
         "question": {"text": text.text, "source": source.text if source else ""},
         "attention_groups": groups,
         "quantities": [WEIGHTS_QUANTITY],
+        "plots": plots_json(),
         "metrics": metrics_json(isinstance(text, EncodedImage)),
         "patches": patches_json(text, with_image=True),
         "predictions": [],

@@ -22,6 +22,8 @@ from model.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint
 from model.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
 from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from model.rendering.html import show_trace
+from model.rendering.plots import PLOTS, Plot
 from model.tasks import TASKS, Example
 from model.tracing.interventions import EDIT_OPERATIONS, EditOperation
 from tests.app.pages import alone, component_data, open_app
@@ -141,6 +143,14 @@ def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     resolved = resolve(Question("next", TEXT))
     plain, twice = (head_view(resolved, State(quantity=name)).values for name in ("weights", "doubled"))
     assert plain[0, 0] > 0 and twice[0, 0] == 2 * plain[0, 0]
+
+
+def test_a_plot_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PLOTS, "bars", Plot("Bars", "A bar for each key", reads="text"))
+    row = {"name": "bars", "title": "Bars", "description": "A bar for each key", "reads": "text"}
+    assert row in component_data(alone("explore", model="next").main)["plots"]
+    trace = run(toys.decoder(), toys.causal(), TEXT)
+    assert row in show_trace(trace).meta["plots"]
 
 
 def test_a_tab_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,8 @@ class StandalonePage {
   /** @param {ShadowRoot} root @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
   constructor(root, saved, bytes) {
     this.#root = root;
-    const { quantities, metrics, state, saved_views } = saved;
-    this.state = new State({ ...DEFAULT_CHOICE, ...state }, { quantities, metrics });
+    const { quantities, metrics, plots, state, saved_views } = saved;
+    this.state = new State({ ...DEFAULT_CHOICE, ...state }, { quantities, metrics, plots });
     this.state.receive({ ...saved, maskable: false, bytes });
     const board = find(root, ".board");
     this.view = {

@@ -150,6 +150,15 @@ export interface HeadChoice {
 export interface Catalogue {
   quantities: Quantity[];
   metrics: Metric[];
+  plots: PlotRow[];
+}
+
+/** A row of PLOTS in Python; `reads` is what the model must read for it, or "". */
+export interface PlotRow {
+  name: string;
+  title: string;
+  description: string;
+  reads: "" | "text" | "image";
 }
 
 /** Layer and head. */
@@ -315,9 +324,8 @@ export interface CanvasStyle {
 
 /** One way to draw a matrix. `only` for what reads texts or images. */
 export interface Plot {
-  title: string;
-  about?: string;
-  only?: "texts" | "images";
+  /** Where it is drawn; on the canvas where nothing else is said. */
+  element?: "prose" | "sheet";
   draw(page: Page, matrix: HeadMatrix, width: number, canvas: HTMLCanvasElement): void;
   /** Paints only marks anew. */
   mark?(page: Page, matrix: HeadMatrix): void;

@@ -13,7 +13,6 @@ from app.state.state import (
     HIDDEN_TOKENS,
     MAX_ADDRESS_LENGTH,
     PANEL_SIZES,
-    PLOTS,
     SEGMENT_PAIRS,
     UNITS,
     Question,
@@ -21,6 +20,7 @@ from app.state.state import (
 )
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
+from model.rendering.plots import PLOTS
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
@@ -53,7 +53,7 @@ STATES = st.builds(
     hide=st.sampled_from(HIDDEN_TOKENS),
     renormalize=st.sampled_from(["", "1"]),
     segments=st.sampled_from(SEGMENT_PAIRS),
-    plot=st.sampled_from(PLOTS),
+    plot=st.sampled_from(["", *PLOTS]),
     panel_size=st.sampled_from(PANEL_SIZES),
     query=st.integers(-1, 500),
     pinned=PLACES,

@@ -106,6 +106,7 @@ export function createPage(choice = {}, answer = {}) {
     quantities: [quantity],
     metrics: [],
     analyses: [],
+    plots: [],
     hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],

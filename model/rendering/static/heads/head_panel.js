@@ -28,19 +28,18 @@ const PLOTS = {
   table: NUMBER_TABLE,
   qk_projection: QUERY_KEY_PLOT,
 };
-const ON_CANVAS = ["heatmap", "lines", "qk_projection", "overlay"];
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 
 /** The plots that there are of what the model read, with their names. @param {Page} page */
 function availablePlots(page) {
-  const read = page.state.answer.patches ? "images" : "texts";
-  return Object.entries(PLOTS).filter(([, { only }]) => !only || only === read);
+  const read = page.state.answer.patches ? "image" : "text";
+  return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
 }
 
 /** The name of the plot that is open. @param {Page} page */
 export function activePlot(page) {
-  const names = availablePlots(page).map(([name]) => name);
+  const names = availablePlots(page).map(({ name }) => name);
   return names.includes(page.state.choice.plot) ? page.state.choice.plot : names[0];
 }
 
@@ -60,9 +59,8 @@ export function drawHeadPanel(page) {
   elements.trouble.hidden = !trouble;
   elements.trouble.textContent = trouble;
   elements.stage.hidden = Boolean(trouble);
-  elements.canvas.hidden = !ON_CANVAS.includes(open);
-  elements.prose.hidden = open !== "text";
-  elements.sheet.hidden = open !== "table";
+  for (const name of /** @type {const} */ (["canvas", "prose", "sheet"]))
+    elements[name].hidden = name !== (PLOTS[open].element ?? "canvas");
   elements.stage.dataset.picture = open;
   const width = measuredWidth(page, "stage");
   const drawn = `${open} ${width}`;
@@ -117,10 +115,10 @@ function drawTitle(page) {
   const word = elements.off.lastElementChild;
   if (word) word.textContent = off ? "off" : "on";
   const plots = availablePlots(page);
-  const titles = plots.map(([name, { title }]) => /** @type {[string, string]} */ ([name, title]));
+  const titles = plots.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   drawChoices(elements.picture, "plot", titles, activePlot(page), (picture) => page.change({ plot: picture }));
-  plots.forEach(([, { about }], place) => {
-    if (about) elements.picture.children[place].setAttribute("title", about);
+  plots.forEach(({ description }, place) => {
+    if (description) elements.picture.children[place].setAttribute("title", description);
   });
   elements.collected.hidden = !several;
   if (several)

@@ -29,7 +29,7 @@ const memory = remembered(() => ({ layout: /** @type {LinesLayout | null} */ (nu
 const linesOf = remembered((/** @type {HeadMatrix} */ _) => /** @type {Map<Float32Array, Line[][]>} */ (new Map()));
 
 /** @type {Plot} */
-export const ATTENTION_LINES = { title: "Lines", draw: drawAttentionLines, tokenAt: lineTokenAt };
+export const ATTENTION_LINES = { draw: drawAttentionLines, tokenAt: lineTokenAt };
 
 /**
  * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix @param {number} width

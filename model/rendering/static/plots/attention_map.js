@@ -17,7 +17,6 @@ const memory = remembered(() => ({
 
 /** @type {Plot} */
 export const ATTENTION_MAP = {
-  title: "Map",
   draw: drawAttentionMap,
   tokenAt(page, event) {
     const cell = mapCellAt(page, event);

@@ -26,14 +26,7 @@ const memory = remembered(() => ({
 }));
 
 /** @type {Plot} */
-export const IMAGE_OVERLAY = {
-  title: "Image",
-  only: "images",
-  draw: drawImageOverlay,
-  tokenAt: imageTokenAt,
-  arrowStep: imageArrowStep,
-  scaleText,
-};
+export const IMAGE_OVERLAY = { draw: drawImageOverlay, tokenAt: imageTokenAt, arrowStep: imageArrowStep, scaleText };
 
 /** @param {HeadMatrix} matrix */
 function scaleText(matrix) {

@@ -19,7 +19,7 @@ const memory = remembered(() => ({
 }));
 
 /** @type {Plot} */
-export const NUMBER_TABLE = { title: "Table", draw: drawTable, mark: markTable, tokenAt: tableTokenAt };
+export const NUMBER_TABLE = { element: "sheet", draw: drawTable, mark: markTable, tokenAt: tableTokenAt };
 
 /** @param {Page} page @param {HeadMatrix} matrix */
 function drawTable(page, matrix) {

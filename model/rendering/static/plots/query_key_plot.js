@@ -18,12 +18,7 @@ const HIT_RADIUS = 16; // pixels within which the pointer finds a point
 const memory = remembered(() => ({ layout: /** @type {PointsLayout | null} */ (null) }));
 
 /** @type {Plot} */
-export const QUERY_KEY_PLOT = {
-  title: "Query-key",
-  about: "Queries and keys of the head in one plane",
-  draw: drawQueryKeyPlot,
-  tokenAt: pointTokenAt,
-};
+export const QUERY_KEY_PLOT = { draw: drawQueryKeyPlot, tokenAt: pointTokenAt };
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
 function drawQueryKeyPlot(page, matrix, width, canvas) {

@@ -12,13 +12,7 @@ import { closest, createElement, visibleText } from "../ui/dom.js";
 const memory = remembered(() => ({ drawn: /** @type {HeadMatrix | null} */ (null), largest: 0 }));
 
 /** @type {Plot} */
-export const SHADED_TEXT = {
-  title: "Text",
-  only: "texts",
-  draw: drawShadedText,
-  mark: shadeWords,
-  tokenAt: wordTokenAt,
-};
+export const SHADED_TEXT = { element: "prose", draw: drawShadedText, mark: shadeWords, tokenAt: wordTokenAt };
 
 /** The number that has the strongest shade. @param {Page} page */
 export function largestSum(page) {
