@@ -39,7 +39,6 @@ export function drawControlsB(element, catalog, b, difference, differ) {
 export function drawPresets(element, presets, choose) {
   const buttons = presets.map((preset) => {
     const button = createElement("button", "example", preset.title);
-    button.type = "button";
     button.onclick = () => choose(preset);
     return button;
   });

@@ -109,7 +109,6 @@ export class HeadTables {
     const ranked = rankedHeads(distance, ALIKE).slice(0, RANKED);
     const buttons = ranked.map(({ layer, head, distance: number }) => {
       const button = createElement("button", "pill", `layer ${layer}, head ${head}`);
-      button.type = "button";
       button.append(" ", createElement("i", "", number.toFixed(2)));
       button.setAttribute("aria-pressed", String(layer === chosen.layer && head === chosen.head));
       button.onclick = () => this.#actions.chooseHead(null, { layer, head });

@@ -10,7 +10,6 @@ export function drawExamples(page) {
   const { text, source, examples } = page.view.elements;
   const buttons = page.state.catalogue.examples.map((example) => {
     const button = createElement("button", "example", example.text || example.source);
-    button.type = "button";
     button.onclick = () => {
       text.value = example.text;
       source.value = example.source;

@@ -42,7 +42,6 @@ export function drawGallery(page) {
 /** @param {ExplorePage} page @param {string} name */
 function createImageButton(page, name) {
   const button = createElement("button", "frame");
-  button.type = "button";
   button.dataset.name = name;
   const mine = name.startsWith(UPLOAD_PREFIX);
   button.dataset.testid = `picture-${mine ? "own" : name}`;

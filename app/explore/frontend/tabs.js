@@ -80,7 +80,6 @@ function drawTabs(page, open) {
 /** @param {ExplorePage} page @param {string} name @param {string} title */
 function createTab(page, name, title) {
   const button = createElement("button", "", title);
-  button.type = "button";
   button.id = `tab-${name}`;
   button.setAttribute("role", "tab");
   button.dataset.testid = `tab-${name}`;

@@ -88,7 +88,6 @@ function drawCandidates(list, generator, record, taken) {
  */
 function createCandidate({ id, text, probability, sampling_probability: sampling }, largest, chosen, taken) {
   const button = createElement("button", "takes-it");
-  button.type = "button";
   const track = createElement("span", "track");
   track.append(createBar("ghost", probability / largest), createBar("bar", sampling / largest));
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";

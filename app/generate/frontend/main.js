@@ -204,7 +204,6 @@ class GeneratePage {
     const { text, source } = this.#elements;
     const buttons = examples.map((example) => {
       const button = createElement("button", "example", example.text || example.source);
-      button.type = "button";
       button.onclick = () => {
         text.value = example.text;
         source.value = example.source;

@@ -112,7 +112,6 @@ export class TextView {
   /** @param {TextToken} token @param {string} className @param {string} title @param {() => void} click */
   #createButton(token, className, title, click) {
     const button = createElement("button", className, flowingText(token.text));
-    button.type = "button";
     button.title = title;
     button.classList.toggle("gap", token.space_before);
     button.onclick = click;
@@ -124,7 +123,6 @@ export class TextView {
   #createSampled(record) {
     const { text } = sampledCandidate(record);
     const button = createElement("button", "word ahead", flowingText(text));
-    button.type = "button";
     button.dataset.testid = "ahead";
     button.title = "The sampled token: click to take it";
     button.setAttribute("aria-label", `Take ${inlineText(text)}`);
@@ -151,7 +149,6 @@ export class TextView {
     this.#elements.branches.hidden = !branches.length;
     const buttons = branches.map((branch) => {
       const button = createElement("button", "pill");
-      button.type = "button";
       button.append(
         createElement("span", "quiet", mode === "fill" ? "" : `…${leadOf(branch)}`),
         createElement("bdi", "", textOf(branch)),

@@ -53,7 +53,6 @@ function headsInScope(page) {
 /** @param {string} title @param {string} testid @param {string} about @param {(event: MouseEvent) => void} press */
 export function createButton(title, testid, about, press) {
   const button = createElement("button", "press", title);
-  button.type = "button";
   button.dataset.testid = testid;
   button.title = about;
   button.onclick = press;

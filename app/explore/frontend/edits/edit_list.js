@@ -88,7 +88,6 @@ function editRow(page, edit, on) {
   const row = createElement("li", on ? "" : "aside");
   row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
   const toggle = createElement("button", "switch");
-  toggle.type = "button";
   toggle.append(createElement("i"));
   toggle.setAttribute("role", "switch");
   toggle.setAttribute("aria-checked", String(on));
@@ -100,7 +99,6 @@ function editRow(page, edit, on) {
   description.append(...wordNodes(words));
   description.title = edit;
   const drop = createElement("button", "drop", "×");
-  drop.type = "button";
   drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
   drop.dataset.testid = `edit-drop-${edit}`;
   drop.onclick = () => removeEdit(page, edit);

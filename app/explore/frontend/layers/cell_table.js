@@ -41,7 +41,6 @@ function createCell(cell, { most, read, pick }) {
     cell.chosen ? "chosen" : "",
     cell.value === null ? "" : formatShort(cell.value),
   );
-  button.type = "button";
   button.tabIndex = -1;
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
   button.setAttribute("aria-label", `${cell.title}${cell.value === null ? "" : `: ${formatSigned(cell.value)}`}`);

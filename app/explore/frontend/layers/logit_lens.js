@@ -159,7 +159,6 @@ function createCell(page, found, depth, column) {
   const cell = createElement("td", position === answerPosition(page) ? "asked" : "");
   const button = createElement("button");
   const [red, green, blue] = colour(Math.sqrt(shares[0]));
-  button.type = "button";
   button.tabIndex = -1;
   button.dataset.testid = `lens-${depth}-${position}`;
   button.style.background = `rgb(${red} ${green} ${blue})`;

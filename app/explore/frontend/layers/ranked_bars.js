@@ -32,7 +32,6 @@ function createItem({ title, value, pick, total }, range) {
 /** @param {string} title @param {() => void} pick */
 function createNameButton(title, pick) {
   const button = createElement("button", "name", title);
-  button.type = "button";
   button.onclick = pick;
   return button;
 }

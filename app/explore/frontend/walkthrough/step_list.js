@@ -33,7 +33,6 @@ export function drawStepList(page) {
 
 function createButton() {
   const button = createElement("button");
-  button.type = "button";
   button.setAttribute("role", "tab");
   return button;
 }

@@ -72,7 +72,6 @@ function createThumbnail() {
 
 function createSwitch() {
   const button = createElement("button", "dot");
-  button.type = "button";
   button.tabIndex = -1;
   return button;
 }
@@ -82,7 +81,6 @@ function createLayerLabel(layer) {
   const label = createElement("div", "label");
   label.setAttribute("role", "rowheader");
   const name = createElement("button", "name", layer);
-  name.type = "button";
   name.tabIndex = -1;
   name.title = `Select all heads of layer ${layer}`;
   name.dataset.layer = String(layer);

@@ -29,7 +29,6 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
   const before = numbers.filter((number) => value !== null && number > value).length;
   const line = createElement("button", "metric");
-  line.type = "button";
   line.dataset.testid = `metric-${name}`;
   line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
   const track = createElement("span", "track");

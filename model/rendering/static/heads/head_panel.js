@@ -132,7 +132,6 @@ function drawTitle(page) {
 /** @param {Page} page @param {Head} pair @param {number} place */
 function headPill(page, [layer, head], place) {
   const pill = createElement("button", "pill", `L${layer} H${head}`);
-  pill.type = "button";
   pill.title = "Remove this head from the selection";
   const mark = createElement("i", `swatch${place >= HEAD_COLOURS.length ? " broken" : ""}`);
   mark.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
@@ -144,7 +143,6 @@ function headPill(page, [layer, head], place) {
 /** @param {Page} page */
 function clearSelectionButton(page) {
   const all = createElement("button", "pill all", "Clear selection");
-  all.type = "button";
   all.dataset.testid = "clear-selection";
   all.onclick = () => page.change({ heads: [] });
   return all;

@@ -42,7 +42,6 @@ function drawPrediction(page, prediction, changed, count) {
 function drawCandidate(page, item, largest, changed) {
   const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about");
-  name.type = "button";
   name.append(createElement("bdi", "token", visibleText(item.text)));
   name.dataset.target = String(item.id);
   name.setAttribute("aria-pressed", String(page.state.choice.target_token === item.id));

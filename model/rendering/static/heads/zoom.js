@@ -28,7 +28,6 @@ export function listenToZoom(page) {
   const { stage, canvas } = page.view.elements;
   const { frame, all } = memory(page);
   frame.hidden = true;
-  all.type = "button";
   all.dataset.testid = "zoom-out";
   all.title = "With the keyboard: + and - zoom, 0 shows all";
   all.onclick = () => zoomTo(page, null);

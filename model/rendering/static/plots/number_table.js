@@ -64,7 +64,7 @@ function createToolbar(page, matrix) {
         .map((line) => line.map(csvCell).join(","))
         .join("\r\n"),
     );
-  for (const button of [copy, save]) Object.assign(button, { type: "button", disabled: !matrix.exact });
+  copy.disabled = save.disabled = !matrix.exact;
   tools.append(copy, save, createPager(page, matrix, "rows", "queries"), createPager(page, matrix, "columns", "keys"));
   return tools;
 }
@@ -81,7 +81,7 @@ function createPager(page, matrix, side, title) {
   /** @param {string} sign @param {number} step */
   const turn = (sign, step) => {
     const button = createElement("button", "small", sign);
-    Object.assign(button, { type: "button", disabled: step < 0 ? from === 0 : from + PAGE_SIZE >= count });
+    button.disabled = step < 0 ? from === 0 : from + PAGE_SIZE >= count;
     button.setAttribute("aria-label", `${step < 0 ? "Earlier" : "Later"} ${title}`);
     button.onclick = () => {
       memory(page).corner[side] = Math.max(from + step, 0);

@@ -5,11 +5,13 @@ import { HORIZONTAL_STEPS } from "./keyboard.js";
 /** @import { CanvasStyle, Token } from "../types.js" */
 
 /**
+ * An element; buttons are of the type that submits no form.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag @param {string} [className] @param {string | number} [text] @returns {HTMLElementTagNameMap[Tag]}
  */
 export function createElement(tag, className, text) {
   const element = document.createElement(tag);
+  if (element instanceof HTMLButtonElement) element.type = "button";
   if (className) element.className = className;
   if (text !== undefined) element.textContent = String(text);
   return element;
@@ -83,7 +85,6 @@ export function inlineText(piece) {
  */
 export function createChip(token, first) {
   const button = createElement("button", "chip");
-  button.type = "button";
   const piece = visibleText(token.text);
   const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
   if (edge) button.append(createElement("i", "space", "·"));
@@ -129,7 +130,6 @@ export function formatPercent(share) {
 export function drawChoices(group, field, options, chosen, choose) {
   const buttons = options.map(([value, title]) => {
     const button = createElement("button", "", title);
-    button.type = "button";
     button.dataset.testid = `${field}-${value}`;
     button.setAttribute("aria-pressed", String(chosen === value));
     button.onclick = () => choose(value);
