@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from model import EditError, run
 from model.rendering.html import MAX_POOLED_CELLS, SCRIPT, HtmlView, javascript_literal, read_static
+from model.rendering.plots import PLOTS
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -164,3 +165,8 @@ def test_the_script_stands_in_html_as_it_is() -> None:
     assert script.isascii()
     assert "</script" not in script and "<!--" not in script
     assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "it is one script, no module"
+
+
+def test_every_plot_has_what_draws_it_and_the_usual_one_of_an_image_comes_first() -> None:
+    drawn = re.findall(r"^  (\w+): [A-Z_]+,$", read_static("heads/head_panel.js"), re.MULTILINE)
+    assert drawn == list(PLOTS) and PLOTS[drawn[0]].reads == "image"
