@@ -30,8 +30,7 @@ from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.hook_points import HOOK_POINTS, HookPoint
-from model.rendering.html import PANELS_PLACEHOLDER, metrics_json, tab_panel
-from model.rendering.plots import plots_json
+from model.rendering.html import PANELS_PLACEHOLDER, choices_json, tab_panel
 from model.tracing.interventions import EDIT_OPERATIONS
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
@@ -119,8 +118,7 @@ def _component_data(state: State, entry: CatalogEntry, question: Question) -> di
         "attention_functions": [
             {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
         ],
-        "plots": plots_json(),
-        "metrics": metrics_json(bool(entry.config.image.channels)),
+        **choices_json(bool(entry.config.image.channels)),
         "operations": [
             {
                 "name": name,

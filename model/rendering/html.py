@@ -115,8 +115,7 @@ def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Enco
         "question": {"text": text.text, "source": source.text if source else ""},
         "attention_groups": groups,
         "quantities": [WEIGHTS_QUANTITY],
-        "plots": plots_json(),
-        "metrics": metrics_json(isinstance(text, EncodedImage)),
+        **choices_json(isinstance(text, EncodedImage)),
         "patches": patches_json(text, with_image=True),
         "predictions": [],
         "changed": False,
@@ -199,12 +198,13 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
     }
 
 
-def metrics_json(image: bool = False) -> list[dict[str, str]]:
-    """The rows of the head metrics of a text, or an image, for the browser."""
-    return [
+def choices_json(image: bool = False) -> dict[str, Any]:
+    """What the script offers for a text or an image: the plots of heads, and the metrics that order them."""
+    metrics = [
         {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for name, metric in head_metrics_for(image).items()
     ]
+    return {"plots": plots_json(), "metrics": metrics}
 
 
 def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:

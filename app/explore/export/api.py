@@ -20,7 +20,7 @@ from app.state.request import parse_question, parse_request, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
 from model.errors import TextError
-from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, metrics_json, patches_json
+from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json
 
 MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
 
@@ -67,7 +67,7 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         exact_groups, numbers = {"attention_groups": document.meta["attention_groups"]}, document.numbers
     extra = {
         "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
-        "metrics": metrics_json(bool(traced.config.image.channels)),
+        **choices_json(bool(traced.config.image.channels)),
         "patches": patches_json(traced.text, with_image=True),
         "notes": [*meta["notes"], *([f"Changed: {', '.join(question.edits)}"] if question.edits else [])],
         "state": asdict(state) | {"text": question.text, "source": question.source},

@@ -17,6 +17,7 @@ from app.explore.head_view import head_view
 from app.services.resolved_question import resolve
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui.wire_format import unpack
+from model.rendering.plots import PLOTS
 from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
@@ -107,6 +108,7 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
     assert found
     meta = json.loads(found[1])
     assert [kind["name"] for kind in meta["quantities"]] == ["weights", "scores"]
+    assert {plot["name"] for plot in meta["plots"]} == set(PLOTS) and meta["metrics"]
     assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
     shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {view_key}"]))
