@@ -61,7 +61,9 @@ ANALYSES: Registry[Analysis] = Registry(
             "Logit attribution", f"{_LAYERS}/contributions.html", f"{_LAYERS}/contributions.js", has_target=True
         ),
         "information_flow": Analysis(
-            "Information flow", f"{_LAYERS}/information_flow.html", f"{_LAYERS}/information_flow.js"
+            "Information flow",
+            f"{_LAYERS}/information_flow/information_flow.html",
+            f"{_LAYERS}/information_flow/information_flow.js",
         ),
         "head_ablation": Analysis(
             "Ablate all", f"{_LAYERS}/ablation.html", f"{_LAYERS}/ablation.js", has_target=True, has_attention=True

@@ -9,7 +9,7 @@ import {
   layoutFlow,
   readEdges,
   squareAt,
-} from "../../../app/explore/frontend/layers/flow_layout.js";
+} from "../../../app/explore/frontend/layers/information_flow/flow_layout.js";
 import { readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
 import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
 import { token } from "./page.js";

@@ -1,15 +1,15 @@
 // The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
 
-import { currentStyle } from "../../../../model/rendering/static/heads/measurements.js";
-import { remembered } from "../../../../model/rendering/static/state/memory.js";
-import { formatPercent, quotedToken } from "../../../../model/rendering/static/ui/dom.js";
-import { LIST_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
+import { currentStyle } from "../../../../../model/rendering/static/heads/measurements.js";
+import { remembered } from "../../../../../model/rendering/static/state/memory.js";
+import { formatPercent, quotedToken } from "../../../../../model/rendering/static/ui/dom.js";
+import { LIST_STEPS } from "../../../../../model/rendering/static/ui/keyboard.js";
+import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
 import { edgeAt, flowColumns, layoutFlow, readEdges } from "./flow_layout.js";
 import { paintFlow } from "./flow_painting.js";
-import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
 
 /** @import { FlowLayout } from "./flow_layout.js" */
-/** @import { ExplorePage, FlowEdge, FlowMeta, Tab } from "../types.js" */
+/** @import { ExplorePage, FlowEdge, FlowMeta, Tab } from "../../types.js" */
 /** @typedef {FlowLayout & Pick<FlowMeta, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
 
 const THRESHOLDS = [

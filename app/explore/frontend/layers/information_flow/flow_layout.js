@@ -1,9 +1,9 @@
 // Where everything in the flow graph stands: a column for each token that takes part, a row for each depth.
 
-import { inlineText } from "../../../../model/rendering/static/ui/dom.js";
+import { inlineText } from "../../../../../model/rendering/static/ui/dom.js";
 
-/** @import { FlowEdge, FlowMeta } from "../types.js" */
-/** @import { Found, Token } from "../../../../model/rendering/static/types.js" */
+/** @import { FlowEdge, FlowMeta } from "../../types.js" */
+/** @import { Found, Token } from "../../../../../model/rendering/static/types.js" */
 
 /** @typedef {{ position: number, side: "text" | "source", label: string }} FlowColumn */
 /** @typedef {Omit<FlowEdge, "from" | "to">} FlowShare an edge without its place on the canvas */

@@ -1,11 +1,11 @@
 // The flow graph on its canvas.
 
-import { formatPercent, hidpiContext, inlineText, truncateText } from "../../../../model/rendering/static/ui/dom.js";
+import { formatPercent, hidpiContext, inlineText, truncateText } from "../../../../../model/rendering/static/ui/dom.js";
 import { squareAt } from "./flow_layout.js";
 
 /** @import { FlowGraph } from "./information_flow.js" */
-/** @import { FlowEdge } from "../types.js" */
-/** @import { CanvasStyle, Prediction } from "../../../../model/rendering/static/types.js" */
+/** @import { FlowEdge } from "../../types.js" */
+/** @import { CanvasStyle, Prediction } from "../../../../../model/rendering/static/types.js" */
 
 /**
  * @param {HTMLCanvasElement} canvas @param {FlowGraph} graph @param {CanvasStyle} style
