@@ -14,7 +14,7 @@ from typing import Any
 import tokenizers
 
 from model.errors import CheckpointError, TextError, wrap_errors
-from model.text.normalization_limits import NormalizationLimit, check_decoder
+from model.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
 TOKENIZER_FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
@@ -55,10 +55,9 @@ class Tokenizer:
         self.end_id = self._first_known_id("[SEP]", "</s>", "<eos>", END_OF_TEXT, "<|end_of_text|>", "[EOS]")
         self.pad_id = self._first_known_id("[PAD]", "<pad>", "<|padding|>")
         self.unknown_id = self._first_known_id("[UNK]", "<unk>")
-        decoder = json.loads(backend.decoder.__getstate__()) if backend.decoder else {"type": "none"}
-        self._decoder_steps: list[dict[str, Any]] = decoder.get("decoders", [decoder])
-        check_decoder(self._decoder_steps)
-        self._normalization_limit = NormalizationLimit(backend.normalizer)
+        self._decoder_steps = component_steps("decoder", step_state(backend.decoder) if backend.decoder else None)
+        check_growth("decoder", self._decoder_steps)
+        self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
         self.target_tokenizer: Tokenizer = self  # of the decoder's text; another one in Marian models
 
     @classmethod
@@ -69,7 +68,9 @@ class Tokenizer:
         if not path.is_file():
             raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
         with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
-            return cls(tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8")))
+            text = path.read_text(encoding="utf-8")
+            check_tokenizer(json.loads(text), name)
+            return cls(tokenizers.Tokenizer.from_str(text))
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json into the folder."""
@@ -83,7 +84,7 @@ class Tokenizer:
         """
         text = sanitize_surrogates(text)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
-            self._normalization_limit.check(text)
+            self._limit.check(text)
             encoding = self.backend.encode(text, add_special_tokens=add_special_tokens)
         special_mask = tuple(flag == 1 for flag in encoding.special_tokens_mask)
         offsets = tuple(

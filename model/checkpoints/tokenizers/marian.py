@@ -17,8 +17,8 @@ from model.checkpoints.config_reader import read_json
 from model.checkpoints.tokenizers.sentencepiece import SPACE, read_sentencepiece, require_supported_model
 from model.checkpoints.tokenizers.special_tokens import SpecialTokens, add_special_tokens
 from model.errors import CheckpointError
-from model.text.normalization_limits import NormalizationLimit
 from model.text.tokenizer import Encoded, Tokenizer, sanitize_surrogates
+from model.text.tokenizer_limits import TextLimit
 
 SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON = "source.spm", "target.spm", "vocab.json"
 _LANGUAGE_CODE = re.compile(r">>.*?<<", re.DOTALL)  # `>>fr<<` in front of a text is one token
@@ -106,7 +106,7 @@ def _segmenter(path: Path, name: str) -> Segmenter:
     except RuntimeError as error:
         raise CheckpointError(f"{name} is not a SentencePiece model that can be read.") from error
     charsmap = model.precompiled_charsmap
-    limit = NormalizationLimit(normalizers.Precompiled(charsmap) if charsmap else None)
+    limit = TextLimit(normalizers.Precompiled(charsmap) if charsmap else None)
 
     def segment(text: str) -> Iterable[PieceSpan]:
         limit.check(text)

@@ -15,9 +15,9 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 from model.checkpoints.config_reader import ConfigReader
 from model.errors import CheckpointError
+from model.text.tokenizer_limits import MAX_TOKEN_LENGTH, MAX_UNIGRAM_PIECE_LENGTH
 
 SPACE = "▁"
-MAX_PIECE_LENGTH = 1_000  # of a piece; BPE merges are found by trying all its halves
 UNIGRAM, BPE = 1, 2
 UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # types of pieces that are not ordinary ones
 
@@ -150,8 +150,9 @@ def plain_text_backend(pieces: SentencePieceModel, name: str) -> tokenizers.Toke
 def require_supported_model(pieces: SentencePieceModel, name: str) -> None:
     """Raise CheckpointError for models of an unknown kind, and for pieces longer than any."""
     longest = max(map(len, pieces.texts), default=0)
-    if longest > MAX_PIECE_LENGTH:
-        raise CheckpointError(f"{name} has a piece of {longest:,} characters; at most {MAX_PIECE_LENGTH:,} are read.")
+    allowed = MAX_UNIGRAM_PIECE_LENGTH if pieces.model_type == UNIGRAM else MAX_TOKEN_LENGTH
+    if longest > allowed:
+        raise CheckpointError(f"{name} has a piece of {longest:,} characters; at most {allowed:,} are read.")
     if not pieces.texts or pieces.model_type not in (UNIGRAM, BPE):
         raise CheckpointError(f"{name} has a SentencePiece model of an unknown kind.")
 

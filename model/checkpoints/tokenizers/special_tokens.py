@@ -15,6 +15,7 @@ from tokenizers import AddedToken
 
 from model.checkpoints.config_reader import ConfigReader, read_json
 from model.errors import CheckpointError
+from model.text.tokenizer_limits import MAX_ADDED_TOKEN_LENGTH
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS = (
@@ -91,11 +92,14 @@ def _token(value: Any, name: str, special: bool) -> AddedToken | None:
     """A token as files write it: a string, or an object with flags; None for null."""
     if value is None:
         return None
+    content = value.get("content") if isinstance(value, dict) else value
+    if isinstance(content, str) and len(content) > MAX_ADDED_TOKEN_LENGTH:
+        raise CheckpointError(f"{name}: its tokenizer files have a token of {len(content):,} characters.")
     if isinstance(value, str) and value:
         return AddedToken(value, special=special, normalized=not special)
-    if isinstance(value, dict) and isinstance(value.get("content"), str) and value["content"]:
+    if isinstance(value, dict) and isinstance(content, str) and content:
         flags = {flag: value[flag] for flag in _FLAGS if isinstance(value.get(flag), bool)}
-        return AddedToken(value["content"], special=bool(value.get("special", special)), **flags)
+        return AddedToken(content, special=bool(value.get("special", special)), **flags)
     raise CheckpointError(
         f"{name}: its tokenizer files give {str(value)[:60]!r} as a token; wanted a text, or an object with content."
     )
@@ -133,7 +137,7 @@ def _from_added_tokens_file(folder: Path, name: str, special: set[str]) -> list[
     if not path.is_file():
         return []
     numbers = read_json(path, name)
-    if not all(type(number) is int and word for word, number in numbers.items()):
+    if not all(type(number) is int and 0 < len(word) <= MAX_ADDED_TOKEN_LENGTH for word, number in numbers.items()):
         raise CheckpointError(f"{name}: its {ADDED_TOKENS} has a token without an id.")
     return [
         AddedToken(word, special=word in special, normalized=word not in special)
