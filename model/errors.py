@@ -9,7 +9,8 @@ HeadlightError
 ├── CheckpointError  a folder that cannot be opened
 └── DataError        a training text or recipe that cannot be used
 
-`str(error)` is the sentence: what was given, what is possible, what to do.
+`str(error)` is the sentence: what was given, what is possible, what to do. What was given may be of any length, so
+that a sentence is cut to MAX_SENTENCE_LENGTH.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MAX_SENTENCE_LENGTH = 1_000
+
 
 class HeadlightError(Exception):
     """The base class of all errors that Headlight raises on purpose."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shortened(sentence, MAX_SENTENCE_LENGTH))
 
 
 class UnknownNameError(HeadlightError, KeyError):
@@ -51,6 +57,12 @@ class CheckpointError(HeadlightError):
 
 class DataError(HeadlightError):
     """A training text or recipe that cannot be used."""
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """A text to be shown: of a long one the beginning and the end; lone surrogates, which UTF-8 lacks, escaped."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= limit else f"{text[: limit - limit // 3]} ... {text[-(limit // 3) :]}"
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from model.checkpoints.hub import download_model, is_hub_id
 from model.checkpoints.load import read_config
 from model.checkpoints.source import candidates_without_config, folders_read, hub_id
 from model.config import Config
-from model.errors import CheckpointError
-from model.paths import assets_dir
+from model.errors import CheckpointError, shortened
+from model.paths import assets_dir, read_regular
 
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
@@ -104,13 +104,13 @@ def find_checkpoint(
         return location.folder  # `load` says what is wrong with it
     known = ", ".join(entry.name for entry in catalog(folders)) or "none"
     path = ", or the path of a checkpoint folder" if allow_paths else ""
-    raise CheckpointError(f"There is no model {name!r}. Known: {known}{path}.{reason}")
+    raise CheckpointError(f"There is no model {shortened(name)!r}. Known: {known}{path}.{reason}")
 
 
 def _readable_entries(location: CheckpointLocation) -> Iterator[CatalogEntry]:
     try:
         yield CatalogEntry(location.name, location.folder, read_config(location.folder), location.shipped)
-    except (CheckpointError, OSError):
+    except CheckpointError:
         return
 
 
@@ -134,7 +134,7 @@ def _search_root(root: Path) -> list[Path]:
 def _is_current_snapshot(snapshot: Path) -> bool:
     """Whether a snapshot in the Hub's cache is the latest, which `refs/main` names."""
     try:
-        return (snapshot.parent.parent / "refs" / "main").read_text(encoding="utf-8").strip() == snapshot.name
+        return read_regular(snapshot.parent.parent / "refs" / "main", 1_000).decode().strip() == snapshot.name
     except (OSError, ValueError):
         return False
 

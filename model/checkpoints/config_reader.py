@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.errors import CheckpointError, reason
+from model.errors import CheckpointError, reason, shortened
+from model.paths import MAX_JSON_BYTES, read_regular
 
 MAX_LAYERS = 1_000  # the deepest transformer published has 1,000 layers
 MAX_INTEGER = 2**31
-MAX_JSON_BYTES = 128 << 20  # the largest vocabularies take about 20 million bytes
 FieldNames = str | tuple[str, ...]
 
 
@@ -72,7 +72,8 @@ class ConfigReader:
     def number(self, names: FieldNames, default: float | None = None) -> float:
         """A finite number."""
         value = self._get(names, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        # A whole number beyond any float is no finite one either.
+        if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
             raise self._type_error(names, value, "a finite number")
         return float(value)
 
@@ -94,9 +95,8 @@ class ConfigReader:
         """One of the names in `known`, translated by it."""
         value = self.string(names, default)
         if value not in known:
-            raise CheckpointError(
-                f"{self.name}: its {_joined(names)} is {value!r}, which is not supported; known are {', '.join(known)}."
-            )
+            told = f"its {_joined(names)} is {shortened(value)!r}, which is not supported"
+            raise CheckpointError(f"{self.name}: {told}; known are {', '.join(known)}.")
         return known[value]
 
     def list_of(self, names: FieldNames, kind: type | tuple[type, ...], default: Sequence[Any] = ()) -> list[Any]:
@@ -150,11 +150,9 @@ def _joined(names: FieldNames) -> str:
 def read_json(path: Path, name: str) -> dict[str, Any]:
     """A JSON object from a file. Raises CheckpointError that calls the checkpoint `name`."""
     try:
-        if path.stat().st_size > MAX_JSON_BYTES:
-            raise CheckpointError(f"{name}: its {path.name} is far larger than any of its kind.")
-        values: Any = json.loads(path.read_text(encoding="utf-8"))
+        values: Any = json.loads(read_regular(path, MAX_JSON_BYTES).decode("utf-8"))
     except OSError as error:
-        raise CheckpointError(f"{name} is no checkpoint: it holds no readable {path.name}.") from error
+        raise CheckpointError(f"{name} is no checkpoint: it holds no readable {path.name}{reason(error)}.") from error
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{name}: its {path.name} is no JSON{reason(error)}.") from error
     if not isinstance(values, dict):

@@ -14,7 +14,7 @@ from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.image_processor import read_image_processor
 from model.checkpoints.source import CheckpointSource
 from model.checkpoints.weight_mapping import ConversionPlan, WeightLoader, join_names, make_plan
-from model.errors import CheckpointError, ConfigError
+from model.errors import CheckpointError, ConfigError, shortened
 from model.nn.transformer import Transformer
 
 EXPERT_FIELDS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
@@ -55,15 +55,14 @@ def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
     quantised = fields.nested("quantization_config")
     if quantised is not None:
         method = quantised.string("quant_method", "an unknown method")
-        raise CheckpointError(f"{fields.name} is quantised ({method}); open the original weights.")
+        raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
     if model_type in FAMILIES:
         return
     expert_field = next((name for name in EXPERT_FIELDS if fields.has(name)), None)
     if expert_field or "moe" in model_type:
         raise CheckpointError(f"{fields.name} is a mixture of experts ({model_type}); such models are not supported.")
-    raise CheckpointError(
-        f"{fields.name}: its config says model_type {model_type!r}; known are headlight, {', '.join(FAMILIES)}."
-    )
+    told, known = shortened(model_type), ", ".join(FAMILIES)
+    raise CheckpointError(f"{fields.name}: its config says model_type {told!r}; known are headlight, {known}.")
 
 
 def load_weights(

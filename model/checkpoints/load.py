@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 
 import torch
@@ -15,12 +16,13 @@ from safetensors.torch import save as serialized
 from model.checkpoints.convert import inspect_foreign, load_weights
 from model.checkpoints.files.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
 from model.checkpoints.memory import meta_model_within
-from model.checkpoints.source import CheckpointSource, open_source
+from model.checkpoints.source import CheckpointSource, display_name, open_source
 from model.checkpoints.tokenizers.open import open_tokenizer
 from model.checkpoints.weight_mapping import join_names
 from model.config import Config
-from model.errors import CheckpointError, ConfigError, HeadlightError
+from model.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
 from model.nn.transformer import Transformer
+from model.paths import open_regular
 from model.text.tokenizer import Tokenizer
 from model.vision.patches import class_token_tokenizer
 
@@ -48,8 +50,15 @@ def load(
     Raises CheckpointError for whatever does not fit, in one sentence that calls the checkpoint `name` (default: the
     folder's own) and shows no path.
     """
-    source = open_source(Path(folder), name)
     torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)
+    name = name or display_name(Path(folder))
+    with wrap_errors(CheckpointError, f"{name} cannot be opened"):
+        return _load_source(open_source(Path(folder), name), torch_device, torch_dtype, memory_limit)
+
+
+def _load_source(
+    source: CheckpointSource, device: torch.device, dtype: torch.dtype, memory_limit: int | None
+) -> Checkpoint:
     foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
     config = native_config(source) if foreign is None else foreign.plan.config
     model = meta_model_within(config, source.name, memory_limit)
@@ -63,9 +72,9 @@ def load(
             f"{config.vocabulary_size}."
         )
     notes = (
-        _load_native_weights(source, model, torch_device, torch_dtype)
+        _load_native_weights(source, model, device, dtype)
         if foreign is None
-        else load_weights(foreign, model, torch_device, torch_dtype)
+        else load_weights(foreign, model, device, dtype)
     )
     return Checkpoint(
         model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), (*notes, *_program_notes(source))
@@ -75,7 +84,7 @@ def load(
 def read_card(folder: Path) -> str:
     """The text of a folder's model card, empty where there is none."""
     try:
-        with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
+        with TextIOWrapper(open_regular(folder / CARD), encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_CHARACTERS)
     except OSError:
         return ""
@@ -103,12 +112,11 @@ def save(
 
 def read_config(folder: Path, name: str = "") -> Config:
     """The Config of a checkpoint, from its config.json and tensor names. Raises CheckpointError."""
-    source = open_source(folder, name)
-    return (
-        native_config(source)
-        if source.config_json.get("model_type") == MODEL_TYPE
-        else inspect_foreign(source).plan.config
-    )
+    name = name or display_name(folder)
+    with wrap_errors(CheckpointError, f"{name} cannot be opened"):
+        source = open_source(folder, name)
+        is_native = source.config_json.get("model_type") == MODEL_TYPE
+        return native_config(source) if is_native else inspect_foreign(source).plan.config
 
 
 def native_config(source: CheckpointSource) -> Config:
@@ -133,10 +141,10 @@ def choose_device(device: str = "auto") -> torch.device:
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     device_counts = {name: count() for name, count in DEVICE_COUNTS.items()}
-    match = re.fullmatch(r"(\w+)(?::(\d{1,9}))?", device, re.ASCII)
+    match = re.fullmatch(r"(\w+)(?::(0|[1-9]\d{0,8}))?", device, re.ASCII)
     if not match or int(match[2] or 0) >= device_counts.get(match[1], 0):
         available = ", ".join(["auto", *(name for name, count in device_counts.items() if count)])
-        raise CheckpointError(f"There is no device {device!r} here; possible are {available}.")
+        raise CheckpointError(f"There is no device {shortened(device)!r} here; possible are {available}.")
     return torch.device(device)
 
 
@@ -177,12 +185,12 @@ def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
 def _check_tensor_names(name: str, wanted: set[str], found: set[str]) -> None:
     missing, unexpected = sorted(wanted - found), sorted(found - wanted)
     if missing or unexpected:
-        problems = [f"missing {', '.join(missing)}"] if missing else []
-        problems += [f"unexpected {', '.join(unexpected)}"] if unexpected else []
+        problems = [f"missing {join_names(missing)}"] if missing else []
+        problems += [f"unexpected {join_names(unexpected)}"] if unexpected else []
         raise CheckpointError(f"{name}: its weights do not fit its config: {'; '.join(problems)}.")
 
 
 def _parse_dtype(name: str) -> torch.dtype:
     if name not in DTYPES:
-        raise HeadlightError(f"There is no dtype {name!r}. Known: {', '.join(DTYPES)}.")
+        raise HeadlightError(f"There is no dtype {shortened(name)!r}. Known: {', '.join(DTYPES)}.")
     return DTYPES[name]

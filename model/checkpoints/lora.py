@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ def find_base_model(folder: Path, name: str) -> Path:
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     base = Path(fields.string("base_model_name_or_path")).name
     for candidate in (folder.parent / base, folder / base, folder / "base"):
-        if base not in ("", "..") and (candidate / CONFIG).is_file() and candidate.resolve() != folder.resolve():
+        if base not in ("", "..") and os.path.isfile(candidate / CONFIG) and candidate.resolve() != folder.resolve():
             return candidate
     raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
 

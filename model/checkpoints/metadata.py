@@ -13,11 +13,12 @@ from model.checkpoints.families import FAMILIES
 from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.load import MODEL_TYPE, native_config, read_card
 from model.checkpoints.memory import FLOAT32_BYTES, meta_model_within
-from model.checkpoints.source import CheckpointSource, open_source
+from model.checkpoints.source import CheckpointSource, display_name, open_source
 from model.checkpoints.tokenizers.open import legacy_tokenizer_type
 from model.checkpoints.weight_mapping import make_plan
 from model.config import Config
-from model.errors import CheckpointError
+from model.errors import CheckpointError, shortened, wrap_errors
+from model.paths import MAX_JSON_BYTES, read_regular
 from model.text.tokenizer import TOKENIZER_FILE
 
 NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine has metadata all the same
@@ -49,20 +50,20 @@ class CheckpointMetadata:
 
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
     """The metadata of a folder; no weight is read. What is wrong with it is `error`, which calls it `name`."""
-    licence = card_licence(read_card(folder))
+    name = name or display_name(folder)
+    licence = family = tokenizer = ""
     try:
-        source = open_source(folder, name)
-    except CheckpointError as error:
-        return CheckpointMetadata("", None, 0, "", licence, str(error))
-    family, tokenizer = str(source.config_json.get("model_type") or ""), tokenizer_type(source.folder)
-    try:
-        config = _config_from_tensor_names(source)
-        parameters = sum(
-            parameter.numel() for parameter in meta_model_within(config, source.name, NO_MEMORY_LIMIT).parameters()
-        )
+        with wrap_errors(CheckpointError, f"{name} cannot be opened"):  # whatever is in it, a listing goes on
+            licence = card_licence(read_card(folder))
+            source = open_source(folder, name)
+            family = shortened(str(source.config_json.get("model_type") or ""))
+            tokenizer = tokenizer_type(source.folder)
+            config = _config_from_tensor_names(source)
+            model = meta_model_within(config, source.name, NO_MEMORY_LIMIT)
     except CheckpointError as error:
         return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error))
-    return CheckpointMetadata(family, config, parameters, tokenizer, licence)
+    parameter_count = sum(parameter.numel() for parameter in model.parameters())
+    return CheckpointMetadata(family, config, parameter_count, tokenizer, licence)
 
 
 def _config_from_tensor_names(source: CheckpointSource) -> Config:
@@ -76,7 +77,7 @@ def _config_from_tensor_names(source: CheckpointSource) -> Config:
 
 def _tensor_names(source: CheckpointSource) -> LazyTensors:
     """The tensor names; none where they are only known after a whole pickle is read."""
-    pickles = [*source.folder.glob("pytorch_model*.bin")]
+    pickles = [path for path in source.folder.glob("pytorch_model*.bin") if path.is_file()]
     needs_full_read = not any(source.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
     return LazyTensors({}) if needs_full_read else source.open_tensors()
 
@@ -84,7 +85,7 @@ def _tensor_names(source: CheckpointSource) -> LazyTensors:
 def tokenizer_type(folder: Path) -> str:
     """The kind of tokenizer in a folder, in a word or two; empty where there is none."""
     if (folder / TOKENIZER_FILE).is_file():
-        kind = _TYPE_PATTERN.search((folder / TOKENIZER_FILE).read_bytes())
+        kind = _TYPE_PATTERN.search(read_regular(folder / TOKENIZER_FILE, MAX_JSON_BYTES))
         return TOKENIZER_TYPES.get(kind[1].decode(), kind[1].decode()) if kind else TOKENIZER_FILE
     return legacy_tokenizer_type(folder)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.files.tensor_files import LazyTensors
 from model.config import Config
-from model.errors import CheckpointError, ConfigError
+from model.errors import CheckpointError, ConfigError, shortened
 from model.nn.transformer import Transformer
 
 WeightOp = Callable[[Tensor, Config], Tensor]
@@ -149,7 +149,7 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
             if classes[0].endswith(ending):
                 return head, ()
         if not classes[0].endswith("Model"):
-            note = f"The output head of {classes[0]} is not supported; the model is loaded without one."
+            note = f"The output head of {shortened(classes[0])} is not supported; the model is loaded without one."
             return HeadMapping(no_head, ignored_tensors=("*",)), (note,)
         return HeadMapping(no_head), ()
     counts = [

@@ -14,6 +14,7 @@ from typing import Any
 import tokenizers
 
 from model.errors import CheckpointError, TextError, wrap_errors
+from model.paths import MAX_JSON_BYTES, read_regular
 from model.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -45,7 +46,9 @@ class Tokenizer:
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
-        self.vocabulary_size = max(backend.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        vocabulary = backend.get_vocab(with_added_tokens=True)
+        self.vocabulary_size = max(vocabulary.values(), default=-1) + 1
+        self.longest_token = max(map(len, vocabulary), default=0)  # in characters
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
         self.mask_id = self._first_known_id("[MASK]", "<mask>")
@@ -68,7 +71,7 @@ class Tokenizer:
         if not path.is_file():
             raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
         with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
-            text = path.read_text(encoding="utf-8")
+            text = read_regular(path, MAX_JSON_BYTES).decode("utf-8")
             check_tokenizer(json.loads(text), name)
             return cls(tokenizers.Tokenizer.from_str(text))
 
@@ -123,7 +126,8 @@ class Tokenizer:
     def normalize(self, text: str) -> str:
         """The text after the tokenizer's normalizer."""
         text = sanitize_surrogates(text)
-        return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
+        with wrap_errors(TextError, "This model's tokenizer fails at this text"):
+            return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of token ids, without special tokens. Raises TextError for an id that is not in the vocabulary."""
@@ -133,7 +137,8 @@ class Tokenizer:
                 raise TextError(
                     f"There is no token {token_id}: this vocabulary has the numbers 0 to {self.vocabulary_size - 1}."
                 )
-        return self.backend.decode(token_ids, skip_special_tokens=True)
+        with wrap_errors(TextError, "This model's tokenizer fails at these tokens"):
+            return self.backend.decode(token_ids, skip_special_tokens=True)
 
     def token_text(self, token_id: int) -> str:
         """The text of one token, spaces included; part of a character is U+FFFD, an unused id is "[id]"."""

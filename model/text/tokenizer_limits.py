@@ -32,45 +32,19 @@ MAX_AFFIX_LENGTH = 16  # put in front of or behind every character
 MAX_TEMPLATE_PIECES = 32
 
 # The kinds of steps, and the field of a Sequence that holds its own.
-_NORMALIZERS = frozenset(
-    [
-        "BertNormalizer",
-        "ByteLevel",
-        "Lowercase",
-        "NFC",
-        "NFD",
-        "NFKC",
-        "NFKD",
-        "Nmt",
-        "Precompiled",
-        "Prepend",
-        "Replace",
-        "Sequence",
-        "Strip",
-        "StripAccents",
-    ]
-)
-_PRE_TOKENIZERS = frozenset(
-    [
-        "BertPreTokenizer",
-        "ByteLevel",
-        "CharDelimiterSplit",
-        "Digits",
-        "FixedLength",
-        "Metaspace",
-        "Punctuation",
-        "Sequence",
-        "Split",
-        "UnicodeScripts",
-        "Whitespace",
-        "WhitespaceSplit",
-    ]
-)
-_POST_PROCESSORS = frozenset(["BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing"])
-_DECODERS = frozenset(
-    ["BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Sequence", "Strip", "WordPiece"]
-)
-_MODELS = frozenset(["BPE", "Unigram", "WordLevel", "WordPiece"])
+_NORMALIZERS = (
+    "BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
+    "Replace", "Sequence", "Strip", "StripAccents",
+)  # fmt: skip
+_PRE_TOKENIZERS = (
+    "BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace", "Punctuation",
+    "Sequence", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit",
+)  # fmt: skip
+_POST_PROCESSORS = ("BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing")
+_DECODERS = (
+    "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Sequence", "Strip", "WordPiece",
+)  # fmt: skip
+_MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 _COMPONENTS = {
     "normalizer": (_NORMALIZERS, "normalizers"),
     "pre_tokenizer": (_PRE_TOKENIZERS, "pretokenizers"),

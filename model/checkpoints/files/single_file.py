@@ -15,6 +15,7 @@ from torch import Tensor
 from model.checkpoints.config_reader import MAX_LAYERS
 from model.checkpoints.files.tensor_files import LazyTensors, TensorReaders, load_pickle, require_supported
 from model.errors import CheckpointError
+from model.paths import open_regular
 
 MAGIC = 0x616B3432  # "ak42", the first bytes of llama2.c's later formats
 _HEADER_BYTES = 256
@@ -44,7 +45,7 @@ def is_llama2c(path: Path) -> bool:
 
 def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     """The config and tensors of a float32 file that llama2.c's export.py wrote."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         header = file.read(_HEADER_BYTES)
     if len(header) < 36:
         raise CheckpointError(f"{name} is too short for a model of llama2.c.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 import zipfile
@@ -79,7 +80,7 @@ def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str]
         raise CheckpointError(f"{name}: its {index} has no weight_map.")
     readers: TensorReaders = {}
     for file in sorted(set(weight_map.values())):
-        if Path(file).name != file or not (folder / file).is_file():
+        if Path(file).name != file or not os.path.isfile(folder / file):
             raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
         readers |= read(folder / file, name)
     missing = sorted(set(weight_map) - set(readers))
@@ -158,8 +159,10 @@ def _reject_compression(path: Path, name: str) -> None:
 def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
     """The tensor, if it is of a supported dtype.
 
-    Raises CheckpointError for quantised tensors, and for expanded (stride 0) ones, which may have any size.
+    Raises CheckpointError for quantised and sparse tensors, and for expanded (stride 0) ones, which may have any size.
     """
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise CheckpointError(f"{name}: {key} is sparse, or has no numbers; only dense tensors can be opened.")
     if tensor.dtype not in SUPPORTED_DTYPES:
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")

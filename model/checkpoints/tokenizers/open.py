@@ -55,8 +55,9 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         raise CheckpointError(
             f"{name} has no {TOKENIZER_FILE}, and the tokenizer of {model_type} cannot be built without one."
         )
-    files = TokenizerFiles(folder, name, config, preset, read_special_tokens(folder, config, preset.special_tokens))
     with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
+        special_tokens = read_special_tokens(folder, config, preset.special_tokens)
+        files = TokenizerFiles(folder, name, config, preset, special_tokens)
         if reader is None:
             return open_marian_tokenizer(folder, name, files.special_tokens)
         backend = reader(files)

@@ -1,0 +1,189 @@
+"""Folders made to break whoever lists or opens them: each stays listed, with one short sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import torch
+
+from model import catalog, save
+from model.checkpoints import load
+from model.checkpoints.catalog import checkpoint_locations
+from model.checkpoints.load import choose_device, read_card
+from model.checkpoints.metadata import read_metadata
+from model.cli.main import main
+from model.errors import MAX_SENTENCE_LENGTH, CheckpointError, HeadlightError, TextError, shortened
+from model.text.tokenizer import Tokenizer
+from tests.families.cases import CASES
+from tests.families.reference import build
+from tests.families.test_tokenizers import gpt2
+from tests.families.texts import configured
+from tests.model import toys
+
+Spoil = Callable[[Path], object]
+LONG = "x" * 100_000
+
+
+def changed(file: str, **fields: Any) -> Spoil:
+    """Writes other values into a JSON file."""
+
+    def spoil(folder: Path) -> None:
+        path = folder / file
+        path.write_text(json.dumps({**(json.loads(path.read_text()) if path.exists() else {}), **fields}))
+
+    return spoil
+
+
+def pipe(file: str) -> Spoil:
+    """Puts a FIFO, which nobody ever writes to, in a file's place."""
+
+    def spoil(folder: Path) -> None:
+        (folder / file).unlink(missing_ok=True)
+        os.mkfifo(folder / file)
+
+    return spoil
+
+
+def device_file(file: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / file).unlink(missing_ok=True)
+        (folder / file).symlink_to("/dev/zero")
+
+    return spoil
+
+
+def sharded(name: str) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / "model.safetensors").unlink()
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"wte.weight": name}}))
+
+    return spoil
+
+
+def pickled(tensor: torch.Tensor) -> Spoil:
+    def spoil(folder: Path) -> None:
+        (folder / "model.safetensors").unlink()
+        torch.save({"wte.weight": tensor}, folder / "pytorch_model.bin")
+
+    return spoil
+
+
+def old_vocabulary(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    gpt2(configured(folder / "old", "gpt2", bos_token="\ud800"))
+    for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+        shutil.move(folder / "old" / file, folder)
+    shutil.rmtree(folder / "old")
+
+
+FILES = ("config.json", "model.safetensors", "tokenizer.json")
+SPOILS: dict[str, Spoil] = {
+    **{f"{field} of {'-' * (value < 0)}10**400": changed("config.json", **{field: value})
+       for field in ("n_embd", "layer_norm_epsilon", "n_positions", "n_layer", "vocab_size")
+       for value in (10**400, -(10**400))},
+    "a number too long to be read": lambda folder: (folder / "config.json").write_text(f'{{"n_embd": {"9" * 5_000}}}'),
+    "a long shard name": sharded("x" * 300),
+    "a shard name with a NUL": sharded("x\0y"),
+    "a sparse tensor": pickled(torch.eye(3).to_sparse()),
+    "a tensor without numbers": pickled(torch.empty(3, 3, device="meta")),
+    "a lone surrogate as an activation": changed("config.json", activation_function="\ud800"),
+    "a lone surrogate as a token": old_vocabulary,
+    "a lone surrogate as a family": changed("config.json", model_type="\ud800"),
+    "a long family": changed("config.json", model_type=LONG),
+    "a long activation": changed("config.json", activation_function=LONG),
+    "a long class": changed("config.json", architectures=LONG),
+    "a long method": changed("config.json", quantization_config={"quant_method": LONG}),
+    **{f"a pipe as {file}": pipe(file) for file in FILES},
+    **{f"a device as {file}": device_file(file) for file in FILES},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    build(CASES["gpt2"][0], folder)
+    return folder
+
+
+@pytest.fixture
+def spoilt(good: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(good, tmp_path / "models" / "victim"))
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_a_folder_is_refused_by_a_short_sentence(name: str, spoilt: Path) -> None:
+    SPOILS[name](spoilt)
+    with pytest.raises(CheckpointError) as refused:
+        load(spoilt)
+    said = str(refused.value)
+    assert len(said) <= MAX_SENTENCE_LENGTH + 5 and "\n" not in said and str(spoilt) not in said
+    said.encode()
+    read_metadata(spoilt).error.encode()
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_a_listing_goes_on(name: str, spoilt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(spoilt.parent / "sound", toys.decoder(), toys.causal())
+    SPOILS[name](spoilt)
+    assert "sound" in {entry.name for entry in catalog([spoilt.parent])}
+    places = [place for place in checkpoint_locations([spoilt.parent]) if not place.shipped]
+    assert {place.name: bool(read_metadata(place.folder).config) for place in places}["sound"]
+    assert main(["models", "--models", str(spoilt.parent)]) == 0
+    assert "sound" in capsys.readouterr().out
+
+
+def test_whatever_fails_while_a_folder_is_read_is_a_sentence(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As Rust code raises it."""
+
+    def panic(*given: object) -> None:
+        raise PanicException("index out of range")
+
+    monkeypatch.setattr("model.checkpoints.source.read_json", panic)
+    assert read_metadata(spoilt, "mine").error == "mine cannot be opened: index out of range."
+    assert "victim" not in {entry.name for entry in catalog([spoilt.parent])}
+    with pytest.raises(CheckpointError, match=r"^mine cannot be opened: index out of range\.$"):
+        load(spoilt, name="mine")
+
+
+def test_a_tokenizer_that_panics_at_tokens_gives_a_sentence() -> None:
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    backend.decoder = tokenizers.decoders.Strip("a", left=2, right=2)
+    try:
+        Tokenizer(backend).decode([0])
+    except TextError as error:
+        assert "fails at these tokens" in str(error)
+
+
+def test_a_card_that_is_no_file_is_empty(spoilt: Path) -> None:
+    pipe("README.md")(spoilt)
+    assert read_card(spoilt) == "" and load(spoilt).card == ""
+
+
+@pytest.mark.parametrize("architecture", [LONG, "\ud800Model\ud800"])
+def test_what_a_note_echoes_is_short_and_can_be_shown(architecture: str, spoilt: Path) -> None:
+    changed("config.json", architectures=[architecture])(spoilt)
+    for note in load(spoilt).notes:
+        assert len(note) < 300
+        note.encode()
+
+
+@pytest.mark.parametrize("device", ["cpu:000", "cpu:00", "cuda:٣", "cpu:-1", LONG, "\ud800"])
+def test_a_strange_device_gives_a_short_sentence(device: str) -> None:
+    with pytest.raises(CheckpointError, match="There is no device") as refused:
+        choose_device(device)
+    assert len(str(refused.value)) < 300
+    str(refused.value).encode()
+
+
+def test_every_sentence_is_cut_and_keeps_its_end() -> None:
+    said = str(HeadlightError(f"There is no model {LONG!r}. Known: a, b."))
+    assert len(said) < MAX_SENTENCE_LENGTH + 10 and said.endswith("Known: a, b.") and " ... " in said
+    assert shortened("short") == "short" and shortened("\ud800") == "\\ud800"
