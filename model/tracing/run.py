@@ -25,6 +25,9 @@ from model.vision.image import ProcessedImage
 from model.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
 
 MAX_CHARACTERS = 200_000  # longer texts take the tokenizer too long
+# Of a longer text the beginning is tokenized first: at least so many characters, and so many for each token that fits.
+BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN = 8_000, 8
+WORD_CHARACTERS = 100  # at the end of a beginning; a word that is cut may have more tokens than the whole word
 ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
 # What is kept of a long text: enough to recompute everything else (model/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
@@ -142,6 +145,7 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
     if model.config.image.channels:
         raise TextError("This model reads images, not texts; give it one (on the command line: --image FILE).")
     _check_text(text, may_be_empty=model.config.has_cross_attention)
+    _check_beginning("text", text, model, tokenizer.target_tokenizer)
     if not model.config.has_cross_attention:
         return tokenizer.encode(text)
     start = tokenizer.from_ids((model.config.start_token_id,), "")
@@ -176,6 +180,23 @@ def _check_text(text: str, may_be_empty: bool = False) -> None:
         raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
 
 
+def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokenizer) -> None:
+    """Raise TextError before a text is tokenized whole whose beginning alone has far more tokens than fit.
+
+    A beginning, each twice as long as the one before, and not a number of characters: a tokenizer may drop characters,
+    or make one token of thousands. Tokens at its end do not count, nor does a quarter more than fit: a few tokens may
+    be others where the text goes on.
+    """
+    limit = model.config.context_length
+    size = max(BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN * limit)
+    while size < len(text):
+        end = size - max(tokenizer.longest_token, WORD_CHARACTERS)
+        count = sum(last <= end for _, last in tokenizer.encode(text[:size], add_special_tokens=False).offsets)
+        if count > limit + limit // 4:
+            raise TextError(f"The {what} has more than {count} tokens; this model reads at most {limit}. Shorten it.")
+        size *= 2
+
+
 def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
     """The source as the encoder reads it; None for a model of one stack, for which `source` must be None."""
     if not model.config.has_cross_attention:
@@ -183,6 +204,7 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) 
             raise TextError("This model has one stack and reads one text; it takes no source.")
         return None
     _check_text(source or "")
+    _check_beginning("source", source or "", model, tokenizer)
     encoded = tokenizer.encode(source or "")
     if len(encoded.ids) > model.config.context_length:
         raise TextError(
