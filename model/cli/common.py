@@ -13,6 +13,7 @@ from model.cli.parser import CommandParser
 from model.errors import TextError
 from model.nn.transformer import Transformer
 from model.tasks import require_token_task
+from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage, process_image, read_image
 
 
@@ -50,6 +51,12 @@ def open_model(options: argparse.Namespace) -> Checkpoint:
     if note := checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded)):
         print(f"headlight: {note}", file=sys.stderr)
     return loaded
+
+
+def warn_of_overflow(traced: Trace) -> None:
+    """A warning on standard error if what the model says is not finite, though its weights may be."""
+    if traced.overflow_note:
+        print(f"headlight: {traced.overflow_note}", file=sys.stderr)
 
 
 def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | ProcessedImage, str | None]:

@@ -7,7 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from model.cli.common import add_model_options, make_parser, open_model, positive_int, require_vocabulary_head
+from model.cli.common import (
+    add_model_options,
+    make_parser,
+    open_model,
+    positive_int,
+    require_vocabulary_head,
+    warn_of_overflow,
+)
 from model.errors import TextError
 from model.tasks import task_of
 from model.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
@@ -35,6 +42,7 @@ def predict(arguments: Sequence[str]) -> int:
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
     traced = run(loaded.model, loaded.tokenizer, options.text, keep=("logits",))
+    warn_of_overflow(traced)
     predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
     if options.json:
         print(json.dumps([_prediction_json(*prediction) for prediction in predictions.items()]))  # in ASCII

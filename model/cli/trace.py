@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.cli.common import add_model_options, make_parser, open_model, read_input, token_position
+from model.cli.common import add_model_options, make_parser, open_model, read_input, token_position, warn_of_overflow
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_examples, parse_masks
@@ -30,6 +30,7 @@ def trace(arguments: Sequence[str]) -> int:
     traced = run(
         model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
     )
+    warn_of_overflow(traced)
     _write_npz(options.out, npz_arrays(traced))
     return 0
 

@@ -22,6 +22,8 @@ from model.tracing.indices import position_index
 if TYPE_CHECKING:
     from model.rendering.html import HtmlView
 
+NOT_FINITE = "What this model says is no number (NaN or infinite), so it predicts nothing."
+
 
 @dataclass(frozen=True, eq=False)  # itself and no other: comparing all its numbers means nothing
 class Trace:
@@ -82,6 +84,13 @@ class Trace:
     def logits(self) -> np.ndarray | None:
         """What the output head gives: [pos token], [pos label], or [label] of the whole text; None if not recorded."""
         return self.values.get("logits")
+
+    @property
+    def overflow_note(self) -> str:
+        """A sentence where the output is NaN or infinite, as huge weights and edits make it; else empty."""
+        last = f"{self.config.stacks[-1]}.final_residual"
+        output = self.values.get("logits", self.values.get(last))
+        return "" if output is None or np.isfinite(output).all() else NOT_FINITE
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
         """The probability of every token (or label) at one position: softmax of the logits."""

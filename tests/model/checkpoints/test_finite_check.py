@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import load, save
+from model import load, run, save
 from model.checkpoints import describe_nonfinite, find_nonfinite
 from model.cli.main import main
+from model.tracing.trace import NOT_FINITE
 from tests.model import toys
 
 
@@ -58,3 +59,13 @@ def test_the_command_says_so_and_goes_on(tmp_path: Path, capsys: pytest.CaptureF
     assert "decoder.final_norm.weight" in said.err
     assert main(["predict", "the cat", "--model", folder]) == 0
     assert "NaN" in capsys.readouterr().out
+
+
+def test_finite_weights_that_overflow_on_the_way_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    largest = torch.finfo(torch.float32).max
+    folder = str(spoilt(tmp_path / "toy", largest, "decoder.final_norm.weight", count=9))
+    assert main(["trace", "the cat", "--model", folder, "--out", str(tmp_path / "out.npz")]) == 0
+    assert capsys.readouterr().err == "headlight: " + NOT_FINITE + "\n"
+    assert main(["predict", "the cat", "--model", folder]) == 0
+    assert NOT_FINITE in capsys.readouterr().err
+    assert run(toys.decoder(), toys.causal(), "the cat").overflow_note == ""
