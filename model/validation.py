@@ -38,6 +38,8 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as fault:
         raise error(_sentence(kind, str(fault), values, name)) from fault
+    except UnicodeEncodeError as fault:
+        raise error(f"The {name} has a text with half a character in it (a lone surrogate).") from fault
 
 
 def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightError], path: str = "") -> None:

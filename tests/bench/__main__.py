@@ -1,4 +1,5 @@
-"""`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py.
+"""`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
+`python -m tests.bench hostile`: see hostile.py.
 
 Times swing from hour to hour; ratios within one run do not.
 
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import classroom, forward, load, long, page, peers
+from tests.bench import classroom, forward, hostile, load, long, page, peers
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -33,9 +34,12 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
 
 
 def main() -> None:
-    """Measure the named sections, or all, and print each; after `ngrams`, measure a model beside n-gram models."""
+    """Measure the named sections, or all, and print each; `ngrams` and `hostile` have options of their own."""
     if sys.argv[1:2] == ["ngrams"]:
         report.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["hostile"]:
+        hostile.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of times, each within one run.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; without any, all")

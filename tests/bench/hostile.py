@@ -1,0 +1,537 @@
+"""Checkpoints and questions made to do harm: each ends in a right answer or in one sentence, within seconds.
+
+A case is a number, the seed of everything in it. Cases run one after the other in a process that is killed where one
+takes too long, or more memory than is allowed, and started anew. `python -m tests.bench hostile --checkpoints 10000`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from app.state.request import parse_question
+from model import catalog, generate, run, save, variant
+from model.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
+from model.checkpoints.load import choose_device
+from model.checkpoints.metadata import read_metadata
+from model.config import Config
+from model.errors import MAX_SENTENCE_LENGTH, HeadlightError
+from model.tracing.run import candidates
+from model.tracing.trace import Trace
+from model.vision.image import process_image
+from tests.families.cases import CASES
+from tests.families.reference import build
+from tests.families.test_tokenizers import LAYOUTS
+from tests.families.texts import configured
+from tests.model import toys
+
+MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of one case; of the address space of the process that runs it
+START_SECONDS = 120.0
+MAX_EDITED_BYTES = 1 << 20
+FAMILIES = ("gpt2", "llama", "bert", "t5", "deberta-v2", "falcon", "gemma3_text", "vit")
+OLD_VOCABULARIES = ("gpt2", "bert", "t5", "gemma", "albert", "marian", "qwen2")
+LONG = "x" * 100_000
+NUMBERS = (0, -1, 1, 3, 2**31 - 1, 2**31, 2**63, -(2**63), 10**400, 1e-45, 1e308, -1e308, 0.5, np.nan, np.inf)
+VALUES: tuple[Any, ...] = (
+    *NUMBERS, None, True, False, "", LONG, "\ud800", "\0", "none", "relu", "yarn", "2", [], [0], [[[]]], {}, {"a": 1},
+    [1e308] * 100, ["\ud800"], {"type": "Sequence"}, {"factor": 1e308, "rope_type": "yarn"},
+)  # fmt: skip
+PATTERNS = ("(?:a|a){20}[bc]", "(a+)+b", "[ab]+[cd]", ".*.*.*b", "", "(", "\\p{L}*", "a{1000}{1000}", "^", "(?=a*)*b")
+TEXTS = (
+    "the cat sat on the mat", "", " ", "\0", "\ud800", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "a" * 5_000, " " * 200_000,
+    "a" * 200_001, "a b " * 40_000, "[MASK]" * 1_000, "<|endoftext|>" * 500, "\u0301" * 3_000, "ﷺ" * 10_000,
+    "ab" * 9_999,
+    "\r\n" * 50_000, "\u202e\u200d\ufeff", "</script><img src=x>", "\U000e0001" * 2_000, "İ" * 4_000,
+)  # fmt: skip
+PATHS = ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "", "encoder", LONG, "decoder.-1")
+INDICES = ("", "[0]", "[0,1]", "[:]", "[-1]", "[9:1]", "[99999999999999999999]", "[0,0,0,0,0,0]", "[x]", "[", "[1:2:3]")
+OPERATIONS = ("=zero", "=set:0", "=set:1e39", "=set:nan", "=mean", "=scale:1e30", "=", "=x:1", "=set:", "=noise:1", "")
+MASKS = ("causal", "none", "window:0", "window:-1", "window:9" + "9" * 50, "custom:10/11", "custom:" + "1" * 5_000, "x",
+         "causal+window:2", "+", "causal:1", "custom:1/", "padding")  # fmt: skip
+MORE_FILES = (
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "adapter_config.json",
+    "preprocessor_config.json", "model.safetensors.index.json", "generation_config.json",
+)  # fmt: skip
+# A question's fields as JSON, and how often one has them.
+FIELDS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "masks": (0.4, MASKS),
+    "positional_encoding": (0.3, ("rotary", "alibi", "none", LONG, "\0")),
+    "attention_function": (0.2, ("softmax", "linear", LONG)),
+    "source": (0.4, TEXTS),
+    "device": (0.2, ("cpu", "cpu:0", "cpu:000", "cuda:99", LONG, "\ud800")),
+}
+SAMPLING: dict[str, tuple[Any, ...]] = {
+    "temperature": (0, 1, -1, 1e-300, 1e300, np.nan), "top_k": (None, 0, 10**9), "top_p": (None, 0, 0.5, 2, np.nan),
+    "seed": (0, 10**30, -5),
+}  # fmt: skip
+Case = Callable[[Random, Path], None]
+Mutation = Callable[[Random, Path], None]
+
+
+class WrongAnswer(Exception):
+    """An answer that is neither right nor a sentence."""
+
+
+# What is done to a checkpoint.
+
+
+def _any_file(draw: Random, folder: Path) -> Path:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    if not files:
+        (folder / "README.md").write_bytes(b"-")
+    return draw.choice(files or [folder / "README.md"])
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    path.unlink()  # a mapped file must not change under its readers
+    path.write_bytes(raw)
+
+
+def flip_bits(draw: Random, folder: Path) -> None:
+    path = _any_file(draw, folder)
+    raw = bytearray(path.read_bytes())
+    reach = len(raw) if draw.random() < 0.5 else min(len(raw), 3_000)  # the head says where everything lies
+    for _ in range(draw.randint(1, 8) if raw else 0):
+        raw[draw.randrange(reach)] ^= 1 << draw.randrange(8)
+    _replace(path, bytes(raw))
+
+
+def cut_off(draw: Random, folder: Path) -> None:
+    path = _any_file(draw, folder)
+    raw = path.read_bytes()
+    _replace(path, raw[: draw.randint(0, len(raw))])
+
+
+def repeat_bytes(draw: Random, folder: Path) -> None:
+    path = _any_file(draw, folder)
+    raw = path.read_bytes()
+    start, length = draw.randint(0, len(raw)), draw.choice((1, 10, 1_000))
+    _replace(path, raw[:start] + raw[start : start + length] * draw.choice((2, 100)) + raw[start:])
+
+
+def _places(values: Any) -> list[tuple[Any, Any]]:
+    """Every container with a key or index in it."""
+    keys = list(values) if isinstance(values, dict) else range(len(values)) if isinstance(values, list) else ()
+    return [place for key in keys for place in ((values, key), *_places(values[key]))]
+
+
+def _edit_json(draw: Random, folder: Path, edit: Callable[[Any, Any], None]) -> None:
+    """Edit one place of a JSON file; of a long vocabulary few are chosen."""
+    files = [path for path in sorted(folder.rglob("*.json")) if path.is_file()]
+    path = draw.choice(files or [folder])
+    if not files or path.stat().st_size > MAX_EDITED_BYTES:
+        return  # another mutation made it long, and reading it would be this one's time
+    try:
+        values = json.loads(path.read_bytes())
+        places = _places(values)
+    except (ValueError, OSError, RecursionError):
+        return
+    steps = [place for place in places if not isinstance(place[1], int) and isinstance(place[0][place[1]], dict | list)]
+    if places:
+        edit(*draw.choice(steps if steps and draw.random() < 0.3 else places[:60] if draw.random() < 0.7 else places))
+    path.write_text(json.dumps(values))
+
+
+def change_value(draw: Random, folder: Path) -> None:
+    _edit_json(draw, folder, lambda group, key: group.__setitem__(key, draw.choice(VALUES)))
+
+
+def drop_field(draw: Random, folder: Path) -> None:
+    _edit_json(draw, folder, lambda group, key: group.__delitem__(key))
+
+
+def rename_field(draw: Random, folder: Path) -> None:
+    def edit(group: Any, key: Any) -> None:
+        if isinstance(group, dict):
+            group[draw.choice((f"{key}x", LONG, "\ud800", "", key.upper()))] = group.pop(key)
+
+    _edit_json(draw, folder, edit)
+
+
+def scale_number(draw: Random, folder: Path) -> None:
+    def edit(group: Any, key: Any) -> None:
+        if type(group[key]) in (int, float):
+            group[key] = draw.choice((group[key] * 2, group[key] * 10**6, -group[key], group[key] + 1, group[key] - 1))
+
+    _edit_json(draw, folder, edit)
+
+
+def swap_values(draw: Random, folder: Path) -> None:
+    def edit(group: Any, key: Any) -> None:
+        other = draw.choice(list(group) if isinstance(group, dict) else range(len(group)))
+        group[key], group[other] = group[other], group[key]
+
+    _edit_json(draw, folder, edit)
+
+
+def nest_deeply(draw: Random, folder: Path) -> None:
+    def edit(group: Any, key: Any) -> None:
+        for _ in range(draw.choice((1, 50, 900))):
+            group[key] = draw.choice(({"a": group[key]}, [group[key]]))
+
+    _edit_json(draw, folder, edit)
+
+
+_SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors",
+              "decoder": "decoders"}  # fmt: skip
+
+
+def _strange_step(draw: Random, component: str) -> dict[str, Any]:
+    pattern = draw.choice(({"Regex": draw.choice(PATTERNS)}, {"String": draw.choice(("a", "", " ", LONG))}))
+    common: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": pattern, "content": draw.choice(("aa", "", "a" * 50, LONG))},
+        {"type": "Sequence", _SEQUENCES[component]: []},
+        {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": draw.random() < 0.5},
+        {"type": draw.choice(("Invented", "", None, "Strip", "Fuse", "NFKD", "Digits", "Whitespace", "ByteFallback"))},
+        {"type": "Split", "pattern": pattern, "behavior": draw.choice(("Isolated", "Removed", "x")), "invert": True},
+        {"type": "Prepend", "prepend": draw.choice(("a", LONG))},
+        {"type": "Strip", "content": "a", "start": 2**40, "stop": 2**63},
+        {"type": "Metaspace", "replacement": draw.choice(("a", "", "ab")), "prepend_scheme": "always", "split": True},
+        {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * draw.choice((1, 2, 999)),
+         "pair": [], "special_tokens": {}},
+        {"type": "Precompiled", "precompiled_charsmap": draw.choice(("", "AAAA", "AAAAAGFhYWE=", LONG))},
+        {"type": "FixedLength", "length": draw.choice((0, 1, 2**40))},
+        {"type": "CharDelimiterSplit", "delimiter": "a"}, {"type": "UnicodeScripts"}, {"type": "Nmt"},
+        {"type": "CTC", "pad_token": "", "word_delimiter_token": "", "cleanup": True},
+        {"type": "BPEDecoder", "suffix": ""}, {"type": "WordPiece", "prefix": "", "cleanup": True},
+    ]  # fmt: skip
+    return draw.choice(common)
+
+
+def change_tokenizer(draw: Random, folder: Path) -> None:
+    """Steps of other kinds, repeated, in sequences of sequences; other limits and vocabularies."""
+    path = folder / "tokenizer.json"
+    if not path.is_file() or path.stat().st_size > MAX_EDITED_BYTES:
+        return
+    try:
+        values = json.loads(path.read_bytes())
+    except ValueError:
+        return
+    component = draw.choice(sorted(_SEQUENCES))
+    steps = [_strange_step(draw, component)] * draw.choice((1, 1, 2, 3, 12, 30))
+    if values.get(component) and draw.random() < 0.5:
+        steps.insert(draw.randint(0, len(steps)), values[component])
+    nested: Any = {"type": "Sequence", _SEQUENCES[component]: steps}
+    for _ in range(draw.choice((0, 0, 1, 3, 200))):
+        nested = {"type": "Sequence", _SEQUENCES[component]: [nested]}
+    values[component] = nested if draw.random() < 0.8 else steps[0]
+    model = values.get("model")
+    if isinstance(model, dict) and draw.random() < 0.4:
+        runs = [["a" * length, -float(length % 7)] for length in range(1, draw.choice((5, 128, 1_500)))]
+        model.update(draw.choice((
+            {"max_input_chars_per_word": 10**9}, {"unk_token": LONG}, {"continuing_subword_prefix": LONG},
+            {"dropout": 2.0}, {"type": "Unigram", "vocab": runs, "unk_id": 10**6}, {"merges": [["a", "a"]] * 1_000},
+            {"type": "Unigram", "vocab": runs, "unk_id": 0}, {"byte_fallback": True}, {"vocab": {"a": 2**32 - 1}},
+        )))  # fmt: skip
+    path.write_text(json.dumps(values))
+
+
+def change_weights(draw: Random, folder: Path) -> None:
+    """Other numbers, shapes, kinds and names of the tensors."""
+    path = folder / "model.safetensors"
+    try:
+        tensors = load_file(path)
+    except Exception:  # broken by another mutation
+        return
+    name = draw.choice(sorted(tensors))
+    tensor = tensors[name]
+    match draw.randrange(8):
+        case 0:
+            tensors[name] = torch.full_like(tensor, draw.choice((float("nan"), float("inf"), 3e38, -3e38, 0.0)))
+        case 1:
+            factor = 10 ** draw.uniform(0, 38)
+            tensors = {key: (value.float() * factor).clamp(-3e38, 3e38) for key, value in tensors.items()}
+        case 2:
+            tensors[name] = tensor.flatten()[: draw.randint(0, tensor.numel())].clone()
+        case 3:
+            tensors[name] = tensor.to(draw.choice((torch.int8, torch.float64, torch.bool, torch.int64)))
+        case 4:
+            tensors[draw.choice((f"{name}x", "", LONG, "a\nb"))] = tensors.pop(name).clone()
+        case 5:
+            del tensors[name]
+        case 6:
+            tensors["more"] = torch.zeros(0, 3)
+        case _:
+            tensors[name] = tensor.t().contiguous() if tensor.dim() == 2 else tensor[None].contiguous()
+    path.unlink()
+    save_file({key: value.contiguous().clone() for key, value in tensors.items()}, path)
+
+
+def change_file_kind(draw: Random, folder: Path) -> None:
+    """A pipe, a device, a folder, a link in a circle or nothing in a file's place."""
+    names = ["README.md", "tokenizer_config.json", "model.safetensors.index.json", "pytorch_model.bin", "model.bin"]
+    path = draw.choice([_any_file(draw, folder), folder / draw.choice(names)])
+    path.unlink(missing_ok=True)
+    match draw.randrange(6):
+        case 0:
+            os.mkfifo(path)
+        case 1:
+            path.symlink_to(draw.choice(("/dev/zero", "/dev/stdin", "/dev/tty", "/nowhere")))
+        case 2:
+            path.mkdir()
+        case 3:
+            path.symlink_to(path.name)
+        case 4:
+            raws = (b"", b"\0" * 5_000, b"PK\3\4", draw.randbytes(300), b"[" * 100_000, b"\xff\xfe")
+            path.write_bytes(draw.choice(raws))
+
+
+def add_files(draw: Random, folder: Path) -> None:
+    """Files that a checkpoint may have besides, with strange contents."""
+    name = draw.choice(MORE_FILES)
+    keys = ("tokenizer_class", "bos_token", "added_tokens_decoder", "weight_map", "base_model_name_or_path", "size")
+    fields = {key: draw.choice(VALUES) for key in draw.sample(keys, draw.randint(1, 4))}
+    if not (folder / name).exists():
+        (folder / name).write_text(json.dumps(fields))
+    if name.endswith("index.json") and draw.random() < 0.7:
+        (folder / "model.safetensors").unlink(missing_ok=True)
+    if name == "adapter_config.json" and draw.random() < 0.7:
+        (folder / "config.json").unlink(missing_ok=True)
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    flip_bits, cut_off, repeat_bytes, change_value, change_value, drop_field, rename_field, scale_number, swap_values,
+    nest_deeply, change_tokenizer, change_tokenizer, change_tokenizer, change_weights, change_file_kind, add_files,
+)  # fmt: skip
+
+
+def make_victims(root: Path) -> None:
+    """Good checkpoints: Headlight's own, those of other families, and old vocabularies."""
+    for name, model, tokenizer in (
+        ("own decoder", toys.decoder(), toys.causal()), ("own encoder", toys.encoder(), toys.masked()),
+        ("own both", toys.both(), toys.masked()),
+    ):  # fmt: skip
+        save(root / name, model, tokenizer, card="---\nlicense: mit\n---\nA toy.")
+    for family in FAMILIES:
+        build(CASES[family][0], root / family)
+    for name in OLD_VOCABULARIES:
+        kind, make, options = LAYOUTS[name]
+        shutil.copytree(root / "gpt2", root / f"old {name}")
+        (root / f"old {name}" / "tokenizer.json").unlink()
+        make(configured(root / f"old {name}" / "vocabulary", kind, **options))
+        for path in (root / f"old {name}" / "vocabulary").iterdir():
+            if path.name != "config.json":
+                shutil.move(path, root / f"old {name}" / path.name)
+        shutil.rmtree(root / f"old {name}" / "vocabulary")
+
+
+# The cases.
+
+
+def open_checkpoint(draw: Random, victims: Path) -> None:
+    """A victim, changed in one to three ways, is listed, opened and asked."""
+    with TemporaryDirectory() as root:
+        folder = Path(root) / "models" / "victim"
+        shutil.copytree(draw.choice(sorted(victims.iterdir())), folder)
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            draw.choice(MUTATIONS)(draw, folder)
+        _require_sentence(read_metadata(folder).error, root)
+        catalog([folder.parent])
+        with _sentences(root):
+            opened = load(folder, memory_limit=10**9, device="cpu")
+            for note in (*opened.notes, describe_nonfinite(find_nonfinite(opened))):
+                _require_sentence(note, root)
+            for text in draw.sample(TEXTS, 3):
+                with _sentences(root):
+                    _ask(opened, text)
+
+
+def _ask(opened: Checkpoint, text: str) -> None:
+    config, source = opened.model.config, text if opened.model.config.has_cross_attention else None
+    read = process_image(toys.photo(), config.image) if config.image.channels else text
+    traced = run(opened.model, opened.tokenizer, read, source=source)
+    _require_answer(traced)
+    if traced.logits is not None and traced.logits.ndim == 2 and traced.logits.shape[-1] == config.vocabulary_size:
+        candidates(traced, opened.tokenizer)
+    opened.tokenizer.decode([number for number in traced.text.ids if number < opened.tokenizer.vocabulary_size])
+
+
+def ask_question(draw: Random, victims: Path) -> None:
+    """A good model is asked with JSON values, edits, masks, positions and devices of all kinds."""
+    tokenizer = draw.choice((toys.causal(), toys.masked()))
+    model = draw.choice((toys.decoder, toys.encoder, toys.both))(vocabulary_size=tokenizer.vocabulary_size)
+    edits = ["".join(map(draw.choice, (PATHS, INDICES, OPERATIONS))) for _ in range(draw.choice((0, 0, 1, 1, 2)))]
+    body: dict[str, Any] = {"model": "toy", "text": draw.choice(TEXTS)}
+    body |= {name: draw.choice(given) for name, (often, given) in FIELDS.items() if draw.random() < often}
+    body |= {"masks": "+".join(draw.choices(MASKS, k=draw.choice((2, 40))))} if draw.random() < 0.1 else {}
+    if draw.random() < 0.3:
+        body[draw.choice((*body, "edits", "scale", "image", "masked_positions"))] = draw.choice(VALUES)
+    with _sentences(str(victims)):
+        asked = parse_question(body)
+        choose_device(asked.device)
+        changed = variant(
+            model, positional_encoding=asked.positional_encoding or None,
+            attention_function=asked.attention_function or None, masks=asked.masks or None,
+        )  # fmt: skip
+        masked = draw.choices((0, 1, 5, -1, 10**30), k=draw.choice((0, 0, 1, 2)))
+        source = asked.source if model.config.has_cross_attention or asked.source else None
+        _require_answer(run(changed, tokenizer, asked.text, edits, source=source, masked_positions=masked))
+        sampled: dict[str, Any] = {name: draw.choice(given) for name, given in SAMPLING.items()}
+        for step in generate(changed, tokenizer, asked.text, edits, source=source, steps=3, **sampled):
+            _require_answer(step)
+    with _sentences(str(victims)):
+        values = model.config.to_dict()
+        values[draw.choice(sorted(values))] = draw.choice(VALUES)
+        Config.from_dict(values)
+
+
+@contextmanager
+def _sentences(path: str) -> Iterator[None]:
+    """Let a HeadlightError pass as an answer if it is one short sentence without the path."""
+    try:
+        yield
+    except HeadlightError as error:
+        _require_sentence(str(error) or "(an empty sentence)", path)
+
+
+def _require_sentence(said: str, path: str) -> None:
+    said.encode()  # raises for lone surrogates, which no page can show
+    if len(said) > MAX_SENTENCE_LENGTH + 10 or "\n" in said or path in said or said.startswith("(an empty"):
+        raise WrongAnswer(f"no sentence for a person: {said[:300]!r}")
+
+
+def _require_answer(traced: Trace) -> None:
+    for value in traced.values.values():
+        value.sum()
+    weights = [value for path, value in traced.values.items() if path.endswith(".weights")]
+    if traced.interventions or not weights:
+        return
+    for rows in weights:
+        sums = rows.astype(np.float64).sum(-1)
+        if np.isfinite(rows).all() and traced.config.attention_function == "softmax" and sums.max() > 1.01:
+            raise WrongAnswer(f"rows of attention sum to {sums.max()}")
+
+
+CASES_BY_KIND: dict[str, Case] = {"checkpoints": open_checkpoint, "questions": ask_question}
+
+
+# Running them.
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: the seconds it took, and what was wrong (empty: nothing)."""
+
+    kind: str
+    seed: int
+    seconds: float
+    wrong: str
+
+
+class Runner:
+    """A process that runs cases, killed and started anew where one does not end."""
+
+    def __init__(self, victims: Path) -> None:
+        self.victims = victims
+        self.process: multiprocessing.process.BaseProcess | None = None
+
+    def run(self, kind: str, seed: int) -> Outcome:
+        """Run one case."""
+        if self.process is None or not self.process.is_alive():
+            self._start()
+        started = perf_counter()
+        self.pipe.send((kind, seed))
+        wrong = self._receive(MAX_SECONDS)
+        return Outcome(kind, seed, perf_counter() - started, wrong)
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+    def _start(self) -> None:
+        self.pipe, theirs = multiprocessing.Pipe()
+        self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, self.victims))
+        self.process.start()
+        theirs.close()
+        if self._receive(START_SECONDS):
+            raise RuntimeError("the process for the cases does not start")
+
+    def _receive(self, seconds: float) -> str:
+        try:
+            if self.pipe.poll(seconds):
+                return str(self.pipe.recv())
+        except EOFError:
+            self.stop()
+            return "the process ended"
+        self.stop()
+        return f"no answer within {seconds:.0f} s"
+
+
+def _serve(pipe: Connection, victims: Path) -> None:
+    """Answer each (kind, seed) with what was wrong."""
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
+    with Path(os.devnull).open("w") as nowhere:  # Rust code writes its panics to standard error
+        os.dup2(nowhere.fileno(), 2)
+    pipe.send("")
+    while True:
+        kind, seed = pipe.recv()
+        wrong = ""
+        try:
+            CASES_BY_KIND[kind](Random(f"{kind} {seed}"), victims)
+        except BaseException as error:
+            wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
+        pipe.send(wrong)
+
+
+def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
+    """The outcome of every case."""
+    with TemporaryDirectory() as victims:
+        make_victims(Path(victims))
+        runner = Runner(Path(victims))
+        try:
+            for kind, count in counts.items():
+                for seed in range(first, first + count):
+                    yield runner.run(kind, seed)
+        finally:
+            runner.stop()
+
+
+def lines(counts: dict[str, int] | None = None, first: int = 0) -> Iterator[str]:
+    """A line for every case that went wrong, then how many there were and how long the slowest took."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes(counts or {"checkpoints": 200, "questions": 200}, first):
+        found.setdefault(outcome.kind, []).append(outcome)
+        if outcome.wrong:
+            yield f"{outcome.kind} {outcome.seed}: {outcome.wrong} ({outcome.seconds:.1f} s)"
+    for kind, ended in found.items():
+        seconds = [outcome.seconds for outcome in ended]
+        wrong = sum(bool(outcome.wrong) for outcome in ended)
+        slow = f"median {np.median(seconds):.2f} s, slowest {max(seconds):.1f} s"
+        yield f"{len(ended):,} hostile {kind}: {wrong} neither a right answer nor a sentence; {slow}"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """`python -m tests.bench hostile [--checkpoints N] [--questions N] [--first SEED]`."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench hostile", description=__doc__)
+    parser.add_argument("--checkpoints", type=int, default=200)
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="the first seed (default 0)")
+    options = parser.parse_args(arguments)
+    for line in lines({"checkpoints": options.checkpoints, "questions": options.questions}, options.first):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
