@@ -14,7 +14,7 @@ import resource
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -147,7 +147,12 @@ def _edit_json(draw: Random, folder: Path, edit: Callable[[Any, Any], None]) -> 
     steps = [place for place in places if not isinstance(place[1], int) and isinstance(place[0][place[1]], dict | list)]
     if places:
         edit(*draw.choice(steps if steps and draw.random() < 0.3 else places[:60] if draw.random() < 0.7 else places))
-    path.write_text(json.dumps(values))
+    _write_json(path, values)
+
+
+def _write_json(path: Path, values: Any) -> None:
+    with suppress(RecursionError):  # nested too deeply for a file
+        path.write_text(json.dumps(values))
 
 
 def change_value(draw: Random, folder: Path) -> None:
@@ -241,7 +246,7 @@ def change_tokenizer(draw: Random, folder: Path) -> None:
             {"dropout": 2.0}, {"type": "Unigram", "vocab": runs, "unk_id": 10**6}, {"merges": [["a", "a"]] * 1_000},
             {"type": "Unigram", "vocab": runs, "unk_id": 0}, {"byte_fallback": True}, {"vocab": {"a": 2**32 - 1}},
         )))  # fmt: skip
-    path.write_text(json.dumps(values))
+    _write_json(path, values)
 
 
 def change_weights(draw: Random, folder: Path) -> None:
