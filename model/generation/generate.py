@@ -5,7 +5,7 @@ A TextGenerator's step depends on nothing but its arguments, so one may go back 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from secrets import randbelow
@@ -16,12 +16,13 @@ from torch import Tensor
 from model.errors import TextError
 from model.generation.sampling import SamplingConfig
 from model.generation.step import GenerationStep, StepRecorder
-from model.nn.kv_cache import KVCache
+from model.nn.kv_cache import KeyValues, KVCache, truncate_key_values
 from model.nn.masks import extend_mask
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
+from model.tracing.incremental import encodes_alike, looks_ahead
 from model.tracing.interventions import Intervention
 from model.tracing.run import (
     InterventionLike,
@@ -58,14 +59,13 @@ class Prefix:
     """
 
     ids: tuple[int, ...]
-    key_values: Mapping[str, tuple[Tensor, Tensor]]
+    key_values: KeyValues
     encoded_length: int
     memory: Tensor | None = None
 
     def truncate(self, length: int) -> Prefix:
         """The cache of the first `length` tokens, where no token attends to a later one."""
-        key_values = {path: (k[:, :, :length], v[:, :, :length]) for path, (k, v) in self.key_values.items()}
-        return replace(self, ids=self.ids[:length], key_values=key_values)
+        return replace(self, ids=self.ids[:length], key_values=truncate_key_values(self.key_values, length))
 
     def cache_sizes(self) -> tuple[CacheSize, ...]:
         """The size of each attention's cache."""
@@ -119,7 +119,7 @@ class TextGenerator:
     @property
     def can_cache(self) -> bool:
         """Whether keys and values of earlier tokens stay valid: none attends to a later one, no edit mixes tokens."""
-        return "causal" in self.model.config.masks and all(edit.row_local for edit in self.edits)
+        return not looks_ahead(self.model.config, self.edits)
 
     def encoded_with(self, generated: Sequence[int] = ()) -> Encoded:
         """The prompt with the tokens generated so far."""
@@ -159,8 +159,7 @@ class TextGenerator:
 
     def _can_continue(self, prefix: Prefix, length: int) -> bool:
         """Whether a prefix holds what reading a text of `length` tokens at once would compute for its tokens."""
-        decoder = self.model.stack(self.model.config.stacks[-1])
-        return self.can_cache and decoder.same_for_lengths(prefix.encoded_length, length)
+        return self.can_cache and encodes_alike(self.model, prefix.encoded_length, length)
 
     def is_finished(self, step: GenerationStep) -> bool:
         """Whether nothing follows a step: it chose the end token, or the context is full."""

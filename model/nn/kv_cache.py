@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from model.nn.attention import UpdateCache
+
+KeyValues = Mapping[str, tuple[Tensor, Tensor]]
 
 
 @dataclass
@@ -29,3 +32,8 @@ class KVCache:
             return k, v
 
         return update
+
+
+def truncate_key_values(key_values: KeyValues, length: int) -> dict[str, tuple[Tensor, Tensor]]:
+    """The keys and values of the first `length` tokens, where no token attends to a later one."""
+    return {path: (k[:, :, :length], v[:, :, :length]) for path, (k, v) in key_values.items()}

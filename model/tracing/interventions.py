@@ -86,8 +86,9 @@ class EditOperation:
     """What an edit does with the selected values.
 
     `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
-    or {signed} for a number with its sign. Not `row_local`: a token's new values depend on other tokens'. `hook_points`
-    are the only ones that it applies to (none named: all).
+    or {signed} for a number with its sign. Not `row_local`: a token's new values depend on other tokens'. `keeps_zero`:
+    what is 0 stays so, whatever the number (that of a forbidden cell of the weights). `hook_points` are the only ones
+    that it applies to (none named: all).
     """
 
     apply: Callable[[Selection, float], Tensor]
@@ -95,6 +96,7 @@ class EditOperation:
     description: str
     takes_number: bool = True
     row_local: bool = True
+    keeps_zero: bool = True
     hook_points: tuple[str, ...] = ()
 
 
@@ -102,8 +104,8 @@ EDIT_OPERATIONS: Registry[EditOperation] = Registry(
     "edit operation",
     {
         "scale": EditOperation(_scale, "times", "× {number}"),
-        "set": EditOperation(_set, "set to", "set to {number}"),
-        "add": EditOperation(_add, "plus", "{signed}"),
+        "set": EditOperation(_set, "set to", "set to {number}", keeps_zero=False),
+        "add": EditOperation(_add, "plus", "{signed}", keeps_zero=False),
         "mean": EditOperation(_mean, "averaged", "averaged", takes_number=False, row_local=False),
         "uniform": EditOperation(
             _uniform, "uniform", "every allowed token alike", takes_number=False, hook_points=("weights",)
@@ -156,11 +158,24 @@ class Intervention:
 
     @property
     def row_local(self) -> bool:
-        """Whether a token's new values depend on that token's alone, so that cached keys and values stay valid.
+        """Whether no token's new values depend on a later one's, so that cached keys and values stay valid.
 
         Not so for position ids: a later step would ask for those of earlier tokens again.
         """
+        if self._opens_later_keys:
+            return False
         return EDIT_OPERATIONS[self.operation].row_local and hook_point_of(self.path) is not HOOK_POINTS["position_ids"]
+
+    @property
+    def _opens_later_keys(self) -> bool:
+        """Whether a query may take something from a key after it that a causal mask forbids."""
+        hook_point = self.path.rpartition(".")[2]
+        keeps_zero = EDIT_OPERATIONS[self.operation].keeps_zero or self.number == 0
+        # A forbidden cell is 0 in the mask and in the weights; its masked score is no 0, so any edit may change it.
+        if hook_point not in ("mask", "masked_scores", "weights") or (keeps_zero and hook_point != "masked_scores"):
+            return False
+        _, (first_query, _), (_, end_key) = (*self.index, *[(0, None)] * 3)[:3]
+        return ".cross." not in self.path and (end_key is None or end_key > first_query + 1)
 
     def matches(self, path: str) -> bool:
         """Whether this edit applies to the value at `path`."""
@@ -196,7 +211,7 @@ class Intervention:
         slices = []
         for axis, (name, (first, end)) in enumerate(zip(hook_point.axes, self.index, strict=False), 1):
             is_growing = (
-                start is not None and name in ("pos", "query", "key") and not _is_source_axis(path, hook_point, name)
+                start is not None and name in ("pos", "query", "key") and not is_source_axis(path, hook_point, name)
             )
             size = total if is_growing and total is not None and name in ("pos", "query") else value.shape[axis]
             if (not is_growing or total is not None) and (first + 1 if end is None else end) > size:
@@ -211,12 +226,14 @@ class InterventionHook:
     """A hook that applies interventions.
 
     Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None where the
-    whole text is read, else the position of the first token of this step (`Intervention.apply`).
+    whole text is read, else the position of the first token of this step, and `total` how many there are in all, where
+    that is known (`Intervention.apply`).
     """
 
-    def __init__(self, interventions: Sequence[Intervention], start: int | None = None) -> None:
-        self.interventions, self.start = tuple(interventions), start
-        self.total: int | None = None
+    def __init__(
+        self, interventions: Sequence[Intervention], start: int | None = None, total: int | None = None
+    ) -> None:
+        self.interventions, self.start, self.total = tuple(interventions), start, total
         self.applied: set[Intervention] = set()
         self.seen_paths: set[str] = set()
         self._allowed: dict[str, Tensor] = {}
@@ -230,8 +247,8 @@ class InterventionHook:
 
     def for_rows(self, start: int, total: int) -> InterventionHook:
         """The same edits for values that hold the rows from `start` on, of `total`."""
-        hook = InterventionHook(self.interventions, start + (self.start or 0))
-        hook.total = total if self.start is None else None
+        total_of_text = total if self.start is None else self.total
+        hook = InterventionHook(self.interventions, start + (self.start or 0), total_of_text)
         hook.applied, hook.seen_paths = self.applied, self.seen_paths
         return hook
 
@@ -278,7 +295,7 @@ def token_axes(hook_point: HookPoint) -> tuple[int, ...]:
     return tuple(axis for axis, name in enumerate(hook_point.axes, 1) if name in token_axis_names)
 
 
-def _is_source_axis(path: str, hook_point: HookPoint, name: str) -> bool:
+def is_source_axis(path: str, hook_point: HookPoint, name: str) -> bool:
     """Whether an axis counts the source's tokens, which cross-attention has all from the start."""
     return ".cross." in path and (name == "key" or hook_point.axes[0] == "key_value_head")
 

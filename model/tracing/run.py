@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
@@ -16,6 +16,7 @@ from model.config import Config
 from model.errors import EditError, ImageError, TextError
 from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from model.nn.kv_cache import KVCache
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
@@ -82,6 +83,68 @@ class Candidate:
     probability: float
 
 
+@dataclass(frozen=True)
+class RunRequest:
+    """What a run reads, the edits, and the patterns of the paths to record (None: all)."""
+
+    text: Encoded
+    source: Encoded | None
+    edits: tuple[Intervention, ...]
+    keep: tuple[str, ...] | None
+
+    @classmethod
+    def encode(
+        cls,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        text: str | ProcessedImage,
+        interventions: Sequence[InterventionLike],
+        source: str | None,
+        masked_positions: Sequence[int],
+        keep: Sequence[str] | None,
+    ) -> RunRequest:
+        """The arguments of `run`, encoded and checked."""
+        if task_of(model.config).whole_text:
+            text = text or source or ""
+        encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
+        source_encoded = encode_source(model, tokenizer, source)
+        if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
+            keep = RECOMPUTE_FROM
+        edits = parse_interventions(interventions)
+        return cls(encoded, source_encoded, edits, None if keep is None else tuple(keep))
+
+    def run(self, model: Transformer, cache: KVCache | None = None) -> tuple[Trace, Tensor | None]:
+        """The whole text in one forward pass, and the encoder's output; an empty cache is filled."""
+        edits = InterventionHook(self.edits)
+        record = RecordingHook(edits, self.keep)
+        memory = self.read(model, record, cache)
+        edits.require_all_applied()
+        return self.trace(model.config, record.arrays()), memory
+
+    def read(
+        self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
+    ) -> Tensor | None:
+        """One forward pass over the tokens that the cache does not hold; gives the encoder's output (`memory`)."""
+        if self.source is not None and memory is None:
+            memory = model.encode(token_tensor(self.source, model), hook=record)
+        ids, start = token_tensor(self.text, model), cache.length if cache else 0
+        pixels = pixel_tensor(self.text, model)
+        final = model.encode_hidden(ids[:, start:], pixels=pixels, memory=memory, hook=record, cache=cache)
+        # The logits of a long text are larger than all else: they are computed only where somebody wants them.
+        if self.wants_logits:
+            model.logits(final, model.answerable(ids), record)
+        return memory
+
+    @property
+    def wants_logits(self) -> bool:
+        """Whether logits are recorded or edited."""
+        return hook_scope(RecordingHook(InterventionHook(self.edits), self.keep), "logits") is not HookScope.NONE
+
+    def trace(self, config: Config, values: Mapping[str, np.ndarray]) -> Trace:
+        """The trace of a run that recorded these values."""
+        return Trace(config, self.text, self.source, values, tuple(map(str, self.edits)))
+
+
 @torch.inference_mode()
 def run(
     model: Transformer,
@@ -101,26 +164,7 @@ def run(
     exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError for a text,
     ImageError for an image, EditError for an edit that cannot be.
     """
-    if task_of(model.config).whole_text:
-        text = text or source or ""
-    encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
-    source_encoded = encode_source(model, tokenizer, source)
-    edits = InterventionHook(parse_interventions(interventions))
-    if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
-        keep = RECOMPUTE_FROM
-    record = RecordingHook(edits, keep)
-    pixel_values, token_ids = pixel_tensor(encoded, model), token_tensor(encoded, model)
-    # The logits of a long text are larger than all else: they are computed only where somebody wants them.
-    logits_wanted = hook_scope(record, "logits") is not HookScope.NONE
-    compute = model if logits_wanted else model.encode_hidden
-    compute(
-        token_ids,
-        pixels=pixel_values,
-        source=token_tensor(source_encoded, model) if source_encoded else None,
-        hook=record,
-    )
-    edits.require_all_applied()
-    return Trace(model.config, encoded, source_encoded, record.arrays(), tuple(map(str, edits.interventions)))
+    return RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep).run(model)[0]
 
 
 def attention_bytes(

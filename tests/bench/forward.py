@@ -13,8 +13,11 @@ from model import Config, Transformer
 from model.nn.attention import split_heads
 from model.nn.block import Block, ResidualConnection
 from model.nn.hooks import no_hook
+from model.tracing.incremental import FinishedRun, continue_run
+from model.tracing.recompute import logits_at
 from model.tracing.run import RecordingHook
 from tests.bench.measure import Ratio, compare
+from tests.model import toys
 
 SHAPE = Config(
     vocabulary_size=8_192,
@@ -27,11 +30,16 @@ SHAPE = Config(
     feed_forward="gelu",
     bias=True,
 )
+GPT2 = SHAPE.replace(vocabulary_size=50_257, context_length=1_024)
+TYPED = "the cat sat on the mat and the dog ran away w"
 ALL, HEADS = None, ("*.weights", "*.mask", "logits")
 
 
 def ratios() -> Iterator[Ratio]:
-    """At 128 tokens: everything kept, what the page keeps, and nothing kept, each against the plain forward."""
+    """At 128 tokens: everything kept, what the page keeps, and nothing kept, each against the plain forward.
+
+    Then a letter at the end of a short text, going on from the run before it, against the whole text.
+    """
     torch.manual_seed(0)
     model = Transformer(SHAPE).eval().requires_grad_(False)
     ids = torch.randint(SHAPE.vocabulary_size, (1, SHAPE.context_length))
@@ -41,6 +49,25 @@ def ratios() -> Iterator[Ratio]:
     yield compare(
         "the same, keeping nothing", partial(traced, model, ids, ()), "plain forward", partial(plain, model, ids)
     )
+    yield typed_letter()
+
+
+def typed_letter() -> Ratio:
+    """A letter at the end of 15 tokens, as the page asks for it: weights of all heads, and the next token's logits."""
+    model, tokenizer, keep = (
+        Transformer(GPT2).eval().requires_grad_(False),
+        toys.causal(),
+        ("*.weights", "*.mask", "*.final_residual"),
+    )
+    before = continue_run(None, model, tokenizer, TYPED, keep=keep)
+
+    def answer(previous: FinishedRun | None) -> object:
+        trace = continue_run(previous, model, tokenizer, TYPED + "e", keep=keep).trace
+        assert len(trace.text.ids) == 15
+        return logits_at(model, trace, -1)
+
+    what = "a letter at the end of 15 tokens, GPT-2's size, going on from the run before it"
+    return compare(what, partial(answer, before), "the whole text", partial(answer, None))
 
 
 def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> object:

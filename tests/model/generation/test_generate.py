@@ -48,6 +48,11 @@ EDITS = [
     "decoder.position_ids[4:]=add:3",
     "decoder.position_ids=scale:2",
     "decoder.0.self.weights[1,3:,1:3]=uniform",
+    "decoder.0.self.mask=set:1",
+    "decoder.*.self.mask[:,2:,2:6]=set:1",
+    "decoder.0.self.masked_scores[1]=scale:0",
+    "decoder.0.self.weights[2,:3]=set:0.2",
+    "decoder.0.self.weights[2,1,4]=add:0.5",
 ]
 CROSS_EDITS = [
     "decoder.0.cross.k[1,2]=set:0",
