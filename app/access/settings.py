@@ -12,6 +12,7 @@ SHARED_VARIABLE, CACHE_VARIABLE, UPLOAD_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE = 
     "HEADLIGHT_UPLOAD_LIMIT",
     "HEADLIGHT_MEMORY_LIMIT",
 )
+WORKERS_VARIABLE, HOSTS_VARIABLE = "HEADLIGHT_WORKERS", "HEADLIGHT_HOSTS"
 DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
 
 
@@ -20,13 +21,16 @@ class Settings:
     """A server that nobody set up is a careful one: shared, without the Hugging Face cache.
 
     On a `shared` one nobody opens a path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
-    uploads; `memory_limit` in MB for all open models together, 0 for a share of what is free.
+    uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of what is free. `workers` are the
+    processes that answer what people type, `hosts` the names that browsers may know the server by.
     """
 
     shared: bool = True
     hub_cache: bool = False
     upload_limit: int = DEFAULT_UPLOAD_LIMIT
     memory_limit: int = 0
+    workers: int = 1
+    hosts: tuple[str, ...] = ()
 
     def to_environment(self) -> dict[str, str]:
         """As variables; `settings` reads them."""
@@ -35,6 +39,8 @@ class Settings:
             CACHE_VARIABLE: str(int(self.hub_cache)),
             UPLOAD_LIMIT_VARIABLE: str(self.upload_limit),
             MEMORY_LIMIT_VARIABLE: str(self.memory_limit),
+            WORKERS_VARIABLE: str(self.workers),
+            HOSTS_VARIABLE: " ".join(self.hosts),
         }
 
 
@@ -50,4 +56,6 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         hub_cache=number(CACHE_VARIABLE, 0) != 0,
         upload_limit=number(UPLOAD_LIMIT_VARIABLE, DEFAULT_UPLOAD_LIMIT),
         memory_limit=number(MEMORY_LIMIT_VARIABLE, 0),
+        workers=max(1, number(WORKERS_VARIABLE, 1)),
+        hosts=tuple(environment.get(HOSTS_VARIABLE, "").split()),
     )

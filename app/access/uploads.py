@@ -6,7 +6,6 @@ deleted when it is replaced, when its visitor has left, and when the server stop
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import shutil
@@ -18,24 +17,27 @@ from pathlib import Path
 from threading import Lock
 from time import time
 
+from filelock import BaseFileLock, FileLock, Timeout
+
 from app.access.settings import settings
 from app.access.visitor import UNKNOWN_VISITOR
-from model.checkpoints.files.upload_archive import UploadLimits
 from model.errors import CheckpointError
 
 UPLOAD_PREFIX = "upload-"  # of the name of every upload
 FOLDER_PREFIX = "headlight-uploads-"
 GRACE_SECONDS = 120.0  # seconds that a visitor may be away: a reload, or a network that fails for a moment
-ABANDONED_SECONDS = 3600.0  # seconds after which a folder that no server has touched was left by one that is no more
+IN_USE = "in-use"  # the file that a server locks as long as it runs
+ABANDONED_SECONDS = 60.0  # seconds that a server may take from making its folder to locking it
 MAX_EXPANSION = 2  # times larger than its limit that an upload may unpack to; weights hardly shrink
 SERVER_FACTOR = 8  # times one upload's limit that all of them may take together
-MAX_UPLOADS = 40  # uploads at a time
+MAX_UPLOADS = 1_000  # uploads at a time, however small
 UPLOAD_GONE = (
     "This name is of an upload that is not here: uploads belong to the browser that sent them, "
     "and are deleted when it leaves. Upload the checkpoint again on the Models page."
 )
+DISK_FULL = "The disk of this server is full, so it can take no upload now. Whoever runs it can make room."
 SERVER_FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
-Extract = Callable[[Path, UploadLimits], Path]
+Extract = Callable[[Path, int], Path]  # into a folder, of so many bytes at most; gives the one that is opened
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class UploadStore:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.uploads_dir: Path | None = None
+        self.in_use: BaseFileLock | None = None
         self.checkpoints: dict[str, dict[str, VisitorCheckpoint]] = {}
         self.sessions: dict[str, set[str]] = {}
         self.last_seen: dict[str, float] = {}
@@ -95,7 +98,7 @@ class UploadStore:
         upload_dir = self._uploads_dir() / secrets.token_hex(16)
         try:
             upload_dir.mkdir(mode=0o700)
-            folder = extract(upload_dir, UploadLimits(max_bytes=allowed_bytes))
+            folder = extract(upload_dir, allowed_bytes)
         except BaseException:
             _delete(upload_dir)
             raise
@@ -138,9 +141,6 @@ class UploadStore:
                     self.last_seen[visitor] = now
                 elif now - self.last_seen[visitor] > GRACE_SECONDS:
                     departed.append(self._pop_visitor(visitor))
-            uploads_dir = self.uploads_dir
-        if uploads_dir and uploads_dir.is_dir():
-            os.utime(uploads_dir)  # so that no other server takes it for forsaken
         removed = [guest for checkpoints in departed for guest in checkpoints]
         for checkpoint in removed:
             if checkpoint.upload_dir:
@@ -153,7 +153,9 @@ class UploadStore:
             for visitor in list(self.checkpoints):
                 self._pop_visitor(visitor)
             uploads_dir, self.uploads_dir = self.uploads_dir, None
-        if uploads_dir:
+            in_use, self.in_use = self.in_use, None
+        if uploads_dir and in_use:
+            in_use.release()
             _delete(uploads_dir)
 
     def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
@@ -166,9 +168,10 @@ class UploadStore:
         with self.lock:
             uploaded = [guest for guests in self.checkpoints.values() for guest in guests.values() if guest.upload_dir]
             remaining = self.limit * SERVER_FACTOR - self.reserved_bytes - sum(guest.size for guest in uploaded)
-            allowed_bytes = min(
-                self.limit * MAX_EXPANSION, remaining, shutil.disk_usage(tempfile.gettempdir()).free // 2
-            )
+            free = shutil.disk_usage(tempfile.gettempdir()).free // 2
+            allowed_bytes = min(self.limit * MAX_EXPANSION, remaining, free)
+            if free < self.limit:
+                raise CheckpointError(DISK_FULL)
             if allowed_bytes < self.limit or len(uploaded) >= MAX_UPLOADS:
                 raise CheckpointError(SERVER_FULL)
             self.reserved_bytes += allowed_bytes
@@ -178,6 +181,8 @@ class UploadStore:
         with self.lock:
             if self.uploads_dir is None:
                 self.uploads_dir = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+                self.in_use = FileLock(self.uploads_dir / IN_USE)
+                self.in_use.acquire()
             return self.uploads_dir
 
 
@@ -188,16 +193,16 @@ def upload_store() -> UploadStore:
 
 
 def delete_abandoned(now: float | None = None) -> None:
-    """Delete what servers that were killed have left behind."""
+    """Delete what servers that were killed have left behind: nobody locks it any more."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         try:
-            if (
-                not folder.is_symlink()
-                and (time() if now is None else now) - folder.stat().st_mtime > ABANDONED_SECONDS
-            ):
+            is_new = (time() if now is None else now) - folder.stat().st_mtime < ABANDONED_SECONDS
+            if folder.is_symlink() or is_new:
+                continue
+            with FileLock(folder / IN_USE, timeout=0):
                 _delete(folder)
-        except OSError:
-            continue  # somebody else's
+        except (OSError, Timeout):
+            continue  # somebody else's, or of a server that runs
 
 
 def _require_visitor(visitor: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from app.services.attention_payload import ablations, quantized_weights, tokens_payload, variant_notes
-from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
+from app.worker.attention_payload import ablations, quantized_weights, tokens_payload, variant_notes
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis.run_comparison import (
     TokenPairs,
     align,

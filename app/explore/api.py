@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from app.explore.export.data import value_array
 from app.explore.head_view import HeadView, head_qk_projection, head_view
-from app.services.attention_payload import has_weights, metrics_payload, quantized_layer_weights
-from app.services.head_selection import selected_attention
-from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question, parse_state
 from app.ui.wire_format import pack
+from app.worker.attention_payload import build_payload, has_weights, metrics_payload, quantized_layer_weights
+from app.worker.head_selection import selected_attention
+from app.worker.resolved_question import resolve
 from model.errors import EditError
+
+HEAD_MATRIX_HOOK_POINTS = ("weights", "scores")
+MAX_MATRIX_CELLS = 1 << 24  # numbers of one head: 64 MB
+
+
+def handle_trace(body: dict[str, Any]) -> bytes:
+    """All heads as bytes, tokens and predictions; see `build_payload`."""
+    start = perf_counter()
+    meta, numbers = build_payload(resolve(parse_question(body)), integer_or_zero(body.get("query", -1)))
+    return pack({**meta, "milliseconds": (perf_counter() - start) * 1_000}, numbers)
+
+
+def handle_head_matrix(body: dict[str, Any]) -> bytes:
+    """The exact float32 numbers of one head at one hook point of an attention, [query key], row by row."""
+    path, head = str(body.get("path", "")), integer_or_zero(body.get("head", 0))
+    if path.rpartition(".")[2] not in HEAD_MATRIX_HOOK_POINTS:
+        raise EditError(
+            f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
+        )
+    matrix = value_array(resolve(parse_question(body)), f"{path}[{head}]", MAX_MATRIX_CELLS).values.astype("<f4")
+    return pack({"rows": matrix.shape[0], "columns": matrix.shape[1]}, matrix.tobytes())
 
 
 def handle_head_view(body: dict[str, Any]) -> bytes:

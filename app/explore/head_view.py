@@ -10,8 +10,9 @@ import numpy as np
 
 from app.explore.quantities import QUANTITIES, Quantity, QuantityRequest
 from app.explore.token_filter import Axis, TokenFilter
-from app.services.attention_payload import predictions
-from app.services.head_selection import (
+from app.state.state import State
+from app.worker.attention_payload import predictions
+from app.worker.head_selection import (
     encoded_text,
     parse_head,
     selected_attention,
@@ -19,8 +20,7 @@ from app.services.head_selection import (
     selected_heads,
     zoom_ranges,
 )
-from app.services.resolved_question import ResolvedQuestion
-from app.state.state import State
+from app.worker.resolved_question import ResolvedQuestion
 from model.analysis.head_reduction import combine_heads
 from model.analysis.qk_projection import QKProjection, qk_projection
 from model.analysis.row_selection import top_mass_mask

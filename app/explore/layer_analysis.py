@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis import head_ablation, information_flow, logit_attribution, logit_lens
 from model.config import Config
 from model.errors import TextError

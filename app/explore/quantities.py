@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.services.resolved_question import ResolvedQuestion
+from app.worker.resolved_question import ResolvedQuestion
 from model.analysis.gradients import attention_gradient
 from model.analysis.rollout import attention_rollout
 from model.analysis.value_norms import weighted_value_norm

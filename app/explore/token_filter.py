@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.explore.quantities import Quantity
-from app.services.head_selection import zoom_ranges
 from app.state.state import State
+from app.worker.head_selection import zoom_ranges
 from model.analysis.row_selection import renormalize_rows
 from model.errors import EditError
 from model.text.tokenizer import Encoded, Tokenizer

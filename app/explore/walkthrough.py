@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from app.services.resolved_question import resolve
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
+from app.worker.resolved_question import resolve
 from model.analysis.attention_walkthrough import (
     StepValue,
     WalkthroughStep,

@@ -15,18 +15,17 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from app.access.uploads import UPLOAD_GONE, UPLOAD_PREFIX, upload_store
 from app.access.visitor import current_visitor
 from app.compare import page as compare
+from app.engine.client import ask
+from app.engine.models import AvailableModel, available_models, own_titles
 from app.explore import page as explore
 from app.frame import sidebar
 from app.generate import page as generate
 from app.models import page as checkpoints
-from app.models.cards import weight_report
 from app.positions import page as positions
-from app.services.open_models import available_devices, available_models, nonfinite_warning, own_titles
 from app.state import session
 from app.state.session import current_state
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines
-from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
@@ -66,7 +65,9 @@ def _stylesheet(state: State) -> str:
     return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
 
 
-def _draw_sidebar(state: State, entries: tuple[CatalogEntry, ...], pages: Mapping[ModuleType, Page]) -> DeltaGenerator:
+def _draw_sidebar(
+    state: State, entries: tuple[AvailableModel, ...], pages: Mapping[ModuleType, Page]
+) -> DeltaGenerator:
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
         st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
@@ -84,7 +85,7 @@ def _mark_visitor_present() -> None:
         upload_store().mark_seen(current_visitor(), context.session_id)
 
 
-def _chosen_entry(state: State, entries: tuple[CatalogEntry, ...]) -> CatalogEntry:
+def _chosen_entry(state: State, entries: tuple[AvailableModel, ...]) -> AvailableModel:
     return next((entry for entry in entries if entry.name == state.model), entries[0])
 
 
@@ -103,7 +104,7 @@ def _show_page(page: ModuleType) -> None:
     page.show(state.change(model=entry.name).normalized_for(entry.config), entry)
 
 
-def _draw_controls(state: State, entries: tuple[CatalogEntry, ...]) -> DeltaGenerator:
+def _draw_controls(state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
     titles = own_titles()
     sidebar.model_selector(state, entries, titles)
@@ -111,26 +112,23 @@ def _draw_controls(state: State, entries: tuple[CatalogEntry, ...]) -> DeltaGene
     st.caption(_model_summary(entry))
     weights_slot = st.empty()
     sidebar.variant_controls(state.normalized_for(entry.config), entry.config)
-    sidebar.device_selector(state, available_devices())
+    sidebar.device_selector(state, sidebar.offered()["devices"])
     return weights_slot
 
 
 def _report_weights(
-    weights_slot: DeltaGenerator, warning_slot: DeltaGenerator, state: State, entry: CatalogEntry
+    weights_slot: DeltaGenerator, warning_slot: DeltaGenerator, state: State, entry: AvailableModel
 ) -> None:
     """How each weight of the open model was used, and which are no numbers; nothing where it could not be opened."""
     try:
-        weight_sentences, warning = (
-            weight_report(entry.name, state.device),
-            nonfinite_warning(entry.name, state.device),
-        )
+        report, _ = ask("weight_report", {"model": entry.name, "device": state.device, "find_nonfinite": True})
     except HeadlightError:
         return
     if not state.embedded:
         with weights_slot.expander("Its weights"):
-            st.caption(escaped_lines(weight_sentences))
-    st.session_state[NONFINITE_WARNING] = {entry.name: warning}
-    _show_warning(warning_slot, warning)
+            st.caption(escaped_lines(report["notes"]))
+    st.session_state[NONFINITE_WARNING] = {entry.name: report["warning"]}
+    _show_warning(warning_slot, report["warning"])
 
 
 def _show_warning(slot: DeltaGenerator, message: str) -> None:
@@ -138,7 +136,7 @@ def _show_warning(slot: DeltaGenerator, message: str) -> None:
         slot.warning(escape_markdown(message))
 
 
-def _model_summary(entry: CatalogEntry) -> str:
+def _model_summary(entry: AvailableModel) -> str:
     config = entry.config
     layers = f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else f"{config.layers}"
     kind = config.architecture.capitalize()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
-from app.services.variant_choices import mask_arguments_payload, variant_choices
+from app.engine.client import ask
+from app.engine.models import AvailableModel
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
 from app.ui.component import Component, shared_styles
-from model.checkpoints import CatalogEntry
 from model.config import Config
 
 VARIANT = Component(
@@ -21,7 +23,13 @@ VARIANT = Component(
 )
 
 
-def model_selector(state: State, entries: Sequence[CatalogEntry], titles: Mapping[str, str]) -> None:
+@lru_cache(maxsize=1)
+def offered() -> dict[str, Any]:
+    """What there is to choose from, as the engine knows it; the same for as long as the server runs."""
+    return ask("frame")[0]
+
+
+def model_selector(state: State, entries: Sequence[AvailableModel], titles: Mapping[str, str]) -> None:
     """Which model; another one starts without the edits made to this one. `titles` of those whose name is no title."""
     names = [entry.name for entry in entries]
 
@@ -37,16 +45,16 @@ def variant_controls(state: State, trained: Config) -> None:
 
     A component, so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
     """
-    trained_fields, choices = variant_fields(trained), variant_choices()
+    trained_fields, choices = variant_fields(trained), offered()["choices"]
     data = {
         "fields": [
-            {"field": field, "title": title, "options": _options(trained_fields[field], names)}
-            for field, (title, names) in choices.items()
+            {"field": field, "title": choice["title"], "options": _options(trained_fields[field], choice["names"])}
+            for field, choice in choices.items()
             if field != "scale"
         ],
         "trained_scale": trained.scale,
         "state": {field: getattr(state, field) for field in choices},
-        "mask_arguments": mask_arguments_payload(),
+        "mask_arguments": offered()["mask_arguments"],
         "serial": report_serial(),
         "turn": VARIANT.reported().get("turn", 0),
     }
@@ -63,7 +71,7 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def _on_variant_change() -> None:
     report = VARIANT.reported()
-    change_state(**{field: str(report[field]) for field in variant_choices()})
+    change_state(**{field: str(report[field]) for field in offered()["choices"]})
 
 
 def device_selector(state: State, devices: Sequence[str]) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from msgspec import Meta
 
-from app.services.attention_payload import variant_notes
-from app.services.prefix_cache import prefix_cache
-from app.services.resolved_question import ResolvedQuestion, resolve
+from app.generate.request import GenerationRequest
 from app.state.request import parse_question, parse_request
 from app.state.url import GeneratedTokens
 from app.ui.wire_format import pack
+from app.worker.attention_payload import variant_notes
+from app.worker.prefix_cache import prefix_cache
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.attention_groups import attention_groups
 from model.errors import TextError
 from model.generation.fill_mask import fill_mask, remaining_masks
@@ -26,32 +26,6 @@ from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
 
 MAX_CANDIDATES = 12
-Step = Annotated[tuple[int, int], Meta(description="a pair of a position and a token's number")]
-
-
-@dataclass(frozen=True)
-class SamplingSettings:
-    """How to draw, as the controls of the page say it: a `top_k` of 0 and a `top_p` of 1 keep all tokens."""
-
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
-
-    @property
-    def config(self) -> SamplingConfig:
-        """The same as a SamplingConfig. Raises TextError for a number out of range."""
-        return SamplingConfig(self.temperature, self.top_k or None, self.top_p, self.seed)
-
-
-@dataclass(frozen=True)
-class GenerationRequest:
-    """What a request for a step says besides its question; `generated` are the steps taken, in their order."""
-
-    sampling: SamplingSettings = SamplingSettings()
-    generated: Annotated[tuple[Step, ...], Meta(description="pairs of a position and a token's number")] = ()
-    use_cache: bool = True
-    with_tokens: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from app.generate.api import GenerationRequest, SamplingSettings
-from app.services.examples import prompt_examples
-from app.services.head_selection import find_default_head
-from app.services.open_models import available_models
+from app.engine.client import ask
+from app.engine.models import AvailableModel, available_models
+from app.generate.request import GenerationRequest, SamplingSettings
 from app.state.request import parse_request
-from app.state.session import apply_report, change_state, report_serial, with_default_head
+from app.state.session import apply_report, change_state, known_default_head, report_serial, with_default_head
 from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.component import Component, api_address, shared_styles
-from model.checkpoints import CatalogEntry
 from model.tasks import task_of
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
@@ -31,22 +29,21 @@ QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")
 
 
-def show(state: State, entry: CatalogEntry) -> None:
+def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     task = task_of(entry.config)
     if not task.generates:
         _offer_other_models(entry)
         return
-    example = prompt_examples(entry, state.device)[0]
-    question = state.question(example.text, example.source)
-    focused_state = with_default_head(state, lambda: find_default_head(question, state))
-    data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | {
-        "presenter": state.presenter
-    }
-    COMPONENT.mount(data, partial(_on_component_change, question, example.text, example.source))
+    known, _ = ask("generate_page", asdict(state) | {"default_head": known_default_head(state)})
+    example = known["examples"][0]
+    question = state.question(example["text"], example["source"])
+    focused_state = with_default_head(state, known.pop("default_head"))
+    data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | known
+    COMPONENT.mount(data, partial(_on_component_change, question, example["text"], example["source"]))
 
 
-def _component_data(state: State, entry: CatalogEntry, question: Question, mode: str) -> dict[str, Any]:
+def _component_data(state: State, entry: AvailableModel, question: Question, mode: str) -> dict[str, Any]:
     """What the component needs to know from Streamlit."""
     sampling, fields_of_question = decode_sampling(state.sampling), asdict(question)
     settings = SamplingSettings(sampling.temperature, sampling.top_k or 0, sampling.top_p or 1.0, sampling.seed)
@@ -58,9 +55,9 @@ def _component_data(state: State, entry: CatalogEntry, question: Question, mode:
         "sampling": asdict(settings),
         "generated": [list(pair) for pair in decode_generated(question, state.generated)],
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
-        "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
         "has_source": entry.config.has_cross_attention,
         "serial": report_serial(),
+        "presenter": state.presenter,
     }
 
 
@@ -82,7 +79,7 @@ def _on_component_change(shown_question: Question, opening_text: str, opening_so
     )
 
 
-def _offer_other_models(entry: CatalogEntry) -> None:
+def _offer_other_models(entry: AvailableModel) -> None:
     """What a person can do with a model that writes nothing."""
     st.info(f"This model {task_of(entry.config).no_generation}. The page Explore shows its attention and its answers.")
     generators = [other for other in available_models() if task_of(other.config).generates]

@@ -14,16 +14,15 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.access.settings import settings
-from app.access.uploads import VisitorCheckpoint
-from app.models.cards import MODEL_TASKS, card_html, model_task, opening_problem, weight_report
+from app.access.uploads import VisitorCheckpoint, upload_store
+from app.access.visitor import current_visitor
+from app.engine.client import ask
+from app.engine.models import AvailableModel, ListedModel, listed_models, own_models
+from app.models.cards import card_html
 from app.models.upload import open_path, upload_folder, upload_zip
-from app.services.model_listing import ListedModel, listed_models
-from app.services.open_models import discard_checkpoint, own_models
 from app.state.session import select_model
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
-from model.checkpoints import CatalogEntry
-from model.checkpoints.load import read_card
 from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
@@ -34,7 +33,7 @@ UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
 UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
 
 
-def show(state: State, entry: CatalogEntry | None = None) -> None:
+def show(state: State, entry: AvailableModel | None = None) -> None:
     """The page, which does not depend on the open model; there may be none."""
     st.html(STYLESHEET)
     st.title("Models")
@@ -45,7 +44,7 @@ def show(state: State, entry: CatalogEntry | None = None) -> None:
         st.caption("Only your browser sees these. An upload is deleted when you leave or upload another one.")
         _card_grid(own, state)
         st.subheader("Available models", anchor=False)
-    offered = sorted(listed_models(), key=lambda card: bool(opening_problem(card)))
+    offered = sorted(listed_models(), key=lambda card: bool(card.problem))
     if not offered:
         st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
     _card_grid(_search(offered), state)
@@ -155,7 +154,7 @@ def _show_upload_result() -> None:
 
 def _weight_report(name: str) -> tuple[str, ...]:
     try:
-        return weight_report(name)
+        return tuple(ask("weight_report", {"model": name})[0]["notes"])
     except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now
         return (str(error),)
 
@@ -171,18 +170,13 @@ def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
         return offered
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     query = left.text_input("Search", key="model_search", placeholder="name, family, licence ...", live=True) or ""
-    present = [task for task in MODEL_TASKS if any(model_task(card) == task for card in offered)]
-    tasks = right.pills(
-        "Kind", present, selection_mode="multi", format_func=MODEL_TASKS.__getitem__, key="model_kinds", wrap=True
-    )
+    kinds = list(dict.fromkeys(card.kind for card in offered))
+    chosen = right.pills("Kind", kinds, selection_mode="multi", key="model_kinds", wrap=True)
     found = [
         card
         for card in offered
-        if (not tasks or model_task(card) in tasks)
-        and all(
-            term in f"{card.title} {card.metadata.family} {card.metadata.licence}".lower()
-            for term in query.lower().split()
-        )
+        if (not chosen or card.kind in chosen)
+        and all(term in f"{card.title} {card.family} {card.licence}".lower() for term in query.lower().split())
     ]
     st.caption(f"{len(found)} of {len(offered)} models")
     return found
@@ -201,7 +195,7 @@ def _card_grid(shown: Sequence[ListedModel], state: State) -> None:
 def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
     st.html(card_html(listed, open_now=open_now))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not opening_problem(listed):
+        if not listed.problem:
             st.button(
                 "Open",
                 icon=":material/arrow_forward:",
@@ -209,13 +203,18 @@ def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
                 on_click=select_model,
                 args=(listed.name,),
             )
-        if read_card(listed.folder):
+        if listed.has_card:
             st.button("Model card", key=f"model_card {listed.name}", on_click=_model_card_dialog, args=(listed,))
         if listed.own:
-            st.button("Remove", key=f"remove {listed.name}", on_click=discard_checkpoint, args=(listed.name,))
+            st.button("Remove", key=f"remove {listed.name}", on_click=_remove, args=(listed.name,))
+
+
+def _remove(name: str) -> None:
+    """Delete an upload of this visitor, or close a folder that they opened."""
+    upload_store().remove(current_visitor(), name)
 
 
 @st.dialog("Model card", width="medium")
 def _model_card_dialog(listed: ListedModel) -> None:
     st.caption(escape_markdown(f"{listed.title}: as its author wrote it, without images."))
-    st.markdown(safe_markdown(read_card(listed.folder)))
+    st.markdown(safe_markdown(ask("model_card", {"model": listed.name})[0]["text"]))

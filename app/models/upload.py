@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from app.access.settings import settings
 from app.access.uploads import Extract, VisitorCheckpoint, upload_store
 from app.access.visitor import current_visitor
-from app.services.model_listing import listed_models
-from app.services.open_models import discard_checkpoint, open_checkpoint
-from model.checkpoints.catalog import hub_cache_folder
-from model.checkpoints.files.upload_archive import BinaryFile, FileContent, extract_zip, write_files
-from model.checkpoints.hub import download_model, is_hub_id
+from app.engine.client import ask
+from app.engine.models import listed_models
 from model.errors import CheckpointError, HeadlightError
 
 MAX_PATH_LENGTH = 4_000  # characters of a path
+NO_SUCH_FOLDER = "There is no such folder on this machine. Enter its absolute path."
+CHUNK_BYTES = 1 << 20  # of a file that are copied at once
 
 
-def upload_zip(name: str, data: BinaryFile) -> VisitorCheckpoint:
+def upload_zip(name: str, data: BinaryIO) -> VisitorCheckpoint:
     """Open an uploaded .zip, which replaces the visitor's last upload. Raises HeadlightError where that fails."""
-    return _receive_upload(PurePosixPath(name).stem, lambda root, limits: extract_zip(data, root, limits))
+    return _receive_upload(PurePosixPath(name).stem, _extractor({"": data}))
 
 
-def upload_folder(files: Mapping[str, FileContent]) -> VisitorCheckpoint:
+def upload_folder(files: Mapping[str, BinaryIO]) -> VisitorCheckpoint:
     """The same for the files of a folder, by their paths."""
     top = {PurePosixPath(name).parts[0] for name in files if name}
     title = top.pop() if len(top) == 1 else "my model"
-    return _receive_upload(title, lambda root, limits: write_files(files, root, limits))
+    return _receive_upload(title, _extractor(files))
+
+
+def _extractor(files: Mapping[str, BinaryIO]) -> Extract:
+    """Has the engine check and lay out files: here they are bytes, which nothing looks into."""
+
+    def extract(folder: Path, max_bytes: int) -> Path:
+        sent = folder.with_name(f"{folder.name}-sent")
+        sent.mkdir(mode=0o700)
+        try:
+            for number, data in enumerate(files.values()):
+                with (sent / str(number)).open("wb") as file:
+                    shutil.copyfileobj(data, file, CHUNK_BYTES)
+            body = {"sent": str(sent), "folder": str(folder), "names": list(files), "max_bytes": max_bytes}
+            return Path(ask("extract_upload", body, private=True)[0]["folder"])
+        finally:
+            shutil.rmtree(sent, ignore_errors=True)
+
+    return extract
 
 
 def open_path(text: str) -> VisitorCheckpoint:
@@ -40,18 +59,20 @@ def open_path(text: str) -> VisitorCheckpoint:
         raise CheckpointError("A shared server opens no paths; upload the checkpoint instead.")
     text = text.strip().strip("\"'")
     path = Path(os.path.expanduser(text))
-    if is_hub_id(text) and not path.is_absolute():
+    if len(text) > MAX_PATH_LENGTH or "\0" in text:
+        raise CheckpointError(NO_SUCH_FOLDER)
+    if not path.is_absolute():
         return _open_from_hub(text)
-    if len(text) > MAX_PATH_LENGTH or "\0" in text or not path.is_absolute() or not path.exists():
-        raise CheckpointError("There is no such folder on this machine. Enter its absolute path.")
+    if not path.exists():
+        raise CheckpointError(NO_SUCH_FOLDER)
     return _open_or_discard(upload_store().add_folder(current_visitor(), path.resolve()))
 
 
 def _open_from_hub(name: str) -> VisitorCheckpoint:
     """A model of the Hub: available to everybody where the server lists the cache, else to this visitor alone."""
-    folder = download_model(name, hub_cache_folder())
+    folder = Path(ask("download", {"model": name}, private=True)[0]["folder"])
     if name in {card.name for card in listed_models(refresh=True)}:
-        open_checkpoint(name)
+        ask("open_checkpoint", {"model": name})
         return VisitorCheckpoint(name, name, folder)
     return _open_or_discard(upload_store().add_folder(current_visitor(), folder))
 
@@ -60,15 +81,15 @@ def _receive_upload(title: str, extract: Extract) -> VisitorCheckpoint:
     replaced_uploads = [owned for owned in upload_store().owned_by(current_visitor()) if owned.upload_dir]
     checkpoint = _open_or_discard(upload_store().add_upload(current_visitor(), title, extract))
     for replaced in replaced_uploads:
-        discard_checkpoint(replaced.name)
+        upload_store().remove(current_visitor(), replaced.name)
     return checkpoint
 
 
 def _open_or_discard(checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
     """The checkpoint itself, removed where it cannot be opened."""
     try:
-        open_checkpoint(checkpoint.name)
+        ask("open_checkpoint", {"model": checkpoint.name})
     except HeadlightError:
-        discard_checkpoint(checkpoint.name)
+        upload_store().remove(current_visitor(), checkpoint.name)
         raise
     return checkpoint

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import streamlit as st
 
-from app.services.resolved_question import resolve
-from app.services.source_code import positional_encoding_section
+from app.engine.client import ask
+from app.engine.models import AvailableModel
 from app.state.state import State
 from app.ui import charts
-from model.analysis.position_profile import PositionProfile
-from model.checkpoints import CatalogEntry
+from app.ui.wire_format import read_arrays
 from model.errors import HeadlightError
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
 MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
 
 
-def show(state: State, entry: CatalogEntry) -> None:
+def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     st.title("How the model knows order")
     stacks = entry.config.stacks
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
     length = min(entry.config.context_length, MAX_POSITIONS)
     try:
-        profile = resolve(state.question("", "")).position_profile(length, stack or stacks[-1])
+        body = asdict(state.question("", "")) | {"length": length, "stack": stack or stacks[-1]}
+        profile = read_arrays(*ask("position_profile", body))
     except HeadlightError as error:
         st.info(str(error))
         return
-    section = positional_encoding_section(profile.encoding)
-    st.markdown(POSITIONAL_ENCODINGS[profile.encoding].description)
-    if section.formula:
-        st.latex(section.formula)
+    st.markdown(profile.meta["description"])
+    if profile.meta["formula"]:
+        st.latex(profile.meta["formula"])
     if state.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
-    if profile.embeddings is not None:
-        _embedding_charts(profile, profile.embeddings)
-    if profile.angles is not None:
-        _rotation_charts(profile.angles)
-    if profile.bias is not None:
-        _bias_charts(profile.bias, profile.slopes)
-    if profile.similarity is not None:
-        _similarity_charts(profile.similarity, profile.angles is not None)
+    arrays = profile.arrays
+    if "embeddings" in arrays:
+        _embedding_charts(arrays["embeddings"])
+    if "angles" in arrays:
+        _rotation_charts(arrays["angles"])
+    if "bias" in arrays:
+        _bias_charts(arrays["bias"], arrays.get("slopes"))
+    if "similarity" in arrays:
+        _similarity_charts(arrays["similarity"], "angles" in arrays)
     with st.expander("The code that computes this", icon=":material/code:"):
-        st.code(section.code, language="python")
+        st.code(profile.meta["code"], language="python")
 
 
-def _embedding_charts(profile: PositionProfile, embedding: np.ndarray) -> None:
+def _embedding_charts(embedding: np.ndarray) -> None:
     if not embedding.any():
         st.info("The trained model has no position embeddings; this table of them is newly initialised to zero.")
         return

@@ -22,6 +22,7 @@ MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 ALL_INTERFACES = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # what listens on all is reached at the loopback address
 MAX_MEGABYTES = 1_000_000  # MB of anything
+MAX_WORKERS = 64
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,7 +84,21 @@ def _parser(help_requested: Collection[str]) -> argparse.ArgumentParser:
         type=_megabytes,
         default=0,
         metavar="MB",
-        help="what all open models may take together (default: a share of what is free)",
+        help="what the open models of a worker may take together (default: a share of what is free)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        default=1,
+        metavar="N",
+        help="processes that answer what people type; one more does the long work (default: 1)",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which browsers reach this server, as behind a proxy; repeatable",
     )
     parser.add_argument("--version", action="version", version=f"headlight {_version()}")
     return parser
@@ -98,6 +113,12 @@ def _other_verbs() -> str:
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 65_536:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 1 to 65535")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MAX_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it is a number from 1 to {MAX_WORKERS}")
     return int(text)
 
 
@@ -117,7 +138,9 @@ def _version() -> str:
 def _settings(options: argparse.Namespace) -> Settings:
     shared = options.shared or not _is_loopback(options.host)
     cache = not shared if options.hub_cache is None else options.hub_cache
-    return Settings(shared, cache, options.upload_limit, options.memory_limit)
+    return Settings(
+        shared, cache, options.upload_limit, options.memory_limit, options.workers, (options.host, *options.allow_host)
+    )
 
 
 def _is_loopback(host: str) -> bool:
@@ -153,9 +176,13 @@ def _port_problem(host: str, port: int) -> str:
 
 def _serve(host: str, port: int, browser: bool) -> int:
     """Serve the page until somebody stops it."""
+    from app.engine.client import engine
+
+    engine().start()  # it imports the network while this process imports the page
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from app.server.hosts import HostCheck, known_names
     from app.server.lifespan import lifespan, on_script_error
     from app.server.middleware import UploadLimiter, VisitorMiddleware
     from app.server.routes import routes
@@ -171,7 +198,8 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "server.maxUploadSize": max(1, settings().upload_limit),
         "logger.hideWelcomeMessage": True,
     }
-    middleware = [Middleware(VisitorMiddleware), Middleware(UploadLimiter)]
+    hosts = known_names(settings().hosts)
+    middleware = [Middleware(HostCheck, hosts), Middleware(VisitorMiddleware), Middleware(UploadLimiter)]
     import_module("app.frame.main")  # or the first visitors wait for it, a class that comes at once the longest
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime import get_instance
 
 from app.access.uploads import delete_abandoned, upload_store
-from app.services.model_listing import listed_models
-from app.services.open_models import evict_folder, model_pool
-from app.services.trace_cache import trace_cache
+from app.engine.client import engine
+from app.engine.models import listed_models
 from app.ui.markdown import escape_markdown
 from model.errors import HeadlightError
 
@@ -25,17 +27,34 @@ SWEEP_SECONDS = 15.0  # seconds between two sweeps
 async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     """While the server runs, sweep; before and after, leave no upload behind."""
     await asyncio.to_thread(delete_abandoned)
-    for store in (upload_store, model_pool, trace_cache):  # two visitors who come at the same moment must not make two
-        store()
-    tasks = [asyncio.create_task(_sweep_forever()), asyncio.create_task(asyncio.to_thread(_warm_up))]
+    for made_once in (upload_store, engine):  # two visitors who come at the same moment must not make two
+        made_once()
+    _stop_work_on_signals()
+    sweeping, warming = asyncio.create_task(_sweep_forever()), asyncio.create_task(asyncio.to_thread(_warm_up))
     try:
         yield {}
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        sweeping.cancel()
+        await asyncio.to_thread(engine().close)
+        await asyncio.gather(sweeping, warming, return_exceptions=True)  # a thread goes on when its task is cancelled
+        engine.cache_clear()
         upload_store().close()
         gc.unfreeze()
+
+
+def _stop_work_on_signals() -> None:
+    """The server waits for answers that are under way before it ends; long work is not among them."""
+    if current_thread() is not main_thread():
+        return  # a test; signals come to the main thread alone
+    for number in (signal.SIGTERM, signal.SIGINT):
+        end = signal.getsignal(number)
+
+        def stop(number: int, frame: FrameType | None, end: Any = end) -> None:
+            engine().stop_working()
+            if callable(end):
+                end(number, frame)
+
+        signal.signal(number, stop)
 
 
 def _warm_up() -> None:
@@ -52,8 +71,7 @@ def _warm_up() -> None:
 async def _sweep_forever() -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
-        for checkpoint in await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session):
-            evict_folder(checkpoint.folder)
+        await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
 
 
 def on_script_error(error: Exception) -> bool:

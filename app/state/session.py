@@ -5,7 +5,7 @@ An address that nobody here wrote (a link, Back, reload) is read; a change by a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -55,15 +55,19 @@ def change_state(**choices: Any) -> None:
         st.query_params.from_dict(query)
 
 
-def with_default_head(state: State, find_head: Callable[[], tuple[int, int]]) -> State:
-    """The same with a head to look at: where nobody has chosen one, the one that is found, once for each model."""
-    if max(state.layer, state.head) >= 0:
+def known_default_head(state: State) -> list[int] | None:
+    """The head that was found for this model before; a session does not change its mind."""
+    known = st.session_state.get(DEFAULT_HEAD_KEY, {})
+    return [known["layer"], known["head"]] if known.get("model") == state.model else None
+
+
+def with_default_head(state: State, default_head: Sequence[int] | None) -> State:
+    """The same with a head to look at: where nobody has chosen one, the one that was found."""
+    if max(state.layer, state.head) >= 0 or default_head is None:
         return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
-    if st.session_state.get(DEFAULT_HEAD_KEY, {}).get("model") != state.model:
-        layer, head = find_head()
-        st.session_state[DEFAULT_HEAD_KEY] = {"model": state.model, "layer": layer, "head": head}
-    default_head = st.session_state[DEFAULT_HEAD_KEY]
-    return state.change(layer=default_head["layer"], head=default_head["head"])
+    layer, head = default_head
+    st.session_state[DEFAULT_HEAD_KEY] = {"model": state.model, "layer": layer, "head": head}
+    return state.change(layer=layer, head=head)
 
 
 def report_serial() -> int:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from app.state.images import OWN_IMAGE_PREFIX
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 from model.errors import TextError
@@ -16,7 +17,6 @@ from model.rendering.plots import PLOTS
 from model.validation import from_plain
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
-OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
 UNCHANGED = ""  # the value of a part that is left as the model was trained
 AS_TRAINED: Mapping[str, str] = dict.fromkeys(
     ("masks", "positional_encoding", "attention_function", "scale"), UNCHANGED
@@ -34,7 +34,10 @@ def one_of(names: Iterable[str]) -> Meta:
     return Meta(pattern=rf"\A({'|'.join(map(re.escape, names))})\Z")
 
 
-Position = Annotated[int, Meta(ge=0)]
+Position = Annotated[int, Meta(ge=0, lt=2**31)]
+Name = Annotated[str, Meta(max_length=4_000)]  # of a model, which may be a path, or of one of its parts
+Text = Annotated[str, Meta(max_length=1_000_000)]  # far more than any model reads; which says so in a sentence
+Edits = Annotated[tuple[Annotated[str, Meta(max_length=100_000)], ...], Meta(max_length=10_000)]
 NumberOrUnset = Annotated[int, Meta(ge=-1)]  # -1 until somebody chooses
 Flag = Annotated[str, one_of(("", "1"))]
 
@@ -57,22 +60,28 @@ class Question:
     `positional_encoding`, `attention_function` and `scale` are empty where the model stays as it was trained.
     """
 
-    model: str
-    text: str
-    source: str = ""
-    image: str = ""
-    masks: str = UNCHANGED
-    positional_encoding: str = UNCHANGED
-    attention_function: str = UNCHANGED
-    scale: str = UNCHANGED
-    device: str = "auto"
-    edits: tuple[str, ...] = ()
-    masked_positions: tuple[int, ...] = ()
+    model: Name
+    text: Text
+    source: Text = ""
+    image: Name = ""
+    masks: Text = UNCHANGED
+    positional_encoding: Name = UNCHANGED
+    attention_function: Name = UNCHANGED
+    scale: Name = UNCHANGED
+    device: Name = "auto"
+    edits: Edits = ()
+    masked_positions: Annotated[tuple[int, ...], Meta(max_length=1_000_000)] = ()
 
     @property
     def is_variant(self) -> bool:
         """Whether a part of the model was exchanged for another than it was trained with."""
         return any(getattr(self, name) for name in AS_TRAINED)
+
+    def for_config(self, config: Config) -> Question:
+        """The same question to a model without what it does not read, so that nothing of that is kept."""
+        text = "" if config.image.channels else self.text
+        source = self.source if config.has_cross_attention else ""
+        return replace(self, text=text, source=source, image=self.image if config.image.channels else "")
 
     @property
     def as_trained(self) -> Question:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import psutil
 
 from model.config import Config
@@ -33,5 +35,9 @@ def meta_model_within(config: Config, name: str, limit: int | None = None) -> Tr
 
 
 def free_memory() -> int:
-    """Bytes of memory that a program can take now without others being swapped out."""
-    return int(psutil.virtual_memory().available)
+    """Bytes of memory that this program can take now: within its limit, and without others being swapped out."""
+    available = int(psutil.virtual_memory().available)
+    if not sys.platform.startswith("linux"):
+        return available
+    limit, process = psutil.Process().rlimit(psutil.RLIMIT_DATA)[0], psutil.Process().memory_info()
+    return available if limit == psutil.RLIM_INFINITY else max(0, min(available, limit - process.data))

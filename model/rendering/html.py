@@ -24,6 +24,7 @@ from model.analysis.head_metrics import compute_head_metrics, head_metrics_for, 
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
+from model.rendering.panels import PANELS_PLACEHOLDER, tab_panel
 from model.rendering.plots import plots_json
 from model.rendering.quantize import quantize_weights
 from model.text.tokenizer import Encoded
@@ -34,7 +35,6 @@ from model.vision.patches import EncodedImage, input_ids
 STATIC = Path(__file__).parent / "static"
 SCRIPT = "standalone.bundle.js"  # made of standalone.js and what it imports; see tests/javascript
 STYLESHEETS = ("base.css", "heads/heads_tab.css", "standalone.css")
-PANELS_PLACEHOLDER = "<!-- one panel for each tab -->"  # where the page's HTML has them
 MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled
 MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight is there as float32 too
 WEIGHTS_QUANTITY = {
@@ -260,12 +260,6 @@ def _body() -> str:
     return read_static("standalone.html").replace(
         PANELS_PLACEHOLDER, tab_panel("heads", read_static("heads/heads_tab.html"))
     )
-
-
-def tab_panel(tab: str, html: str) -> str:
-    """The HTML of one tab's panel."""
-    attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
-    return f"<div {attributes} hidden>{html}</div>"
 
 
 def read_static(name: str) -> str:

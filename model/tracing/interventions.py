@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from model.cancellation import check_cancelled
 from model.errors import EditError
 from model.nn.hook_points import HOOK_POINTS, HookPoint, hook_point_of
 from model.nn.hooks import HookScope
@@ -253,7 +254,8 @@ class InterventionHook:
         return hook
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value with the edits that match its path."""
+        """The value with the edits that match its path. Raises Cancelled where nobody wants the run any more."""
+        check_cancelled()
         part, _, hook_point = path.rpartition(".")
         self.seen_paths.add(path)
         for intervention in self.interventions:

@@ -11,7 +11,14 @@ import torch
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from app.engine import client as engine_client
+from app.engine import models
+from app.engine.handlers import HANDLERS, Lane
+from app.engine.job import EngineError, EngineRequest, Job, Stream
+from app.engine.worker_process import ANSWER
+from app.frame import sidebar
 from app.server.routes import routes
+from app.worker.serve import outcome
 from model.checkpoints import save
 from model.config import Config
 from model.nn.transformer import Transformer
@@ -63,6 +70,27 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         save(folder / name, Transformer(config), tokenizer)
     return folder
+
+
+class LocalEngine:
+    """The engine without processes: requests are answered at once, where they are asked."""
+
+    def submit(
+        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+    ) -> Job:
+        """A job that is answered already."""
+        job = Job(visitor, request, HANDLERS[request.handler].seconds, stream)
+        kind, answer = outcome(request)
+        job.finish(answer if kind == ANSWER else EngineError(answer.decode()))
+        return job
+
+
+@pytest.fixture(autouse=True)
+def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages and routes ask an engine in this process, which looks at the models of this test."""
+    monkeypatch.setattr(engine_client, "engine", LocalEngine)
+    for answer in (models._listed, models._own, sidebar.offered):
+        answer.cache_clear()
 
 
 @pytest.fixture(autouse=True)

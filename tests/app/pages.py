@@ -22,7 +22,7 @@ def alone(name: str, **query: str) -> AppTest:
     def page(name: str) -> None:
         from importlib import import_module
 
-        from app.services.open_models import available_models
+        from app.engine.models import available_models
         from app.state.session import current_state
 
         state = current_state()
@@ -35,6 +35,13 @@ def alone(name: str, **query: str) -> AppTest:
 def scripted(page: Callable[[], None]) -> AppTest:
     """A script that imports what it needs."""
     return AppTest.from_function(page, default_timeout=TIMEOUT).run()
+
+
+def unfolded(at: AppTest, *expanders: str) -> AppTest:
+    """The same page once somebody has opened some of its expanders, by their keys."""
+    for key in expanders:
+        at.session_state[key] = True
+    return at.run()
 
 
 def component_data(part: Any) -> dict[str, Any]:

@@ -12,10 +12,10 @@ import torch
 from app.explore.head_view import head_view
 from app.explore.quantities import QUANTITIES, Expression, HeadArrays, Quantity, QuantityRequest
 from app.explore.tabs import ANALYSES, TABS, Analysis, Tab
-from app.services.attention_payload import predictions
-from app.services.resolved_question import resolve
-from app.services.source_code import code_sections
 from app.state.state import Question, State
+from app.worker.attention_payload import predictions
+from app.worker.resolved_question import resolve
+from app.worker.source_code import code_sections
 from model import UnknownNameError, candidates, run, variant
 from model.cli.main import main
 from model.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint

@@ -58,6 +58,7 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
     try:
         _wait_until_ready(server, process)
         yield server
+        assert process.poll() is None, f"the server ended with {process.returncode}:\n{server.log()}"
     finally:
         process.terminate()
         try:

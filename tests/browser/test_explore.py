@@ -6,7 +6,7 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, open_charts, wait_for_address, wait_until
 
 HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
 
@@ -136,6 +136,7 @@ def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
 def test_the_exact_chart_follows_the_sentence(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "A green bird")
+    open_charts(page)
     chart = page.locator(".js-plotly-plot").first
     expect(chart).to_contain_text("bird")
     say(page, "A green lamp")
@@ -203,6 +204,7 @@ def test_tokens_are_text_and_never_markup(visitor: Visitor) -> None:
     expect(page.get_by_test_id("sentence")).to_have_value(HOSTILE)
     expect(page.get_by_test_id("tokens")).to_contain_text("</script>")
     expect(found.locator("b", has_text="bold")).to_have_count(0)
+    open_charts(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.locator(".js-plotly-plot b, .js-plotly-plot mjx-container")).to_have_count(0)
 

@@ -19,7 +19,7 @@ from model import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, pixels, say
 from tests.browser.test_tabs import HOLD, RELEASE
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, open_charts, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
 SENTENCE = "The cat sat on the mat"
@@ -283,6 +283,7 @@ def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int
 
 def test_the_chart_is_saved_as_a_picture_of_points_or_of_lines(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open(asked(layer=1, head=2))
+    open_charts(page)
     for kind, opening, camera in (("PNG", b"\x89PNG", "Download plot as a PNG"), ("SVG", b"<svg", "Download plot")):
         page.get_by_test_id("stMain").get_by_role("radio", name=kind).click()
         button = page.locator(".js-plotly-plot").first.locator(f'[data-title="{camera}"]')

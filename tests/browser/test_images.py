@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.app.services.test_image_models import save_seers
-from tests.app.services.test_images import photo
+from tests.app.worker.test_image_models import save_seers
+from tests.app.worker.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import canvas, wait_until_repainted

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Page, Request, WebSocket
+from playwright.sync_api import Page, Request, WebSocket, expect
 
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
@@ -101,3 +101,9 @@ def expect_to_fit(page: Page, *parts: str) -> None:
             page.get_by_test_id(part).bounding_box,
             lambda box: box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width,
         )
+
+
+def open_charts(page: Page) -> None:
+    """Unfolds the charts of Explore, which are made only then."""
+    page.get_by_test_id("stMain").get_by_text("In numbers", exact=True).click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()

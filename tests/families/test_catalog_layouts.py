@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.services.model_listing import list_folder
+from app.worker.model_listing import list_folder
 from model.checkpoints import catalog, find_checkpoint, load
 from model.checkpoints.catalog import checkpoint_locations, weight_bytes
 from model.cli.main import main

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 from urllib.parse import urlencode
@@ -14,11 +13,11 @@ from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import Figure, render_pdf
 from app.explore.head_view import head_view
 from app.explore.quantities import quantity_json
-from app.services.attention_payload import build_payload
-from app.services.resolved_question import resolve
 from app.state.request import parse_question, parse_request, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
+from app.worker.attention_payload import build_payload
+from app.worker.resolved_question import resolve
 from model.errors import TextError
 from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json
 
@@ -88,12 +87,3 @@ def handle_export_code(body: dict[str, Any]) -> bytes:
     """The view as Python and as lines for a shell."""
     resolved, state = resolve(parse_question(body)), parse_state(body)
     return pack({"python": python_code(resolved, state), "shell": shell_code(resolved, state)})
-
-
-EXPORT_HANDLERS: Mapping[str, Callable[[dict[str, Any]], bytes]] = {
-    "link": handle_link,
-    "export_numbers": handle_export_numbers,
-    "export_page": handle_export_page,
-    "export_pdf": handle_export_pdf,
-    "export_code": handle_export_code,
-}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-from app.access.uploads import upload_store
-from app.access.visitor import current_visitor
 from app.explore.head_view import head_view, quantity_request
 from app.explore.quantities import QUANTITIES, Expression, Quantity, QuantityRequest
-from app.services.head_selection import selected_attention, selected_heads
-from app.services.images import shipped_image_names
-from app.services.open_models import available_models
-from app.services.resolved_question import ResolvedQuestion
-from app.state.state import OWN_IMAGE_PREFIX, Question, State
+from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
+from app.state.state import Question, State
+from app.worker.context import current_request
+from app.worker.head_selection import selected_attention, selected_heads
+from app.worker.open_models import available_models
+from app.worker.resolved_question import ResolvedQuestion
 from model.attention_groups import AttentionGroup
 from model.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
 
@@ -101,7 +100,7 @@ def _comment(text: str) -> str:
 
 def _can_be_found(question: Question) -> bool:
     """Whether others can open the model by its name; what a visitor brought they know by their own folder."""
-    return upload_store().folder_of(current_visitor(), question.model) is None
+    return all(folder.name != question.model for folder in current_request().checkpoints)
 
 
 def _is_shipped(question: Question) -> bool:

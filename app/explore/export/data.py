@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from app.explore.head_view import SHOWN, head_view
-from app.services.head_selection import selected_attention, selected_heads
-from app.services.resolved_question import ResolvedQuestion
 from app.state.state import State
+from app.worker.head_selection import selected_attention, selected_heads
+from app.worker.resolved_question import ResolvedQuestion
 from model.errors import EditError, UnknownNameError
 from model.nn.hook_points import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.registry import Registry

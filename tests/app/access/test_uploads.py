@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +15,13 @@ from app.access import uploads as subject
 from app.access.uploads import (
     ABANDONED_SECONDS,
     GRACE_SECONDS,
+    IN_USE,
     MAX_UPLOADS,
     SERVER_FACTOR,
     Extract,
     UploadStore,
     VisitorCheckpoint,
 )
-from model.checkpoints.files.upload_archive import UploadLimits
 from model.errors import CheckpointError
 
 LIMIT = 1_000
@@ -39,8 +40,8 @@ def guests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadSt
 def of_size(size: int) -> Extract:
     """An upload that unpacks to one file of a size."""
 
-    def lay(root: Path, limits: UploadLimits) -> Path:
-        if size > limits.max_bytes:
+    def lay(root: Path, max_bytes: int) -> Path:
+        if size > max_bytes:
             raise CheckpointError("too large")
         (root / "inner").mkdir()
         (root / "inner" / "weights").write_bytes(bytes(size))
@@ -91,13 +92,14 @@ def test_a_removed_upload_is_deleted_and_a_folder_of_ones_own_is_not(guests: Upl
 
 
 def test_a_refused_upload_leaves_nothing(guests: UploadStore) -> None:
-    def refuse(root: Path, limits: UploadLimits) -> Path:
+    def refuse(root: Path, max_bytes: int) -> Path:
         (root / "half").write_bytes(b"x")
         raise CheckpointError("no checkpoint")
 
     with pytest.raises(CheckpointError, match="no checkpoint"):
         guests.add_upload(ANNA, "x", refuse)
-    assert guests.uploads_dir is not None and not list(guests.uploads_dir.iterdir())
+    assert guests.uploads_dir is not None
+    assert [path.name for path in guests.uploads_dir.iterdir()] == [IN_USE]
     assert guests.reserved_bytes == 0
 
 
@@ -110,9 +112,9 @@ def test_all_uploads_together_stay_within_bytes(guests: UploadStore) -> None:
 
 
 def test_while_one_is_unpacked_its_room_is_taken(guests: UploadStore) -> None:
-    def nested(root: Path, limits: UploadLimits) -> Path:
-        assert guests.reserved_bytes == limits.max_bytes
-        return of_size(1)(root, limits)
+    def nested(root: Path, max_bytes: int) -> Path:
+        assert guests.reserved_bytes == max_bytes
+        return of_size(1)(root, max_bytes)
 
     guests.add_upload(ANNA, "x", nested)
     guests.reserved_bytes = (SERVER_FACTOR - 1) * LIMIT + 1
@@ -126,6 +128,19 @@ def test_there_are_so_many_uploads_and_no_more(guests: UploadStore) -> None:
         bring(guests, f"{number}", 0)
     with pytest.raises(CheckpointError, match="no room"):
         bring(guests, BEN)
+
+
+def test_empty_uploads_of_forty_people_keep_nobody_from_bringing_theirs(guests: UploadStore) -> None:
+    for number in range(40):
+        bring(guests, f"{number}", 0)
+    assert bring(guests, BEN, LIMIT).size == LIMIT
+
+
+def test_a_full_disk_is_called_so(guests: UploadStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tempfile.gettempdir())
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=LIMIT))
+    with pytest.raises(CheckpointError, match="disk of this server is full"):
+        bring(guests)
 
 
 def test_who_has_left_is_swept_away_and_who_is_here_is_not(guests: UploadStore) -> None:
@@ -167,6 +182,8 @@ def test_what_a_killed_server_left_is_deleted_and_a_running_ones_is_not(guests: 
     link.symlink_to(elsewhere)
     now = forsaken.stat().st_mtime
     os.utime(forsaken, (now - ABANDONED_SECONDS - 1, now - ABANDONED_SECONDS - 1))
+    if running is not None:
+        os.utime(running.parent, (now - ABANDONED_SECONDS - 1, now - ABANDONED_SECONDS - 1))
     subject.delete_abandoned(now)
     assert not forsaken.exists() and (elsewhere / "file").exists()
     assert running is not None and running.exists()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from app.services.open_models import open_checkpoint
 from app.ui.wire_format import unpack
+from app.worker.open_models import open_checkpoint
 from model import run, variant
 from model.analysis.run_comparison import align, head_distance, jensen_shannon_distance
 from model.rendering.quantize import quantize_weights

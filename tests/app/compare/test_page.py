@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compare.page import default_difference, opening_example
+from app.compare.page_data import default_difference, opening_example
 from app.state.url import decode_side_b, encode_side_b
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
@@ -74,11 +74,10 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 
         from app.compare import page as compare
         from app.state.session import current_state
-        from model.tasks import Example
 
         current_state()
         if st.button("report"):
-            compare._on_component_change({"positional_encoding": "none"}, Example("the opening"))
+            compare._on_component_change({"positional_encoding": "none"}, "the opening", "")
 
     reported: dict[str, Any] = {
         **{

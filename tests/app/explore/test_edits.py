@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.services.attention_payload import build_payload
-from app.services.resolved_question import resolve
 from app.state.request import parse_question
 from app.state.state import Question, State
+from app.worker.attention_payload import build_payload
+from app.worker.resolved_question import resolve
 from model.errors import HeadlightError
 
 TEXT = "the cat sat on the mat"

@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.explore.head_view import head_view
-from app.services.resolved_question import resolve
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui.wire_format import unpack
+from app.worker.resolved_question import resolve
 from model.rendering.plots import PLOTS
 from tests.app.explore.test_export_pdf import ALL, figure
 

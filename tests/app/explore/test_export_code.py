@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
 from app.explore.head_view import SHOWN, head_view
 from app.explore.quantities import QUANTITIES
-from app.services.resolved_question import resolve
 from app.state.state import Question, State
+from app.worker.resolved_question import resolve
 from model.cli.main import main
 from model.errors import HeadlightError
 

@@ -16,11 +16,11 @@ from hypothesis.extra import numpy as arrays
 from app.explore.export.code import python_code
 from app.explore.export.data import FILE_FORMATS, MAX_COMPUTED, LabelledArray, displayed_array, value_array
 from app.explore.head_view import head_view
-from app.services.resolved_question import ResolvedQuestion, resolve
 from app.state.state import Question, State
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import EditError, UnknownNameError
 from model.nn.hook_points import AXIS_SIZES, HOOK_POINTS
-from tests.app.services.test_image_models import save_seers
+from tests.app.worker.test_image_models import save_seers
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
@@ -166,7 +166,7 @@ def test_every_axis_has_a_size_and_pixels_can_be_had(tmp_path: Path, monkeypatch
 def test_one_head_of_a_long_text_is_computed_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = value_array(resolve(QUESTION), path, MOST)
     picture = displayed_array(resolve(QUESTION), State(layer=1, head=2), MOST)
-    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
     monkeypatch.setattr(ResolvedQuestion, "value", lambda resolved, path: pytest.fail("a whole layer was computed"))
     resolved = resolve(Question("next", TEXT + " and"))
     with pytest.raises(EditError, match="at most 10"):

@@ -8,11 +8,11 @@ import pytest
 
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
 from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
-from app.services.attention_payload import build_payload
-from app.services.head_selection import find_default_head
-from app.services.resolved_question import resolve
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
+from app.worker.attention_payload import build_payload
+from app.worker.head_selection import find_default_head
+from app.worker.resolved_question import resolve
 from model.analysis.head_metrics import head_metrics
 from model.errors import EditError
 
@@ -209,5 +209,5 @@ def test_the_plainest_head_is_the_one_to_begin_with() -> None:
 
 
 def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.attention_payload.MAX_METRIC_CELLS", 8)
+    monkeypatch.setattr("app.worker.attention_payload.MAX_METRIC_CELLS", 8)
     assert find_default_head(QUESTION, State()) == (0, 0)

@@ -9,12 +9,12 @@ from app.explore import head_view as subject
 from app.explore.api import handle_thumbnails
 from app.explore.head_view import FORBIDDEN, head_view
 from app.explore.quantities import QUANTITIES
-from app.services import resolved_question
-from app.services.attention_payload import build_payload, predictions
-from app.services.resolved_question import resolve
-from app.services.trace_cache import trace_cache
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
+from app.worker import resolved_question
+from app.worker.attention_payload import build_payload, predictions
+from app.worker.resolved_question import resolve
+from app.worker.trace_cache import trace_cache
 from model.errors import EditError
 from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 

@@ -10,10 +10,10 @@ import pytest
 
 from app.explore.layer_analysis import MAX_LENS_TOKENS
 from app.explore.walkthrough import step_code
-from app.server.routes import HANDLERS
-from app.services.resolved_question import resolve
 from app.state.state import Question
 from app.ui.wire_format import unpack
+from app.worker.resolved_question import resolve
+from app.worker.serve import answer
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -23,7 +23,7 @@ OFF = "decoder.1.self.weights[3]=set:0"
 
 
 def ask(route: str, model: str = "next", text: str = TEXT, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
-    meta, numbers = unpack(HANDLERS[route]({"model": model, "text": text, **body}))
+    meta, numbers = unpack(answer(route, {"model": model, "text": text, **body}))
     return meta, np.frombuffer(numbers, "<f4")
 
 
@@ -144,7 +144,7 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
         "head_ablation": {"attention": "decoder.0.self"},
     }
     before = {route: ask(route, **edited, **body) for route, body in bodies.items()}
-    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
     kept = resolve(Question("next", TEXT, edits=tuple(edited["edits"]))).trace
     assert kept.logits is None and "decoder.0.self.weights" not in kept.values
     for route, body in bodies.items():
@@ -154,7 +154,7 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
 
 def test_where_logits_are_made_for_it_surprise_comes_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole_text = ask("negative_log_likelihood")
-    monkeypatch.setattr("app.services.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
     monkeypatch.setattr("app.explore.layer_analysis.MAX_MULTIPLICATIONS", 1)
     meta, numbers = ask("negative_log_likelihood", first=2)
     assert (meta["first"], meta["count"]) == (2, 1)

@@ -1,11 +1,14 @@
 """Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
 
 import json
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.pages import component_data, open_app, scripted
+from app.worker import serve
+from app.worker.serve import answer
+from tests.app.pages import component_data, open_app, scripted, unfolded
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -18,11 +21,14 @@ def test_every_kind_of_model_opens(model: str) -> None:
     at = open_app(model=model)
     assert not at.exception
     assert component_data(at.main)["settings"]["model"] == model
-    assert at.get("plotly_chart")
+    unfolded(at, "numbers", "source_code")
+    assert not at.exception
+    assert at.get("plotly_chart") and at.code
 
 
 def test_the_address_decides_what_is_shown() -> None:
-    at = open_app(model="next", text="the dog", layer="1", head="2", edits="decoder.1.self.weights[2]=set:0")
+    query = {"text": "the dog", "layer": "1", "head": "2", "edits": "decoder.1.self.weights[2]=set:0"}
+    at = unfolded(open_app(model="next", **query), "numbers")
     assert not at.exception
     choice = component_data(at.main)["state"]
     assert (choice["text"], choice["layer"], choice["head"]) == ("the dog", 1, 2)
@@ -31,7 +37,8 @@ def test_the_address_decides_what_is_shown() -> None:
 
 
 def test_the_chart_shows_what_the_instrument_shows() -> None:
-    at = open_app(model="next", text="the *dog* $x$", heads="0.1;1.2", hide="first", quantity="gradient")
+    query = {"text": "the *dog* $x$", "heads": "0.1;1.2", "hide": "first", "quantity": "gradient"}
+    at = unfolded(open_app(model="next", **query), "numbers")
     assert not at.exception
     assert "2 heads in numbers" in [title.value for title in at.subheader]
     captions = [caption.value.replace("\\", "") for caption in at.caption]
@@ -45,10 +52,25 @@ def test_the_chart_shows_what_the_instrument_shows() -> None:
 
 
 def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
-    at = open_app(model="next", text="the dog", quantity="minus_trained")
+    at = unfolded(open_app(model="next", text="the dog", quantity="minus_trained"), "numbers")
     assert not at.exception
     assert "Predictions in numbers" in [title.value for title in at.subheader]
     assert len(at.get("plotly_chart")) == 1
+
+
+def test_what_nobody_unfolds_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def note(handler: str, body: dict[str, Any]) -> bytes:
+        asked.append(handler)
+        return answer(handler, body)
+
+    monkeypatch.setattr(serve, "answer", note)
+    at = open_app(model="next")
+    assert not at.exception and not at.get("plotly_chart") and not at.code
+    assert "explore_page" in asked and {"explore_charts", "source_code"}.isdisjoint(asked)
+    unfolded(at, "numbers", "source_code")
+    assert {"explore_charts", "source_code"} <= set(asked)
 
 
 def test_a_widget_writes_the_address() -> None:
@@ -148,9 +170,10 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import current_state, on_component_change, with_default_head
+        from app.state.session import current_state, known_default_head, on_component_change, with_default_head
 
-        shown = with_default_head(current_state().change(model="next"), lambda: (1, len(current_state().text or "")))
+        state = current_state().change(model="next")
+        shown = with_default_head(state, known_default_head(state) or [1, len(state.text or "")])
         if st.button("report"):
             on_component_change("", "")
         st.json([shown.layer, shown.head])
@@ -210,7 +233,7 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.frame.main.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
+        "app.worker.model_cards.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
     )
     at = open_app(model="next")
     assert "NaN or infinite" in at.warning[0].value

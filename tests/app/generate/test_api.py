@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from app.services.open_models import open_checkpoint
-from app.services.prefix_cache import PrefixCache
 from app.state.state import Question
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.wire_format import unpack
+from app.worker.open_models import open_checkpoint
+from app.worker.prefix_cache import PrefixCache
 from model import SamplingConfig, TextGenerator, fill_mask, generate, run
 from tests.app.conftest import CONTEXT
 

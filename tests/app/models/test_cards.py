@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models import cards as subject
-from app.models.cards import card_html, format_bytes, format_count, model_task, opening_problem
-from app.services.model_listing import ListedModel, listed_models
-from app.services.model_pool import ModelPool
+from app.engine.models import ListedModel, listed_models
+from app.models.cards import card_html
 
 
 def listed(name: str) -> ListedModel:
@@ -43,8 +41,9 @@ def test_names_from_a_checkpoint_are_escaped(name: str) -> None:
     card = listed("next")
     for shown in (
         replace(card, title=name),
-        replace(card, metadata=replace(card.metadata, family=name, licence=name, tokenizer=name)),
-        replace(card, metadata=replace(card.metadata, config=None, error=name)),
+        replace(card, details={detail: name for detail in card.details}),
+        replace(card, config=None, details={}, problem=name),
+        replace(card, kind=name),
     ):
         read = Reader(card_html(shown, open_now=True))
         assert read.elements <= ELEMENTS
@@ -64,44 +63,9 @@ def test_a_card_describes_the_model(name: str, words: tuple[str, ...]) -> None:
     shown = card_html(listed(name), open_now=False)
     assert all(word in shown for word in words)
     assert "open now" not in shown and "open now" in card_html(listed(name), open_now=True)
-    assert opening_problem(listed(name)) == "" and model_task(listed(name)) in subject.MODEL_TASKS
+    assert listed(name).problem == ""
 
 
-def test_a_card_names_norm_feed_forward_and_pooling() -> None:
-    classifier = listed("mood")
-    config = classifier.metadata.config
-    assert config is not None
-    config = config.replace(
-        norm="layernorm", norm_placement="sandwich", feed_forward="geglu", d_ff=1_200, pooling="max"
-    )
-    shown = card_html(replace(classifier, metadata=replace(classifier.metadata, config=config)), open_now=False)
-    for name, value in {
-        "Norm": "LayerNorm",
-        "Norm placement": "Before and after each sublayer",
-        "Feed-forward": "GEGLU, 1,200 neurons",
-        "Pooling": "Maximum over all tokens",
-    }.items():
-        assert f"<dt>{name}</dt><dd>{value}</dd>" in shown
-    assert "Pooling" not in card_html(listed("next"), open_now=False)
-
-
-def test_a_model_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = ModelPool(10_000)
-    monkeypatch.setattr(subject, "model_pool", lambda: models)
-    assert "10.0 kB are allowed here" in opening_problem(listed("next"))
-    assert opening_problem(listed("next")) in card_html(listed("next"), open_now=False)
-
-
-@pytest.mark.parametrize(
-    ("number", "words", "bytes_"),
-    [
-        (0, "0", "0 B"),
-        (999, "999", "999 B"),
-        (9_230, "9.23 k", "9.23 kB"),
-        (13_249_999, "13.2 M", "13.2 MB"),
-        (124_439_808, "124 M", "124 MB"),
-        (7_000_000_000, "7.00 B", "7.00 GB"),
-    ],
-)
-def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
-    assert (format_count(number), format_bytes(number)) == (words, bytes_)
+def test_why_a_model_cannot_be_opened_stands_on_its_card() -> None:
+    card = replace(listed("next"), problem="It takes 13 GB of memory; 10 GB are allowed here.")
+    assert "10 GB are allowed here" in card_html(card, open_now=False)

@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 
 from app.access.uploads import upload_store
-from app.models import upload as subject
+from app.access.visitor import CURRENT_VISITOR
+from app.engine.client import ask
+from app.engine.models import available_models, own_models
+from app.models import opening
 from app.models.upload import open_path, upload_folder, upload_zip
-from app.services import open_models
-from app.services.trace_cache import trace_cache
+from app.worker import open_models
+from app.worker.trace_cache import trace_cache
+from model.config import Config
 from model.errors import CheckpointError, HeadlightError
 
 
@@ -23,11 +27,11 @@ from model.errors import CheckpointError, HeadlightError
 def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The visitor "anna" of a server without uploads; gives the folder of the uploads."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for module in (subject, open_models):
-        monkeypatch.setattr(module, "current_visitor", lambda: "anna")
+    token = CURRENT_VISITOR.set("anna")
     for store in (upload_store, open_models.model_pool, trace_cache):
         store.cache_clear()
     yield tmp_path
+    CURRENT_VISITOR.reset(token)
     upload_store().close()
     upload_store.cache_clear()
 
@@ -41,7 +45,14 @@ def zipped(files: dict[str, bytes]) -> BytesIO:
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
+    packed.seek(0)
     return packed
+
+
+def config_of(name: str) -> Config:
+    """The config of a model that opens."""
+    ask("open_checkpoint", {"model": name})
+    return next(entry.config for entry in available_models() if entry.name == name)
 
 
 def uploads_on_disk(folder: Path) -> int:
@@ -52,14 +63,14 @@ def uploads_on_disk(folder: Path) -> int:
 def test_a_zip_has_its_file_name_for_a_title(toys: Path, anna: Path) -> None:
     checkpoint = upload_zip("my tiny model.zip", zipped(files_of(toys)))
     assert checkpoint.title == "my tiny model" and "my-tiny-model" in checkpoint.name
-    assert [card.title for card in open_models.own_models()] == ["my tiny model"]
+    assert [card.title for card in own_models()] == ["my tiny model"]
     assert uploads_on_disk(anna) == 1
 
 
 def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
-    checkpoint = upload_folder({f"tiny/{name}": content for name, content in files_of(toys).items()})
+    checkpoint = upload_folder({f"tiny/{name}": BytesIO(content) for name, content in files_of(toys).items()})
     assert checkpoint.title == "tiny"
-    assert upload_folder(dict(files_of(toys))).title == "my model"
+    assert upload_folder({name: BytesIO(content) for name, content in files_of(toys).items()}).title == "my model"
 
 
 def test_an_upload_replaces_the_last_one(toys: Path, anna: Path) -> None:
@@ -67,7 +78,10 @@ def test_an_upload_replaces_the_last_one(toys: Path, anna: Path) -> None:
     second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
     assert upload_store().owned_by("anna") == (second,)
     assert not first.folder.exists() and uploads_on_disk(anna) == 1
-    assert {key[0] for key in open_models.model_pool().models} == {second.folder}
+    assert [card.name for card in own_models()] == [second.name]
+    assert second.folder in {key[0] for key in open_models.model_pool().models}, "it is open already"
+    with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
+        ask("open_checkpoint", {"model": first.name})
 
 
 def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, anna: Path) -> None:
@@ -89,7 +103,7 @@ def test_a_shared_server_opens_no_path(toys: Path, monkeypatch: pytest.MonkeyPat
         open_path(str(toys / "next"))
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
     checkpoint = open_path(f'  "{toys / "next"}" ')
-    assert checkpoint.upload_dir is None and open_models.open_checkpoint(checkpoint.name)
+    assert checkpoint.upload_dir is None and config_of(checkpoint.name) == config_of("next")
     kept = upload_store().owned_by("anna")
     for text in ("", "../next", "./next", str(toys / "nothing"), "x" * 9_999, "/a\0b", "/etc"):
         with pytest.raises(HeadlightError):
@@ -109,7 +123,7 @@ def test_a_hub_id_is_downloaded_into_the_cache(
         shutil.copytree(toys / "next", place)
         return place
 
-    monkeypatch.setattr(subject, "download_model", download)
+    monkeypatch.setattr(opening, "download_model", download)
     for variable, value in (
         ("HF_HUB_CACHE", str(cache)),
         ("HEADLIGHT_SHARED", "0"),
@@ -117,8 +131,8 @@ def test_a_hub_id_is_downloaded_into_the_cache(
     ):
         monkeypatch.setenv(variable, value)
     checkpoint = open_path("somebody/tiny")
-    assert open_models.open_checkpoint(checkpoint.name).model.config == open_models.open_checkpoint("next").model.config
-    names = [entry.name for entry in open_models.available_models()]
+    assert config_of(checkpoint.name) == config_of("next")
+    names = [entry.name for entry in available_models()]
     assert names.count(checkpoint.name) == 1
     assert (checkpoint.name == "somebody/tiny") is offered
 
@@ -127,9 +141,9 @@ def test_a_hub_id_that_cannot_be_downloaded_says_why(monkeypatch: pytest.MonkeyP
     def download(name: str, folder: Path) -> Path:
         raise CheckpointError(f"The Hugging Face Hub cannot be reached for {name!r}.")
 
-    monkeypatch.setattr(subject, "download_model", download)
+    monkeypatch.setattr(opening, "download_model", download)
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
-    with pytest.raises(CheckpointError, match="cannot be reached"):
+    with pytest.raises(HeadlightError, match="cannot be reached"):
         open_path("gpt2")
     monkeypatch.setenv("HEADLIGHT_SHARED", "1")
     with pytest.raises(CheckpointError, match="shared server"):

@@ -4,6 +4,7 @@ import os
 import socket
 import webbrowser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,13 +107,19 @@ def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture
         (["--shared"], Settings(shared=True, hub_cache=False)),
         (["--no-hub-cache"], Settings(shared=False, hub_cache=False)),
         (["--upload-limit", "20", "--memory-limit", "900"], Settings(False, True, 20, 900)),
+        (["--workers", "3"], Settings(False, True, workers=3)),
     ],
 )
 def test_what_the_operator_decided_reaches_the_page(
     served: list[tuple[str, int, bool]], port: int, options: list[str], expected: Settings
 ) -> None:
     assert launch.main(["--port", str(port), *options]) == 0
-    assert settings() == expected
+    assert replace(settings(), hosts=()) == expected
+
+
+def test_the_names_that_browsers_may_use_reach_the_server(served: list[tuple[str, int, bool]], port: int) -> None:
+    assert launch.main(["--port", str(port), "--host", "localhost", "--allow-host", "lab.example"]) == 0
+    assert settings().hosts == ("localhost", "lab.example")
 
 
 @pytest.mark.parametrize("limit", ["-1", "many", "1e9", "9999999999", "", "²"])

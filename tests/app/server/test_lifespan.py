@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,11 +15,9 @@ from starlette.testclient import TestClient
 
 from app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
 from app.server import lifespan
-from app.services import open_models
-from model.checkpoints.files.upload_archive import UploadLimits
 
 
-def lay(root: Path, limits: UploadLimits) -> Path:
+def lay(root: Path, max_bytes: int) -> Path:
     (root / "weights").write_bytes(b"x")
     return root
 
@@ -37,8 +36,6 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UploadStore:
 def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
     register: UploadStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forgotten: list[Path] = []
-    monkeypatch.setattr(lifespan, "evict_folder", forgotten.append)
     forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
     monkeypatch.setattr("app.access.uploads.ABANDONED_SECONDS", -1.0)
@@ -47,18 +44,29 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
         gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)
         register.last_seen["anna"] -= 2 * GRACE_SECONDS
         until = time.monotonic() + 20
-        while not forgotten and time.monotonic() < until:
+        while gone.folder.exists() and time.monotonic() < until:
             time.sleep(0.01)
         assert not gone.folder.exists() and stays.folder.exists()
-        assert forgotten == [gone.folder]
+        assert register.owned_by("anna") == ()
     assert not stays.folder.exists()
     assert not list(tmp_path.glob(f"{FOLDER_PREFIX}*"))
 
 
-def test_the_stores_are_there_before_the_first_visitors(register: UploadStore) -> None:
-    open_models.model_pool.cache_clear()
+def test_the_stores_are_there_before_the_first_visitors_and_the_engine_ends_with_the_server(
+    register: UploadStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    @lru_cache(maxsize=1)
+    def engine() -> SimpleNamespace:
+        made.append("made")
+        return SimpleNamespace(close=lambda: made.append("closed"))
+
+    monkeypatch.setattr(lifespan, "engine", engine)
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
-        assert open_models.model_pool.cache_info().currsize == 1
+        assert made == ["made"]
+    assert made == ["made", "closed"]
+    assert engine.cache_info().currsize == 0, "a server that starts again has one of its own"
 
 
 def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: UploadStore) -> None:

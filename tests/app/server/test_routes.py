@@ -13,10 +13,15 @@ import torch
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from app.engine import client as client_module
+from app.engine.fair_queue import FairQueue, Superseded
+from app.engine.handlers import Lane
+from app.engine.job import EngineRequest, Job, Stream
 from app.server import routes as subject
 from app.ui.wire_format import pack, unpack
 from model.checkpoints import load, save
 from tests.app.conftest import CONTEXT
+from tests.app.engine.test_fair_queue import taken
 
 OFF = "decoder.1.self.weights[3]=set:0"
 
@@ -147,6 +152,7 @@ def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text
         ({"model": "next", "text": "cat", "edits": "all"}, "edits is 'all'; expected a list"),
         ({"model": "masked", "text": "cat", "masked_positions": [True]}, "expected a whole number"),
         ({"text": "cat"}, "lacks model"),
+        ({"model": ["next"], "text": "cat"}, "model is ['next']; expected a text"),
     ],
 )
 def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[str, Any], said: str) -> None:
@@ -185,7 +191,7 @@ def test_a_crash_is_a_sentence_and_tells_the_log_no_text(
     def crash(question: object, query: int) -> None:
         raise ValueError(typed)
 
-    monkeypatch.setattr(subject, "build_payload", crash)
+    monkeypatch.setattr("app.explore.api.build_payload", crash)
     with caplog.at_level(logging.ERROR):
         meta, _ = ask(client, model="next", text=typed)
     assert "went wrong" in meta["error"]
@@ -211,46 +217,74 @@ def test_visitors_get_their_own_answers(client: TestClient) -> None:
         assert all(pool.map(one, range(48)))
 
 
-def test_a_superseded_question_is_dropped_before_it_costs_anything() -> None:
-    desk = subject.RequestWorker(workers=1)
-    done: list[int] = []
+class WaitingEngine:
+    """An engine whose jobs wait in its queue until the test takes them."""
 
-    async def both() -> list[dict[str, Any]]:
-        started = asyncio.Event()
-        loop = asyncio.get_running_loop()
+    def __init__(self) -> None:
+        self.queue = FairQueue()
 
-        def work(body: dict[str, Any]) -> bytes:
-            loop.call_soon_threadsafe(started.set)
-            done.append(body["request_number"])
-            while len(desk.latest_request) and desk.latest_request["anna"] < 3:
-                pass  # busy until the newest question has arrived
-            return pack({"request_number": body["request_number"]})
-
-        first = asyncio.create_task(desk.respond(_request(1), work))
-        await started.wait()
-        others = [asyncio.create_task(desk.respond(_request(number), work)) for number in (2, 3)]
-        answers = await asyncio.gather(first, *others)
-        return [unpack(bytes(answer.body))[0] for answer in answers]
-
-    assert asyncio.run(both()) == [{"request_number": 1}, {"superseded": True}, {"request_number": 3}]
-    assert done == [1, 3]
+    def submit(
+        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+    ) -> Job:
+        job = Job(visitor, request, 1.0, stream)
+        self.queue.put(job)
+        return job
 
 
-def _request(number: int) -> Request:
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> FairQueue:
+    engine = WaitingEngine()
+    monkeypatch.setattr(client_module, "engine", lambda: engine)
+    return engine.queue
+
+
+def test_a_superseded_question_is_dropped_before_it_costs_anything(waiting: FairQueue) -> None:
+    async def all_three() -> list[dict[str, Any]]:
+        asked = [asyncio.create_task(subject.respond(_request(1), "trace"))]
+        await asyncio.sleep(0)  # so that it is in the queue
+        first = taken(waiting)
+        asked += [asyncio.create_task(subject.respond(_request(number), "trace")) for number in (2, 3)]
+        await asyncio.sleep(0)
+        assert first.cancelled.is_set(), "its worker may let go of it"
+        first.finish(pack({"request_number": 1}))  # which was done already
+        waiting.done(first)
+        newest = taken(waiting)
+        newest.finish(pack({"request_number": json.loads(newest.request.body)["request_number"]}))
+        return [unpack(bytes(answer.body))[0] for answer in await asyncio.gather(*asked)]
+
+    assert asyncio.run(all_three()) == [{"request_number": 1}, {"superseded": True}, {"request_number": 3}]
+
+
+def test_a_question_is_stopped_when_its_browser_has_gone(waiting: FairQueue) -> None:
+    async def leave() -> Job:
+        gone = asyncio.Event()
+        asked = asyncio.create_task(subject.respond(_request(1, gone), "trace"))
+        await asyncio.sleep(0)
+        job = taken(waiting)
+        assert not job.cancelled.is_set()
+        gone.set()
+        while not job.cancelled.is_set():
+            await asyncio.sleep(0.001)
+        job.finish(Superseded("nobody waits"))
+        assert unpack(bytes((await asked).body))[0] == {"superseded": True}
+        return job
+
+    assert asyncio.run(leave()).cancelled.is_set()
+
+
+def _request(number: int, gone: asyncio.Event | None = None) -> Request:
+    """A request of one browser, which stays until it is `gone`."""
     body = b'{"client_id": "anna", "request_number": %d}' % number
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+        for message in messages:
+            return message
+        await (gone or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
 
     headers = [(b"content-type", b"application/json")]
     return Request({"type": "http", "method": "POST", "headers": headers}, receive)
-
-
-def test_the_desk_forgets_the_visitors_of_long_ago() -> None:
-    desk = subject.RequestWorker()
-    for number in range(subject.MAX_VISITORS + 10):
-        desk.record_request(f"visitor {number}", 1)
-    assert len(desk.latest_request) == subject.MAX_VISITORS
 
 
 @pytest.mark.parametrize(

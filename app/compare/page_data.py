@@ -1,0 +1,91 @@
+"""What the Compare page needs to know of the models: examples, presets, and the choices for each side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from app.state.request import parse_state
+from app.ui.wire_format import pack
+from app.worker.choices import mask_arguments_payload, variant_choices
+from app.worker.examples import opening_examples
+from app.worker.open_models import find_model
+from model.analysis.run_comparison import ALIGNMENTS
+from model.checkpoints import CatalogEntry
+from model.config import Config
+from model.tasks import Example, task_of
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Something worth comparing: its title, the text of side A (None: the present one), and what is different in B."""
+
+    title: str
+    text: str | None
+    side_b: dict[str, Any] = field(default_factory=dict)
+
+
+def handle_page(body: dict[str, Any]) -> bytes:
+    """All that the page shows before the first comparison; `names` are of the models that the visitor can open."""
+    state = parse_state(body)
+    entry, names = find_model(state.model), [str(name) for name in body.get("names", [])]
+    return pack(
+        {
+            "example": asdict(opening_example(entry, state.device)),
+            "default_side_b": default_difference(entry.config),
+            "presets": [
+                {"title": each.title, "text": each.text, "side_b": each.side_b} for each in presets(entry, names)
+            ],
+            "options": {
+                **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
+                "alignment": [(name, alignment.title) for name, alignment in ALIGNMENTS.items()],
+            },
+            "fields": [(field, title) for field, (title, _) in variant_choices().items()],
+            "mask_arguments": mask_arguments_payload(),
+            "has_source": entry.config.has_cross_attention,
+        }
+    )
+
+
+def opening_example(entry: CatalogEntry, device: str = "auto") -> Example:
+    """The example on side A until somebody types: one in which a word is repeated."""
+    examples = opening_examples(entry, device)
+    return examples[min(3, len(examples) - 1)]
+
+
+def default_difference(config: Config) -> dict[str, Any]:
+    """What is different in B until somebody chooses: no positional encoding, or another mask where there is none."""
+    if config.positional_encoding != "none":
+        return {"positional_encoding": "none"}
+    return {"masks": "none" if config.masks else "causal"}
+
+
+def presets(entry: CatalogEntry, names: list[str]) -> list[Preset]:
+    """The presets for a model; `names` are those of the models that are here."""
+    config, found_presets = entry.config, []
+    last = config.layers - 1
+    if config.positional_encoding != "none":
+        found_presets.append(Preset("With and without positions", None, {"positional_encoding": "none"}))
+    masks = "none" if "causal" in config.masks else "causal"
+    found_presets.append(Preset("Causal or bidirectional", None, {"masks": masks}))
+    found_presets.append(Preset("With and without the 1/√d scale", None, {"scale": "off" if config.scale else "on"}))
+    if config.layers:
+        zeroed_heads = tuple(f"{config.stacks[-1]}.{last}.self.weights[{head}]=set:0" for head in range(config.heads))
+        found_presets.append(Preset("Without the last layer's heads", None, {"edits": zeroed_heads}))
+    if task_of(config).fills_masks:
+        found_presets.append(
+            Preset("Milk or letter", "The [MASK] drank the milk.", {"text": "The [MASK] read the letter."})
+        )
+    elif not config.has_cross_attention:
+        found_presets.append(
+            Preset(
+                "Too tired or too wide",
+                "The dog did not cross the road because it was too tired",
+                {"text": "The dog did not cross the road because it was too wide"},
+            )
+        )
+        found_presets.append(
+            Preset("Who bit whom", "The dog bit the man and he", {"text": "The man bit the dog and he"})
+        )
+    others = [name for name in names if name != entry.name]
+    return found_presets + [Preset(f"Compared with {name}", None, {"model": name}) for name in others[:2]]

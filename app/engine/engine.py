@@ -1,0 +1,122 @@
+"""The engine from the outside: requests in, bytes out, whatever happens in between."""
+
+from __future__ import annotations
+
+import logging
+from threading import Thread
+from time import monotonic
+
+import psutil
+
+from app.engine.fair_queue import FairQueue
+from app.engine.handlers import HANDLERS, Lane
+from app.engine.job import EngineError, EngineRequest, Job, Stream
+from app.engine.worker_process import WorkerLimits, WorkerProcess
+from model.errors import HeadlightError
+
+WARM_UP = "warm-up"  # in whose name workers start: no visitor's
+VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at a time
+VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside twice the largest upload
+
+
+class WorkerThread(Thread):
+    """Hands a lane's jobs to one worker process, one after the other."""
+
+    def __init__(self, lane: EngineLane, limits: WorkerLimits) -> None:
+        super().__init__(daemon=True, name=f"engine-{lane.name}")
+        self.lane, self.process = lane, WorkerProcess(limits)
+        self.owner, self.last_used, self.is_idle = "", 0.0, True
+
+    def run(self) -> None:
+        """Answer until the lane is closed."""
+        while job := self.lane.queue.take(self._accepts):
+            self.is_idle = False
+            job.finish(self._answer(job))
+            self.is_idle, self.last_used = True, monotonic()
+            self.lane.queue.done(job)
+        self.process.stop()
+
+    def _accepts(self, visitor: str) -> bool:
+        """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's."""
+        if not self.lane.is_private or visitor == self.owner:
+            return True
+        others = [thread for thread in self.lane.threads if thread is not self]
+        if any(thread.owner == visitor for thread in others):
+            return False
+        return all(self.last_used <= thread.last_used for thread in others if thread.is_idle)
+
+    def _answer(self, job: Job) -> bytes | Exception:
+        if self.lane.is_private and job.visitor != self.owner:
+            self.process.stop()  # what it holds is somebody else's
+            self.owner = job.visitor
+        try:
+            return self.process.answer(job)
+        except HeadlightError as error:
+            return error
+        except Exception as error:  # the lane goes on, whatever happens; what was asked stays out of the log
+            logging.getLogger(__name__).exception("The engine failed")
+            self.process.stop()
+            return EngineError(f"Something went wrong inside Headlight ({type(error).__name__}). Try again or reload.")
+
+
+class EngineLane:
+    """Workers for one kind of request, with a queue in front of them. In a private one each serves one visitor."""
+
+    def __init__(self, name: str, limits: WorkerLimits, workers: int, is_private: bool = False) -> None:
+        self.name, self.is_private = name, is_private
+        self.queue = FairQueue()
+        self.threads = [WorkerThread(self, limits) for _ in range(workers)]
+        for thread in self.threads:
+            thread.start()
+
+    def start(self) -> None:
+        """Have each worker start before it is asked."""
+        for number in range(len(self.threads)):
+            self.queue.put(Job(f"{WARM_UP} {number}", EngineRequest("warm_up", b"{}"), HANDLERS["warm_up"].seconds))
+
+    def close(self) -> None:
+        """Stop all work, and all workers."""
+        self.queue.close()
+        for thread in self.threads:
+            thread.join(timeout=5)
+
+
+class Engine:
+    """Lanes of workers: for what is answered at once, for long work, and for what visitors brought themselves.
+
+    Nobody's letter waits for long work, and nobody else's work is in a process that reads a visitor's own files.
+    """
+
+    def __init__(self, workers: int = 1, upload_bytes: int = 0, *, is_shared: bool = True) -> None:
+        everything = WorkerLimits(int(psutil.virtual_memory().total * 0.9))
+        private_bytes = VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else everything.memory_bytes
+        private = WorkerLimits(private_bytes, niceness=5)
+        self.lanes = {
+            Lane.SHORT: EngineLane("short", everything, workers),
+            Lane.LONG: EngineLane("long", WorkerLimits(everything.memory_bytes, niceness=5), 1),
+            Lane.PRIVATE: EngineLane("private", private, VISITOR_WORKERS, is_private=True),
+        }
+
+    def start(self) -> None:
+        """Start the workers that answer letters, without waiting for them."""
+        self.lanes[Lane.SHORT].start()
+
+    def submit(
+        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+    ) -> Job:
+        """Put a request into the queue. Raises EngineError where too many are waiting."""
+        row = HANDLERS[request.handler]
+        job = Job(visitor, request, row.seconds, stream)
+        self.lanes[lane or row.lane].queue.put(job)
+        return job
+
+    def stop_working(self) -> None:
+        """Answer nothing more: who waits is told so, and what runs is stopped."""
+        for lane in self.lanes.values():
+            lane.queue.close()
+
+    def close(self) -> None:
+        """Stop all work, and all workers."""
+        self.stop_working()
+        for lane in self.lanes.values():
+            lane.close()

@@ -1,0 +1,109 @@
+"""What the Explore page needs to know of the model: examples, the first head, the registries' rows, and its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from app.explore.head_view import SHOWN, head_view
+from app.explore.quantities import QUANTITIES, quantity_json
+from app.explore.tabs import ANALYSES, TABS, tabs_json
+from app.state.images import shipped_image_names
+from app.state.request import parse_question, parse_state
+from app.state.state import State
+from app.ui.wire_format import pack, pack_arrays
+from app.worker.attention_payload import predictions
+from app.worker.examples import opening_examples
+from app.worker.head_selection import default_head, selected_attention, selected_heads
+from app.worker.open_models import find_model
+from app.worker.resolved_question import ResolvedQuestion, resolve
+from model.attention_groups import attention_groups
+from model.errors import HeadlightError
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.hook_points import HOOK_POINTS, HookPoint
+from model.rendering.html import choices_json
+from model.tracing.interventions import EDIT_OPERATIONS
+
+
+def handle_page(body: dict[str, Any]) -> bytes:
+    """All that the page shows before the first answer; `default_head` is the one that the session knows already."""
+    state = parse_state(body)
+    entry = find_model(state.model)
+    examples = opening_examples(entry, state.device)
+    question = state.question(examples[0].text, examples[0].source)
+    data = {
+        "examples": [asdict(example) for example in examples],
+        "default_head": default_head(body, question, state),
+        "unknown_names": _unknown_names(state),
+        "has_source": entry.config.has_cross_attention,
+        "images": list(shipped_image_names()) if entry.config.image.channels else None,
+        "quantities": [quantity_json(name) for name in QUANTITIES],
+        "tabs": tabs_json(TABS),
+        "analyses": tabs_json(ANALYSES),
+        "attention_functions": [
+            {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
+        ],
+        **choices_json(bool(entry.config.image.channels)),
+        "operations": [
+            {
+                "name": name,
+                "title": operation.title,
+                "description": operation.description,
+                "takes_number": operation.takes_number,
+                "hook_points": operation.hook_points,
+            }
+            for name, operation in EDIT_OPERATIONS.items()
+        ],
+        "hook_points": {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()},
+    }
+    return pack(data)
+
+
+def _unknown_names(state: State) -> list[str]:
+    """The fields whose value is no row of its registry: in a link to another version."""
+    registries: dict[str, Mapping[str, object]] = {"tab": TABS, "quantity": QUANTITIES, "analysis": ANALYSES}
+    return [name for name, registry in registries.items() if getattr(state, name) not in registry]
+
+
+def _hook_point_json(row: HookPoint) -> dict[str, Any]:
+    """What edits of it need: the formula is long, and stands in answers that show it."""
+    return {name: value for name, value in asdict(row).items() if name != "formula"}
+
+
+def handle_charts(body: dict[str, Any]) -> bytes:
+    """The chosen heads and the predictions as exact numbers; without `values` where there is no head to show."""
+    resolved, state = resolve(parse_question(body)), parse_state(body)
+    shown = {
+        "predictions": [asdict(prediction) for prediction in predictions(resolved, state.query)],
+        "changed": resolved.is_changed,
+    }
+    try:
+        return pack_arrays(*_head_chart(resolved, state, shown))
+    except HeadlightError:
+        return pack_arrays(shown, {})  # the picture above says why
+
+
+def _head_chart(
+    resolved: ResolvedQuestion, state: State, shown: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if not attention_groups(resolved.config):
+        return shown, {}
+    view, heads = head_view(resolved, state), selected_heads(state, selected_attention(resolved.config, state))
+    rows, columns = (
+        {"labels": axis.labels, "positions": [tokens[0] for tokens in axis.tokens]}
+        for axis in (view.rows, view.columns)
+    )
+    meta = shown | {
+        "title": f"Layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads",
+        "quantity": view.quantity.title,
+        "rows": rows,
+        "columns": columns,
+        "limits": view.colour_limits,
+        "signed": view.quantity.signed,
+        "square_root_scale": view.quantity.scale != "linear",
+        "rules": view.rules if view.rules[1:] or state.quantity != "weights" else (),
+    }
+    return meta, {"values": np.where(view.cell_states == SHOWN, view.values, np.nan)}

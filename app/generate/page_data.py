@@ -1,0 +1,24 @@
+"""What the Generate page needs to know of the model: examples, and the head that it begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.state.request import parse_state
+from app.ui.wire_format import pack
+from app.worker.examples import prompt_examples
+from app.worker.head_selection import default_head
+from app.worker.open_models import find_model
+
+
+def handle_page(body: dict[str, Any]) -> bytes:
+    """Examples, and the head to look at: `default_head` where the body names one, else the one that is found."""
+    state = parse_state(body)
+    examples = prompt_examples(find_model(state.model), state.device)
+    question = state.question(examples[0].text, examples[0].source)
+    return pack(
+        {
+            "examples": [{"text": one.text, "source": one.source} for one in examples],
+            "default_head": default_head(body, question, state),
+        }
+    )

@@ -1,0 +1,22 @@
+"""What the Positions page draws: the profile of a positional encoding, with its formula and its code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.state.request import integer_or_zero, parse_question
+from app.ui.wire_format import pack_arrays
+from app.worker.resolved_question import resolve
+from app.worker.source_code import positional_encoding_section
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+
+
+def handle_profile(body: dict[str, Any]) -> bytes:
+    """The arrays of a position profile, those that the encoding has; see `PositionProfile`."""
+    resolved = resolve(parse_question(body))
+    profile = resolved.position_profile(integer_or_zero(body.get("length")), str(body.get("stack", "")))
+    section = positional_encoding_section(profile.encoding)
+    names = ("embeddings", "angles", "bias", "slopes", "similarity")
+    arrays = {name: array for name in names if (array := getattr(profile, name)) is not None}
+    description = POSITIONAL_ENCODINGS[profile.encoding].description
+    return pack_arrays({"description": description, "formula": section.formula, "code": section.code}, arrays)

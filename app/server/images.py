@@ -1,0 +1,62 @@
+"""The routes of pictures: one takes a picture that a visitor uploads, another serves one."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from app.access.images import MAX_FILE_BYTES, MEDIA_TYPES, TOO_LARGE, image_store
+from app.access.visitor import current_visitor
+from app.engine.client import check_image
+from app.state.images import OWN_IMAGE_PREFIX
+from app.ui.wire_format import pack
+from model.errors import HeadlightError, ImageError
+
+SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
+
+
+async def receive_image(request: Request) -> Response:
+    """Keep the picture in the body; the answer is its name, or the sentence that says why not."""
+    try:
+        data = await _read_body(request)
+        await asyncio.get_running_loop().run_in_executor(None, copy_context().run, check_image, data)
+        payload = {"name": image_store().add(current_visitor(), data)}
+    except HeadlightError as error:
+        payload = {"error": str(error)}
+    headers = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(pack(payload), headers=headers, media_type="application/octet-stream")
+
+
+async def send_image(request: Request) -> Response:
+    """The file of a shipped image, or of one that this visitor uploaded."""
+    name = request.path_params["name"]
+    try:
+        image = image_store().find(current_visitor(), name)
+    except ImageError as error:
+        return PlainTextResponse(str(error), 404, SECURITY_HEADERS)
+    cache_control = "no-store" if name.startswith(OWN_IMAGE_PREFIX) else "max-age=3600"
+    return Response(
+        image.data, headers=SECURITY_HEADERS | {"Cache-Control": cache_control}, media_type=image.media_type
+    )
+
+
+IMAGE_ROUTES = (
+    Route("/api/image", receive_image, methods=["POST"]),
+    Route("/api/image/{name}", send_image, methods=["GET"]),
+)
+
+
+async def _read_body(request: Request) -> bytes:
+    """The body, of bounded size. Other sites' forms cannot send these content types without asking first."""
+    if request.headers.get("content-type", "") not in MEDIA_TYPES.values():
+        raise ImageError("This is no PNG, JPEG or WebP picture.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FILE_BYTES:
+            raise ImageError(TOO_LARGE)
+    return bytes(body)

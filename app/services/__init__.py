@@ -1,1 +1,0 @@
-"""What pages share: open models, traces, examples, images."""

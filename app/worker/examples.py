@@ -1,0 +1,89 @@
+"""The example texts of the model that is open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Lock
+from time import monotonic
+
+from cachetools import LRUCache, cached
+
+from app.worker.open_models import ModelLocation, open_checkpoint, open_model
+from model.checkpoints import CatalogEntry, Checkpoint
+from model.config import Config
+from model.errors import HeadlightError
+from model.generation.generate import Prefix, TextGenerator
+from model.generation.sampling import SamplingConfig
+from model.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
+from model.text.tokenizer import Tokenizer
+
+MAX_OPENING_TOKENS = 16  # tokens that an encoder-decoder generates for an example
+MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
+
+
+def examples_for(config: Config) -> tuple[Example, ...]:
+    """Examples that suit a model; the first one is on the page until somebody types. An image model reads no text."""
+    if config.image.channels:
+        return (Example(""),)
+    return TRANSLATION_EXAMPLES if config.has_cross_attention else task_of(config).examples
+
+
+def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
+    """The examples of Explore and Compare; the text of an encoder-decoder is what it generates for the source."""
+    prompt_sentences = prompt_examples(entry, device)
+    if not entry.config.has_cross_attention:
+        return prompt_sentences
+    try:
+        location, pooled = open_model(entry.name, device)
+        return tuple(
+            replace(one, text=_generate_opening(pooled.checkpoint, location, one.source)) for one in prompt_sentences
+        )
+    except HeadlightError:
+        return prompt_sentences
+
+
+def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
+    """The examples of Generate: a model that fills masks has its own mask token in them."""
+    default_examples = examples_for(entry.config)
+    if entry.config.image.channels or not task_of(entry.config).fills_masks:
+        return default_examples
+    try:
+        return _with_mask_token(default_examples, open_checkpoint(entry.name, device).tokenizer)
+    except HeadlightError:
+        return default_examples
+
+
+def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tuple[Example, ...]:
+    """The examples with the tokenizer's own mask token, such as RoBERTa's <mask>; others where it has none."""
+    if tokenizer.mask_id is None:
+        return TASKS["none"].examples
+    mask_text = tokenizer.token_text(tokenizer.mask_id).strip()
+    return tuple(
+        replace(example, text=example.text.replace("[MASK]", mask_text), hint=example.hint.replace("[MASK]", mask_text))
+        for example in examples
+    )
+
+
+# The key holds no model, which would stay open.
+@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source), lock=Lock())
+def _generate_opening(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
+    """What a model generates for a source with greedy decoding in MAX_WAIT_SECONDS; the source where it is nothing."""
+    generator = TextGenerator.from_text(
+        checkpoint.model,
+        checkpoint.tokenizer,
+        "",
+        source=source,
+        sampling=SamplingConfig(temperature=0.0),
+        keep=("logits",),
+        prediction_row_only=True,
+    )
+    deadline = monotonic() + MAX_WAIT_SECONDS
+    generated: tuple[int, ...] = ()
+    prefix: Prefix | None = None
+    while len(generated) < MAX_OPENING_TOKENS and monotonic() < deadline:
+        step, prefix = generator.step(generated, prefix)
+        is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # an embedding may have more rows
+        if generator.is_finished(step) or not is_token:
+            break
+        generated = (*generated, step.chosen_token)
+    return checkpoint.tokenizer.decode(generated) or source

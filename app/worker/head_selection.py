@@ -1,0 +1,90 @@
+"""Which head a person chose, and which one is shown first."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from app.state.request import integer_or_zero
+from app.state.state import Question, State
+from app.worker.attention_payload import metrics_are_cheap
+from app.worker.resolved_question import resolve
+from model.analysis.head_metrics import head_metrics, strongest_local_head
+from model.attention_groups import AttentionGroup, attention_groups
+from model.config import Config
+from model.errors import EditError, HeadlightError
+from model.text.tokenizer import Encoded
+from model.tracing.trace import Trace
+
+_ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
+
+
+def default_head(body: dict[str, Any], question: Question, state: State) -> tuple[int, int] | None:
+    """The head that a page begins with: the one that the session knows already, or the one that is found.
+
+    None where somebody has chosen one before any was found.
+    """
+    known = body.get("default_head")
+    if isinstance(known, list) and len(known) == 2:
+        return integer_or_zero(known[0]), integer_or_zero(known[1])
+    return find_default_head(question, state) if max(state.layer, state.head) < 0 else None
+
+
+def find_default_head(question: Question, state: State) -> tuple[int, int]:
+    """The head that is plainest to see in a text, to begin with; the first where that takes long or nothing answers."""
+    try:
+        resolved = resolve(question)
+        attention_group, traced = selected_attention(resolved.config, state), resolved.trace
+        return strongest_local_head(
+            head_metrics(traced, attention_group.stack, attention_group.kind)
+            if metrics_are_cheap(traced, attention_group)
+            else {}
+        )
+    except (HeadlightError, RuntimeError):  # as when a device is full; whoever asks the model next says what is wrong
+        return 0, 0
+
+
+def selected_attention(config: Config, state: State) -> AttentionGroup:
+    """The attention that is looked at. Raises EditError where the model has none."""
+    attentions = attention_groups(config)
+    if not attentions:
+        raise EditError("This model has no layers, so there is no attention to show.")
+    return next(
+        (attention_group for attention_group in attentions if attention_group.name == state.attention), attentions[0]
+    )
+
+
+def encoded_text(traced: Trace, which: str) -> Encoded:
+    """The tokens that an attention group calls "text" or "source"."""
+    return traced.source if which == "source" and traced.source is not None else traced.text
+
+
+def zoom_ranges(state: State, queries: int, keys: int) -> tuple[range, range]:
+    """The queries and keys that are zoomed to; all of them where no window is chosen, or none that makes sense."""
+    match = _ZOOM.fullmatch(state.zoom)
+    if not match:
+        return range(queries), range(keys)
+    numbers = [int(number) for number in match.groups()]
+    ranges = (range(numbers[0], min(numbers[1], queries)), range(numbers[2], min(numbers[3], keys)))
+    return ranges if all(ranges) else (range(queries), range(keys))
+
+
+def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] | None:
+    """ "2.3" as layer 2, head 3; None where the attention group has no such head."""
+    layer, _, head = label.partition(".")
+    if not (layer.isdecimal() and head.isdecimal() and len(label) < 12):
+        return None
+    return (
+        (int(layer), int(head)) if int(layer) < attention_group.layers and int(head) < attention_group.heads else None
+    )
+
+
+def selected_heads(state: State, attention_group: AttentionGroup) -> list[tuple[int, int]]:
+    """The collected heads, or the chosen one where none are."""
+    selected = [head for name in dict.fromkeys(state.heads) if (head := parse_head(name, attention_group))]
+    return selected or [selected_head(state, attention_group)]
+
+
+def selected_head(state: State, attention_group: AttentionGroup) -> tuple[int, int]:
+    """The chosen head, or the nearest one that the attention group has."""
+    return min(max(state.layer, 0), attention_group.layers - 1), min(max(state.head, 0), attention_group.heads - 1)

@@ -1,0 +1,156 @@
+"""What the Models page says of a checkpoint, and the requests that ask it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from app.ui.wire_format import pack
+from app.worker.model_listing import ListedModel, listed_models
+from app.worker.open_models import model_pool, nonfinite_warning, open_checkpoint, own_models
+from model.checkpoints.load import read_card
+from model.config import Config
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.feed_forward import FEED_FORWARDS
+from model.nn.norms import NORMS
+from model.nn.output_heads import POOLINGS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.tasks import TASKS, task_of
+
+MODEL_TASKS = {
+    **{name: task.title for name, task in TASKS.items()},
+    "both": "Sequence to sequence",
+    "images": "Reads images",
+    "broken": "Cannot be opened",
+}
+
+
+def model_task(listed: ListedModel) -> str:
+    """What a model does, as a key of MODEL_TASKS."""
+    config = listed.metadata.config
+    if config is None:
+        return "broken"
+    if config.image.channels:
+        return "images"
+    return "both" if config.has_cross_attention and task_of(config).continues_text else config.output_head
+
+
+def handle_models(body: dict[str, Any]) -> bytes:
+    """All models that everybody can open here, and what is broken."""
+    return pack({"models": [_listed_payload(one) for one in listed_models(refresh=body.get("refresh") is True)]})
+
+
+def handle_warm_up(body: dict[str, Any]) -> bytes:
+    """Look at all models, and open the one that a visitor sees first, so that no visitor waits for it."""
+    openable = [one for one in listed_models() if one.metadata.config and not opening_problem(one)]
+    if openable:
+        open_checkpoint(openable[0].name)
+    return pack({})
+
+
+def handle_own_models(body: dict[str, Any]) -> bytes:
+    """What the visitor who asks has brought."""
+    return pack({"models": [_listed_payload(one) for one in own_models()]})
+
+
+def handle_card(body: dict[str, Any]) -> bytes:
+    """The model card of a model, as its author wrote it."""
+    name = str(body.get("model", ""))
+    folders = [one.folder for one in (*listed_models(), *own_models()) if one.name == name]
+    return pack({"text": read_card(folders[0]) if folders else ""})
+
+
+def handle_weight_report(body: dict[str, Any]) -> bytes:
+    """What became of a model's weights, and which are no numbers. Raises CheckpointError where it cannot be opened."""
+    name, device = str(body.get("model", "")), str(body.get("device", "auto"))
+    notes = open_checkpoint(name, device).notes or ("All weights were loaded.",)
+    return pack({"notes": notes, "warning": nonfinite_warning(name, device) if body.get("find_nonfinite") else ""})
+
+
+def _listed_payload(listed: ListedModel) -> dict[str, Any]:
+    config, metadata = listed.metadata.config, listed.metadata
+    return {
+        "name": listed.name,
+        "title": listed.title,
+        "kind": MODEL_TASKS[model_task(listed)],
+        "family": metadata.family,
+        "licence": metadata.licence,
+        "details": _details(listed, config) if config else {},
+        "problem": opening_problem(listed),
+        "config": asdict(config) if config else None,
+        "shipped": listed.shipped,
+        "own": listed.own,
+        "has_card": bool(read_card(listed.folder)),
+    }
+
+
+def opening_problem(listed: ListedModel) -> str:
+    """Why a model cannot be opened; empty where it can."""
+    allowed, needed = model_pool().budget, listed.metadata.memory_bytes
+    if needed > allowed:
+        return f"It takes {format_bytes(needed)} of memory; {format_bytes(allowed)} are allowed here."
+    return listed.metadata.error
+
+
+def _details(listed: ListedModel, config: Config) -> dict[str, str]:
+    return {
+        "Family": listed.metadata.family,
+        "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
+        "Heads": describe_heads(config),
+        "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
+        "Norm": NORMS[config.norm].title,
+        "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
+        "Feed-forward": _describe_feed_forward(config),
+        **({"Pooling": POOLINGS[config.pooling].title} if task_of(config).whole_text else {}),
+        **_input_details(listed.metadata.tokenizer, config),
+        "Disk": format_bytes(listed.disk_bytes),
+        "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",
+        "Licence": listed.metadata.licence or "not stated",
+    }
+
+
+def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
+    """The tokens of a text, or the patches of an image, as the model reads them."""
+    image = config.image
+    if image.channels:
+        return {
+            "Images": f"{image.height:,} × {image.width:,} pixels",
+            "Patches": f"{image.patch_rows:,} × {image.patch_columns:,}",
+        }
+    return {
+        "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
+        "Context": f"{config.context_length:,} tokens",
+    }
+
+
+def describe_heads(config: Config) -> str:
+    """The numbers of layers and heads, of both stacks in an encoder-decoder."""
+    if not config.has_cross_attention:
+        return f"{config.layers} layers × {config.heads} heads"
+    encoder = config.for_stack("encoder")
+    if encoder.heads == config.heads:
+        return f"{encoder.layers} + {config.layers} layers × {config.heads} heads"
+    return f"{encoder.layers} × {encoder.heads} + {config.layers} × {config.heads} layers × heads"
+
+
+def _describe_feed_forward(config: Config) -> str:
+    """The kind and the width of the feed-forward networks."""
+    parallel = ", parallel to attention" if config.parallel_residual else ""
+    return f"{FEED_FORWARDS[config.feed_forward].title}, {config.d_ff:,} neurons{parallel}"
+
+
+def format_count(number: int) -> str:
+    """A large number in three digits: 6.57 M."""
+    return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
+
+
+def format_bytes(number: int) -> str:
+    """Bytes in three digits: 13.2 MB."""
+    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
+
+
+def _format_unit(number: int, units: tuple[tuple[str, int], ...]) -> str:
+    unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
+    value = number / size
+    digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{digits}f} {unit}".strip()

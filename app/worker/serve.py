@@ -1,0 +1,95 @@
+"""The loop of a worker process: a request in, bytes out, until the pipe closes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import traceback
+from importlib import import_module
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any
+
+import msgspec
+
+from app.engine.handlers import HANDLERS
+from app.engine.job import EngineRequest
+from app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
+from app.worker.context import answering
+from model.cancellation import Cancelled, cancellable
+from model.errors import HeadlightError, TextError
+
+
+class Inbox(Thread):
+    """Reads the pipe beside the work, so that a request can be cancelled while it is answered."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(daemon=True, name="inbox")
+        self.connection = connection
+        self.requests: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
+        self.cancelled = Event()
+        self.current = b""
+
+    def run(self) -> None:
+        """Read until the server is gone; then nobody waits for what is being computed."""
+        try:
+            while True:
+                message = self.connection.recv_bytes()
+                if message[:1] == ASK:
+                    self.cancelled.clear()
+                    self.current = message[1:9]
+                    self.requests.put((message[1:9], message[9:]))
+                elif message[:1] == CANCEL and message[1:9] == self.current:
+                    self.cancelled.set()
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+def serve(connection: Connection) -> None:
+    """Answer requests, one at a time."""
+    inbox = Inbox(connection)
+    inbox.start()
+    connection.send_bytes(READY)
+    while True:
+        number, encoded = inbox.requests.get()
+        with cancellable(inbox.cancelled.is_set):
+            kind, answer = outcome(msgspec.msgpack.decode(encoded, type=EngineRequest))
+        connection.send_bytes(kind + number + answer)
+
+
+def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
+    """ANSWER and the answer to a request, or SENTENCE and the sentence that says why there is none."""
+    try:
+        with answering(request):
+            return ANSWER, answer(request.handler, read_body(request.body))
+    except Cancelled:
+        return SENTENCE, b"cancelled"
+    except HeadlightError as error:
+        return SENTENCE, str(error).encode("utf-8", "replace")
+    except MemoryError:
+        return SENTENCE, b"This needs more memory than a question may take here. Shorten the text."
+    except BaseException as error:  # a panic of the tokenizers library is no Exception
+        location = "".join(traceback.format_tb(error.__traceback__))  # what was typed stays out of the log
+        logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
+        message = f"Something went wrong inside Headlight ({type(error).__name__}). Try another sentence or reload."
+        return SENTENCE, message.encode()
+
+
+def answer(handler: str, body: dict[str, Any]) -> bytes:
+    """What a handler says to a body."""
+    module, _, function = HANDLERS[handler].function.partition(":")
+    found: bytes = getattr(import_module(module), function)(body)
+    return found
+
+
+def read_body(encoded: bytes) -> dict[str, Any]:
+    """The JSON object of a body. Raises TextError where it is none."""
+    try:
+        body = json.loads(encoded)
+    except (ValueError, RecursionError) as error:
+        raise TextError("The question is no JSON.") from error
+    if not isinstance(body, dict):
+        raise TextError("The question is no JSON object.")
+    return body

@@ -1,0 +1,66 @@
+"""The source code and formulas of the parts that a model is made of, read from the running program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from textwrap import dedent
+from typing import Any
+
+from app.state.request import parse_question
+from app.ui.wire_format import pack
+from app.worker.resolved_question import resolve
+from model.config import Config
+from model.nn.attention import Attention
+from model.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunction, score_formula
+from model.nn.masks import MASKS
+from model.nn.patch_embedding import PatchEmbedding
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+
+
+@dataclass(frozen=True)
+class CodeSection:
+    """A part of the program: its title, its formula in LaTeX where it has one, and its source."""
+
+    title: str
+    formula: str
+    code: str
+
+
+def handle_source_code(body: dict[str, Any]) -> bytes:
+    """The parts that computed the answer to a question."""
+    return pack({"sections": [asdict(section) for section in code_sections(resolve(parse_question(body)).config)]})
+
+
+@lru_cache(maxsize=32)
+def code_sections(config: Config) -> tuple[CodeSection, ...]:
+    """The parts that compute the attention of a model with this config."""
+    attention_function = ATTENTION_FUNCTIONS[config.attention_function]
+    sections = [
+        CodeSection("Attention", attention_function.formula, source_of(Attention.forward)),
+        CodeSection(
+            f"Attention function: {config.attention_function}",
+            score_formula(config),
+            f"{source_of(type(attention_function))}\n\n{source_of(AttentionFunction)}",
+        ),
+        positional_encoding_section(config.positional_encoding),
+    ]
+    if config.image.channels:
+        sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
+    for mask in config.masks:
+        name = mask.partition(":")[0]
+        sections.append(CodeSection(f"Mask: {name}", MASKS[name].formula, source_of(MASKS[name].allowed)))
+    return tuple(sections)
+
+
+def positional_encoding_section(name: str) -> CodeSection:
+    """A positional encoding by its name. Raises UnknownNameError for one that there is not."""
+    encoding = POSITIONAL_ENCODINGS[name]
+    return CodeSection(f"Positional encoding: {name}", encoding.formula, source_of(encoding))
+
+
+def source_of(function_or_class: Callable[..., Any] | type) -> str:
+    """The source of a class or function."""
+    return dedent(inspect.getsource(function_or_class))

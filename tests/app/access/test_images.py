@@ -1,0 +1,69 @@
+"""Pictures: shipped ones for everybody, and a visitor's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.access.images import MAX_FILE_BYTES, MAX_PER_VISITOR, MAX_TOTAL_BYTES, ImageStore
+from app.state.images import OWN_IMAGE_PREFIX, shipped_image, shipped_image_names
+from app.state.state import State
+from model.errors import ImageError
+from tests.app.worker.test_images import photo
+
+
+def test_what_somebody_brings_is_theirs_alone() -> None:
+    gallery = ImageStore()
+    name = gallery.add("anna", photo())
+    assert name.startswith(OWN_IMAGE_PREFIX)
+    assert gallery.find("anna", name).data == photo()
+    assert set(gallery.find_own("anna", (name, "own-other", "cat"))) == {name}
+    for visitor in ("ben", ""):
+        with pytest.raises(ImageError, match="no longer here"):
+            gallery.find(visitor, name)
+        assert gallery.find_own(visitor, (name,)) == {}
+
+
+def test_no_visitor_keeps_more_than_a_few() -> None:
+    gallery = ImageStore()
+    brought = [gallery.add("anna", photo(seed=seed)) for seed in range(MAX_PER_VISITOR + 2)]
+    other = gallery.add("ben", photo())
+    for name in brought[:2]:
+        with pytest.raises(ImageError, match="no longer here"):
+            gallery.find("anna", name)
+    assert all(gallery.find("anna", name) for name in brought[2:])
+    assert gallery.find("ben", other)
+
+
+def test_all_together_take_no_more_than_there_is_room() -> None:
+    gallery = ImageStore(max_bytes=5 * len(photo()))
+    brought = {f"visitor{number}": gallery.add(f"visitor{number}", photo()) for number in range(9)}
+    assert sum(len(hung.data) for hung in gallery.uploaded.values()) <= gallery.max_bytes < MAX_TOTAL_BYTES
+    kept = [visitor for visitor, name in brought.items() if (visitor, name) in gallery.uploaded]
+    assert kept == [f"visitor{number}" for number in range(4, 9)]
+
+
+def test_what_is_too_large_or_nobodys_is_not_kept() -> None:
+    gallery = ImageStore()
+    with pytest.raises(ImageError, match="may have 8 MB"):
+        gallery.add("anna", bytes(MAX_FILE_BYTES + 1))
+    with pytest.raises(ImageError, match="no cookie"):
+        gallery.add("", photo())
+    assert not gallery.uploaded
+
+
+@pytest.mark.parametrize("name", ["dog", "../cat", "cat.png", "x" * 500])
+def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
+    with pytest.raises(ImageError, match="Known: cat, chess, faces, house, and your own"):
+        ImageStore().find("anna", name)
+
+
+def test_a_shipped_picture_is_there_for_everybody() -> None:
+    for name in shipped_image_names():
+        assert ImageStore().find("", name).data == shipped_image(name)
+    assert shipped_image("") == shipped_image(shipped_image_names()[0])
+
+
+def test_an_address_names_a_drawn_picture_and_never_a_visitors_own() -> None:
+    assert State(image="house").to_query() == {"image": "house"}
+    assert State.from_query({"image": "house"}).image == "house"
+    assert "image" not in State(image=f"{OWN_IMAGE_PREFIX}secret").to_query()

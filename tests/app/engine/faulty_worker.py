@@ -1,0 +1,63 @@
+"""A worker whose requests misbehave as a stranger's file might make them."""
+
+import ctypes
+import os
+import time
+from multiprocessing.connection import Connection
+
+from app.engine.job import EngineRequest
+from app.worker import serve as real
+from app.worker.context import current_request
+from model.cancellation import check_cancelled
+from model.errors import TextError
+
+
+def serve(connection: Connection) -> None:
+    """The real loop, with handlers of these tests."""
+    real.answer = answer
+    real.serve(connection)
+
+
+def answer(handler: str, body: dict[str, object]) -> bytes:
+    """Do what a handler is called."""
+    return {
+        "echo": lambda: str(body["text"]).encode(),
+        "process": lambda: str(os.getpid()).encode(),
+        "folders": lambda: ",".join(one.name for one in current_request().checkpoints).encode(),
+        "refuse": _refuse,
+        "fail": lambda: str(1 / 0).encode(),
+        "crash": lambda: ctypes.string_at(0),
+        "hang": _hang,
+        "sleep": lambda: _sleep(float(str(body["seconds"]))),
+        "fill": _fill,
+    }[handler]()
+
+
+def _refuse() -> bytes:
+    raise TextError("This text cannot be read.")
+
+
+def _hang() -> bytes:
+    """Holds the interpreter lock, as the tokenizers library does, so that no thread of this process runs."""
+    ctypes.PyDLL(None).sleep(1_000)
+    return b""
+
+
+def _sleep(seconds: float) -> bytes:
+    """Work in steps, which can be stopped between two."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        check_cancelled()
+        time.sleep(0.01)
+    return b"slept"
+
+
+def _fill() -> bytes:
+    kept = []
+    while True:
+        kept.append(b"x" * (64 << 20))
+
+
+def request(handler: str, body: str = "{}") -> EngineRequest:
+    """A request to this worker."""
+    return EngineRequest(handler, body.encode())

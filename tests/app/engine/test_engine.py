@@ -1,0 +1,136 @@
+"""The engine's processes: what goes wrong in one is one sentence for one person."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from app.engine.engine import Engine, EngineLane
+from app.engine.fair_queue import Superseded
+from app.engine.handlers import Lane
+from app.engine.job import EngineError, Job, Stream, VisitorFolder
+from app.engine.worker_process import WorkerLimits
+from tests.app.engine.faulty_worker import request
+
+LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
+MEMORY = 1 << 30
+PATIENCE = 120  # seconds; a busy machine takes long to start a process
+
+
+@pytest.fixture(scope="module")
+def lane() -> Iterator[EngineLane]:
+    made = EngineLane("short", LIMITS, 1)
+    yield made
+    made.close()
+
+
+def ask(lane: EngineLane, handler: str, body: str = "{}", visitor: str = "anna", seconds: float = 60.0) -> str:
+    job = Job(visitor, request(handler, body), seconds)
+    lane.queue.put(job)
+    return job.future.result(timeout=PATIENCE).decode()
+
+
+def test_a_question_is_answered_in_another_process(lane: EngineLane) -> None:
+    assert ask(lane, "echo", '{"text": "the cat"}') == "the cat"
+    assert ask(lane, "process") == ask(lane, "process")
+
+
+def test_a_lone_surrogate_travels(lane: EngineLane) -> None:
+    job = Job("anna", request("echo", '{"text": "\\ud800"}'), 60.0)
+    lane.queue.put(job)
+    with pytest.raises(EngineError):
+        job.future.result(timeout=PATIENCE)
+    assert ask(lane, "echo", '{"text": "after"}') == "after"
+
+
+def test_a_refusal_is_a_sentence_and_the_worker_stays(lane: EngineLane) -> None:
+    before = ask(lane, "process")
+    with pytest.raises(EngineError, match=r"^This text cannot be read\.$"):
+        ask(lane, "refuse")
+    with pytest.raises(EngineError, match="ZeroDivisionError"):
+        ask(lane, "fail")
+    assert ask(lane, "process") == before
+
+
+def test_a_crash_is_a_sentence_and_others_are_answered(lane: EngineLane) -> None:
+    before = ask(lane, "process")
+    crash, other = Job("anna", request("crash"), 60.0), Job("ben", request("process"), 60.0)
+    lane.queue.put(crash)
+    lane.queue.put(other)
+    with pytest.raises(EngineError, match="try once more"):
+        crash.future.result(timeout=PATIENCE)
+    assert other.future.result(timeout=PATIENCE).decode() != before
+
+
+def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(lane: EngineLane) -> None:
+    with pytest.raises(EngineError, match="took longer than the 1 seconds"):
+        ask(lane, "hang", seconds=1.0)
+    assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+def test_a_question_that_is_replaced_is_stopped_at_work(lane: EngineLane) -> None:
+    before = ask(lane, "process")
+    old = Job("anna", request("sleep", '{"seconds": 1000}'), 2_000.0, Stream("page", 1))
+    new = Job("anna", request("process"), 60.0, Stream("page", 2))
+    lane.queue.put(old)
+    while "anna" not in lane.queue.running:
+        pass
+    lane.queue.put(new)
+    with pytest.raises(Superseded):
+        old.future.result(timeout=PATIENCE)
+    assert new.future.result(timeout=PATIENCE).decode() == before, "it let go by itself, and kept what was open"
+
+
+def test_what_does_not_let_go_is_ended(lane: EngineLane) -> None:
+    job = Job("anna", request("hang"), 2_000.0)
+    lane.queue.put(job)
+    while "anna" not in lane.queue.running:
+        pass
+    job.cancel()
+    with pytest.raises(Superseded):
+        job.future.result(timeout=PATIENCE)
+    assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+def test_what_eats_memory_is_ended() -> None:
+    lane = EngineLane("small", replace(LIMITS, memory_bytes=MEMORY), 1)
+    try:
+        with pytest.raises(EngineError, match="memory"):
+            ask(lane, "fill")
+        assert ask(lane, "echo", '{"text": "again"}') == "again"
+    finally:
+        lane.close()
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_where_all_models_are_ones_own_they_may_be_as_large_as_any(is_shared: bool) -> None:
+    engine = Engine(1, 500 << 20, is_shared=is_shared)
+    try:
+        own, offered = (
+            engine.lanes[lane].threads[0].process.limits.memory_bytes for lane in (Lane.PRIVATE, Lane.SHORT)
+        )
+        assert (own < offered) is is_shared
+    finally:
+        engine.close()
+
+
+def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> None:
+    lane = EngineLane("private", LIMITS, 2, is_private=True)
+    try:
+        anna, ben = ask(lane, "process"), ask(lane, "process", visitor="ben")
+        assert anna != ben
+        assert ask(lane, "process") == anna and ask(lane, "process", visitor="ben") == ben
+        cleo = ask(lane, "process", visitor="cleo")
+        assert cleo not in (anna, ben), "nobody gets a process that has read somebody else's files"
+        assert ask(lane, "process", visitor="ben") == ben, "who was away longest made room"
+    finally:
+        lane.close()
+
+
+def test_what_a_visitor_brought_travels_with_the_request(lane: EngineLane) -> None:
+    folder = VisitorFolder("upload-1", "mine", "/nowhere")
+    job = Job("anna", msgspec.structs.replace(request("folders"), checkpoints=(folder,)), 60.0)
+    lane.queue.put(job)
+    assert job.future.result(timeout=PATIENCE) == b"upload-1"
+    assert ask(lane, "folders", visitor="ben") == ""

@@ -1,0 +1,59 @@
+"""Which process imports what: the one that serves people holds no model, and reads nothing that a stranger wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LIBRARIES = ("torch", "tokenizers", "safetensors", "sentencepiece", "PIL.Image")  # that open what strangers wrote
+BY_STREAMLIT = ["PIL.Image"]  # which reads the page's icon with it
+SERVE = """
+import json, sys
+
+import app.frame.main, app.server.launch, app.server.lifespan, app.server.routes
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app.engine.client import engine
+from app.ui.wire_format import unpack
+from tests.app.pages import alone, open_app, unfolded
+
+
+def imported():
+    return [name for name in %r if name in sys.modules]
+
+
+if __name__ == "__main__":
+    found = {"imported_at_first": imported()}
+    def ask(route):
+        return unpack(client.post("/api/" + route, json={"model": "next", "text": "the cat sat"}).content)[0]
+
+    client = TestClient(Starlette(routes=app.server.routes.routes()))
+    found["tokens"] = [token["text"] for token in ask("trace")["tokens"]]
+    frame = unfolded(open_app(model="next"), "numbers", "source_code")
+    found["charts"] = len(frame.get("plotly_chart"))
+    pages = [*(alone(name, model="next") for name in ("compare", "generate", "positions", "models")), frame]
+    frame.run()
+    found["first_job_of_a_worker"] = ask("negative_log_likelihood")
+    found["problems"] = [str(problem.value) for page in pages for problem in (*page.exception, *page.error)]
+    found["imported_at_last"] = imported()
+    engine().close()
+    print(json.dumps(found))
+"""
+
+
+def test_the_process_that_serves_people_opens_no_model_and_a_worker_answers(toys: Path) -> None:
+    environment = os.environ | {"HEADLIGHT_MODELS": str(toys), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", SERVE % (LIBRARIES,)]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (found["imported_at_first"], found["imported_at_last"]) == ([], BY_STREAMLIT)
+    assert "error" not in found["first_job_of_a_worker"], (
+        "it is started after Streamlit has put a page in place of __main__"
+    )
+    assert found["tokens"][-1] == " sat" and found["charts"] == 2 and not found["problems"]

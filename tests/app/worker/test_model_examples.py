@@ -1,0 +1,79 @@
+"""The page begins with a sentence that suits the model which is open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.worker import examples as subject
+from app.worker.examples import opening_examples
+from app.worker.model_listing import listed_models
+from app.worker.open_models import available_models
+from model.checkpoints import CatalogEntry, load, save
+from model.generation.generate import generate
+from model.tasks import TASKS
+from tests.model import toys as tiny
+
+
+def entry(name: str) -> CatalogEntry:
+    return next(entry for entry in available_models() if entry.name == name)
+
+
+def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
+    save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
+    listed_models(refresh=True)
+    checkpoint = load(tmp_path / "writer")
+    for opening in opening_examples(entry("writer")):
+        steps = generate(
+            checkpoint.model,
+            checkpoint.tokenizer,
+            "",
+            source=opening.source,
+            temperature=0.0,
+            steps=subject.MAX_OPENING_TOKENS,
+        )
+        ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
+        assert opening.source
+        # The library's WordPiece training breaks ties by chance: what is written may be short, nothing, or marks alone.
+        assert opening.text == (checkpoint.tokenizer.decode(ids) or opening.source)
+
+
+def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject._generate_opening.cache_clear()
+    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", -1.0)
+    assert [opening.text for opening in opening_examples(entry("both"))] == [
+        opening.source for opening in opening_examples(entry("both"))
+    ]
+    subject._generate_opening.cache_clear()
+
+
+def test_a_mask_is_the_models_own_word_for_one(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all("[MASK]" in opening.text for opening in opening_examples(entry("masked")))
+    for file in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / "other").mkdir(exist_ok=True)
+        (tmp_path / "other" / file).write_bytes((toys / "masked" / file).read_bytes().replace(b"[MASK]", b"<mask>"))
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    listed_models(refresh=True)
+    texts = [opening.text for opening in opening_examples(entry("other"))]
+    assert all("<mask>" in text and "[MASK]" not in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["next", "masked", "mood"])
+def test_the_examples_are_those_of_the_task(name: str) -> None:
+    examples = opening_examples(entry(name))
+    assert examples == TASKS[entry(name).config.output_head].examples
+    assert ("next" in name) == any("Once upon a time" in example.text for example in examples)
+
+
+def test_a_classifier_reads_whole_sentences() -> None:
+    assert all(example.text[-1] in ".?!" for example in opening_examples(entry("mood")))
+
+
+def test_a_model_that_cannot_be_opened_has_sentences_all_the_same(toys: Path) -> None:
+    (lost,) = [one for one in available_models() if one.name == "both"]
+    gone = CatalogEntry("gone", lost.folder, lost.config, shipped=False)
+    assert json.dumps([opening.source for opening in opening_examples(gone)])
