@@ -2,7 +2,9 @@
 
 import { listenToHeads } from "../../../model/rendering/static/heads/heads_tab.js";
 import { clearMeasurements } from "../../../model/rendering/static/heads/measurements.js";
+import { AddressBar } from "../../ui/frontend/address.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { failureText, isAbort } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
@@ -27,6 +29,7 @@ export default defineComponent({
 /** @implements {ExplorePage} */
 class Explore {
   #endings;
+  #address;
   #width = 0;
 
   /** @param {HTMLElement} place @param {ExploreData} data */
@@ -36,7 +39,12 @@ class Explore {
     this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");
-    this.reporter = new Reporter(() => ({ agreed: this.state.choice, value: { ...this.state.choice } }), isWaiting);
+    this.#address = new AddressBar(() => this.#linked());
+    const report = () => {
+      this.#address.write(); // first: Streamlit hears the address with the report
+      return { agreed: this.state.choice, value: { ...this.state.choice } };
+    };
+    this.reporter = new Reporter(report, isWaiting, data.pause);
     loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
@@ -49,6 +57,7 @@ class Explore {
       createExportMenu(this, place),
       listenToPresenter(this, place),
       listenToModelVariant(this),
+      listenToLeaving(place, this.reporter),
     ];
   }
 
@@ -59,6 +68,7 @@ class Explore {
   update(data, tell) {
     const { state, view } = this;
     this.reporter.connect(tell);
+    this.reporter.settle = data.pause;
     state.catalogue = data;
     view.elements.sourceBox.hidden = !data.has_source;
     view.elements.caption.textContent = data.has_source ? "Target: what the decoder has written so far" : "Sentence";
@@ -76,6 +86,7 @@ class Explore {
 
   end() {
     this.reporter.cancel();
+    this.#address.cancel();
     this.server.cancel();
     for (const end of this.#endings) end();
   }
@@ -91,6 +102,24 @@ class Explore {
     if (MODEL_FIELDS.some((name) => name in patch)) this.#ask();
     if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) drawChoice(this);
     this.reporter.changed();
+    this.#address.changed();
+  }
+
+  /** What a link says: an opening sentence or head that nobody touched stays unsaid. */
+  #linked() {
+    const { state } = this;
+    const { choice, catalogue } = state;
+    const [{ text, source }] = catalogue.examples;
+    const isDefaultHead = String([choice.layer, choice.head]) === String(catalogue.default_head);
+    const linked = {
+      ...choice,
+      ...catalogue.link_settings,
+      text: choice.text === text ? null : choice.text,
+      source: choice.source === source ? null : choice.source,
+      image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private, and gone after a while
+      ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
+    };
+    return { state: linked, defaults: catalogue.link_defaults, longest: catalogue.longest_link };
   }
 
   /**

@@ -102,6 +102,14 @@ export interface ExploreCatalogue extends Catalogue {
   /** Names of images; null for a model of texts. */
   images: string[] | null;
   examples: Example[];
+  /** Layer and head that the page began with; null where somebody chose before. */
+  default_head: [number, number] | null;
+  /** What a link says of the sidebar: nothing of a model that nobody chose. */
+  link_settings: Settings;
+  /** What a link leaves out, and how many characters of text it may hold. */
+  link_defaults: Record<string, unknown>;
+  longest_link: number;
+  own_image_prefix: string;
 }
 
 /** What Streamlit says. */
@@ -111,6 +119,8 @@ export interface ExploreData extends ExploreCatalogue {
   settings: Settings;
   has_source: boolean;
   serial: number;
+  /** Milliseconds without a change before Streamlit hears of one. */
+  pause: number;
 }
 
 /** What the model is asked. */

@@ -47,6 +47,10 @@ export class Reporter {
   #waits = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
+  #isPending = false;
+  #heardSerial = 0;
+  /** @type {(() => void)[]} */
+  #waiting = [];
   /** @type {(name: string, value: unknown) => void} */
   #tell = () => {};
   #collect;
@@ -55,10 +59,12 @@ export class Reporter {
   /**
    * @param {() => Report | null} collect what to report now; null for nothing
    * @param {() => boolean} [isBusy] whether an answer is on its way, after which a report comes cheaper
+   * @param {number} [settle] milliseconds without a change before the rest of the page follows
    */
-  constructor(collect, isBusy = () => false) {
+  constructor(collect, isBusy = () => false, settle = SETTLE) {
     this.#collect = collect;
     this.#isBusy = isBusy;
+    this.settle = settle;
   }
 
   /** @param {(name: string, value: unknown) => void} tell Streamlit's own function, a new one at each run */
@@ -72,6 +78,8 @@ export class Reporter {
    * @param {unknown} agreed @param {number} serial of the last report that Streamlit has heard
    */
   accepts(agreed, serial) {
+    this.#heardSerial = serial;
+    if (serial === this.serial) for (const resolve of this.#waiting.splice(0)) resolve();
     const text = JSON.stringify(agreed);
     if ((this.#accepted && serial !== this.serial) || text === this.#agreed) return false;
     if (!this.#accepted) this.serial = serial;
@@ -87,8 +95,9 @@ export class Reporter {
   }
 
   /** Reports after a moment. */
-  schedule(wait = SETTLE) {
+  schedule(wait = this.settle) {
     this.cancel();
+    this.#isPending = true;
     this.#timer = setTimeout(() => this.#sendWhenIdle(), wait);
   }
 
@@ -97,7 +106,28 @@ export class Reporter {
     if (this.#waits) this.schedule(SOON);
   }
 
+  /** Whether Streamlit does not know yet what was chosen here. */
+  get isPending() {
+    return this.#isPending;
+  }
+
+  /** Whether Streamlit has answered the last report. */
+  get isHeard() {
+    return this.#heardSerial === this.serial;
+  }
+
+  /** Reports at once what Streamlit does not know yet. */
+  flush() {
+    if (this.#isPending) this.#send();
+  }
+
+  /** Resolves once Streamlit has heard all that was reported. @returns {Promise<void>} */
+  heard() {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
   cancel() {
+    this.#isPending = false;
     this.#waits = false;
     clearTimeout(this.#timer);
   }
@@ -116,7 +146,7 @@ export class Reporter {
   /** Where an answer is on its way only after it: a run of the script and its charts would make that one slower. */
   #sendWhenIdle() {
     if (!this.#isBusy()) return this.#send();
-    this.#waits = true;
+    this.#waits = this.#isPending = true;
     this.#timer = setTimeout(() => this.#send(), PATIENCE);
   }
 

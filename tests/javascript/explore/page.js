@@ -112,6 +112,11 @@ export function createPage(choice = {}, answer = {}) {
     tabs: [],
     attention_functions: [],
     images: null,
+    default_head: null,
+    link_settings: { model: "", device: "auto" },
+    link_defaults: {},
+    longest_link: 1500,
+    own_image_prefix: "own-",
     examples: [],
   };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });

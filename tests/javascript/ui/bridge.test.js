@@ -118,3 +118,32 @@ test("each place has a page of its own, made once", () => {
     ["mount d", "d"],
   ]);
 });
+
+test("what is not reported yet is reported at once for who leaves, and told apart from what was heard", async (context) => {
+  const { page, reported, reporter } = reporting(context);
+  reporter.accepts(["a"], 4);
+  reporter.flush();
+  assert.deepEqual(reported, [], "there is nothing to report");
+  page.choice = "b";
+  reporter.changed();
+  assert.ok(reporter.isPending && !reporter.isHeard);
+  reporter.flush();
+  assert.deepEqual(reported, [{ name: "settled", choice: "b", serial: 5 }]);
+  assert.ok(!reporter.isPending && !reporter.isHeard);
+  const heard = reporter.heard();
+  reporter.accepts(["b"], 5);
+  await heard;
+  assert.ok(reporter.isHeard);
+});
+
+test("a page says for itself how long a pause is", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let count = 0;
+  const patient = new Reporter(() => ({ agreed: [], value: {} }), undefined, 3000);
+  patient.connect(() => count++);
+  patient.changed();
+  context.mock.timers.tick(2900);
+  assert.equal(count, 0);
+  context.mock.timers.tick(200);
+  assert.equal(count, 1);
+});

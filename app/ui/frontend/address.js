@@ -1,0 +1,60 @@
+// The address says what was chosen, soon after it was chosen and without Streamlit, so that a reload loses nothing.
+
+const PAUSE = 300; // milliseconds without a change
+
+/** @typedef {Record<string, unknown>} State everything that was chosen, by the names that a link has for it */
+
+/** Writes what was chosen into the address. */
+export class AddressBar {
+  #state;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {() => { state: State, defaults: State, longest: number }} state what to write now; see `addressQuery` */
+  constructor(state) {
+    this.#state = state;
+  }
+
+  /** Something was chosen: the address follows in a moment. */
+  changed() {
+    this.cancel();
+    this.#timer = setTimeout(() => this.write(), PAUSE);
+  }
+
+  /** Writes it at once. */
+  write() {
+    this.cancel();
+    const { state, defaults, longest } = this.#state();
+    const query = addressQuery(state, defaults, longest);
+    if (query === null || query === addressQuery(readAddress(location.search), {}, longest)) return;
+    history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
+  }
+
+  cancel() {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * A state as the parameters of a link: what differs from the defaults. Null for texts that are too long for an address.
+ * @param {State} state @param {State} defaults @param {number} longest characters of all texts together
+ */
+export function addressQuery(state, defaults, longest) {
+  const texts = ["text", "source", "other_text"].map((name) => String(state[name] ?? ""));
+  const length = texts.reduce((sum, text) => sum + [...text].length, 0);
+  if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
+  const chosen = Object.entries(state).filter(([name, value]) => encode(value) !== encode(defaults[name]));
+  const parameters = new URLSearchParams(chosen.map(([name, value]) => [name, encode(value)]));
+  parameters.sort();
+  return parameters.toString();
+}
+
+/** @param {string} search @returns {State} */
+function readAddress(search) {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+/** @param {unknown} value */
+function encode(value) {
+  return Array.isArray(value) ? value.join(";") : String(value ?? "");
+}

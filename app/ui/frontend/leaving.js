@@ -1,0 +1,49 @@
+// Nothing is lost for who leaves at once: what was chosen is reported before anything else on the page is used.
+
+/** @import { Reporter } from "./bridge.js" */
+
+const PATIENCE = 3000; // milliseconds that a link waits for Streamlit to hear what was chosen
+
+/**
+ * Reports at once where the person turns to something else: another part of the page, another tab, a link.
+ * @param {Element} root what is the component's own @param {Reporter} reporter
+ * @returns {() => void} ends it
+ */
+export function listenToLeaving(root, reporter) {
+  /** @param {Event} event */
+  const isOutside = (event) => !event.composedPath().includes(root);
+  /** @param {Event} event */
+  const turn = (event) => {
+    if (isOutside(event)) reporter.flush();
+  };
+  const hide = () => reporter.flush();
+  /** @param {MouseEvent} event */
+  const follow = (event) => {
+    const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement);
+    if (!link || !isOutside(event) || event.metaKey || event.ctrlKey || !isLate(reporter)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    reporter.flush();
+    // The link as it is drawn now names an older state; the run that hears the report draws it anew.
+    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+    Promise.race([reporter.heard(), late]).then(() => link.click());
+  };
+  const always = { capture: true };
+  document.addEventListener("pointerdown", turn, always);
+  document.addEventListener("focusin", turn, always);
+  document.addEventListener("click", follow, always);
+  document.addEventListener("visibilitychange", hide);
+  window.addEventListener("pagehide", hide);
+  return () => {
+    document.removeEventListener("pointerdown", turn, always);
+    document.removeEventListener("focusin", turn, always);
+    document.removeEventListener("click", follow, always);
+    document.removeEventListener("visibilitychange", hide);
+    window.removeEventListener("pagehide", hide);
+  };
+}
+
+/** @param {Reporter} reporter */
+function isLate(reporter) {
+  return reporter.isPending || !reporter.isHeard;
+}

@@ -1,0 +1,62 @@
+// The address follows what was chosen, without Streamlit.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AddressBar, addressQuery } from "../../../app/ui/frontend/address.js";
+
+const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
+
+/**
+ * An address bar in a browser that is not there, and what it wrote.
+ * @param {import("node:test").TestContext} context
+ */
+function bar(context) {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  /** @type {string[]} */
+  const written = [];
+  const place = { pathname: "/explore", search: "" };
+  const pushState = (/** @type {unknown} */ _state, /** @type {string} */ _title, /** @type {string} */ address) => {
+    written.push(address);
+    place.search = address.slice(place.pathname.length);
+  };
+  for (const [name, value] of Object.entries({ location: place, history: { state: null, pushState } }))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  const state = { ...DEFAULTS, text: "the cat" };
+  return { state, written, made: new AddressBar(() => ({ state, defaults: DEFAULTS, longest: 20 })) };
+}
+
+test("a link names what differs from the defaults", () => {
+  const state = { model: "a", text: "x & y", layer: 2, edits: ["p=set:0", "q=scale:2"], pinned: [] };
+  const query = addressQuery(state, DEFAULTS, 20);
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(query ?? "")), {
+    model: "a",
+    text: "x & y",
+    layer: "2",
+    edits: "p=set:0;q=scale:2",
+  });
+  assert.equal(addressQuery(DEFAULTS, DEFAULTS, 20), "");
+});
+
+test("a text that is too long, or that no address can hold, has no link", () => {
+  assert.equal(addressQuery({ ...DEFAULTS, text: "x".repeat(21) }, DEFAULTS, 20), null);
+  assert.equal(addressQuery({ ...DEFAULTS, text: "\ud800" }, DEFAULTS, 20), null);
+});
+
+test("several changes in a moment are one address", (context) => {
+  const { state, written, made } = bar(context);
+  made.changed();
+  context.mock.timers.tick(200);
+  state.text = "the dog";
+  made.changed();
+  context.mock.timers.tick(400);
+  assert.deepEqual(written, ["/explore?text=the+dog"]);
+});
+
+test("what is written already is not written again", (context) => {
+  const { written, made } = bar(context);
+  made.write();
+  made.changed();
+  made.write();
+  context.mock.timers.tick(400);
+  assert.deepEqual(written, ["/explore?text=the+cat"]);
+});
