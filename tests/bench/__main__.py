@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import classroom, forward, hostile, load, long, page, peers
+from tests.bench import classroom, forward, hostile, load, long, page, peers, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -27,6 +27,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "forward": _tabled(forward.ratios),
     "long": long.lines,
     "page": _tabled(page.ratios),
+    "typing": typing.lines,
     "load": _tabled(load.ratios),
     "classroom": classroom.lines,
     "peers": peers.lines,

@@ -1,7 +1,8 @@
-"""Thirty visitors on one server, each typing and switching heads every few seconds for a minute.
+"""A class on one server: everybody types and switches heads every few seconds for a minute.
 
-Each has a Streamlit session of its own over a websocket, as a browser has, and asks the routes as the page's
-component does. Every answer is checked to be one's own. `python -m tests.bench.classroom`
+Each has a cookie and a Streamlit session of their own over a websocket, as a browser has, and asks the routes as the
+page's component does. Every answer is checked to be one's own. Thirty visitors, thirty beside one who asks for all that
+is slow, and a hundred. `python -m tests.bench classroom`
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from app.ui.wire_format import unpack
 from tests.bench.measure import Times
 from tests.browser.server import Server, serve
 
-VISITORS, SECONDS, MODEL = 30, 60.0, "stories-causal"
+SECONDS, MODEL = 60.0, "stories-causal"
+CLASSES = ((30, False), (30, True), (100, False))  # how many there are, and whether somebody attacks
+PARALLEL_ATTACKS = 40  # questions that one attacker has under way at a time
 NAMES = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hal", "Ida", "Jon")
 STORY = (
     "the dog ran to the big tree and the girl saw a small bird in the garden when it was raining again so "
@@ -50,11 +53,20 @@ class Session:
     edits: list[str] = field(default_factory=list)
     asked: int = 0
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of each request: the cookie tells one visitor from another."""
+        return {"Content-Type": "application/json", "Cookie": f"headlight_visitor=visitor-{self.number}"}
+
     def live(self) -> None:
         """A minute of typing and switching; what goes wrong is noted."""
         draw = random.Random(self.number)
         try:
-            with connect(f"ws://127.0.0.1:{self.server.port}/_stcore/stream", max_size=None) as page:
+            with connect(
+                f"ws://127.0.0.1:{self.server.port}/_stcore/stream",
+                max_size=None,
+                additional_headers={"Cookie": self.headers["Cookie"]},
+            ) as page:
                 self.line = HTTPConnection("127.0.0.1", self.server.port, timeout=60)
                 self.text = f"{NAMES[self.number % 10]} {self.number} saw"
                 self._follow(page)
@@ -82,9 +94,9 @@ class Session:
         """Seconds until the answer to the present question is here; notes an answer that is another's."""
         self.asked += 1
         question = {"model": MODEL, "text": self.text, "edits": self.edits, "query": -1}
-        body = json.dumps(question | {"visitor": f"visitor{self.number}", "number": self.asked})
+        body = json.dumps(question | {"client_id": f"page {self.number}", "request_number": self.asked})
         began = time.perf_counter()
-        self.line.request("POST", "/api/trace", body, {"Content-Type": "application/json"})
+        self.line.request("POST", "/api/trace", body, self.headers)
         answered = self.line.getresponse().read()
         took = time.perf_counter() - began
         self._check(unpack(answered)[0])
@@ -93,13 +105,13 @@ class Session:
     def _check(self, meta: dict[str, Any]) -> None:
         if "error" in meta or "tokens" not in meta:
             self.wrong.append(str(meta)[:200])
-        elif "".join(token["piece"] for token in meta["tokens"] if not token["special"]) != self.text:
+        elif "".join(token["text"] for token in meta["tokens"] if not token["special"]) != self.text:
             self.wrong.append(f"visitor {self.number} got the answer to another text")
 
     def _follow(self, page: Any) -> None:
         """One run of the page, as after typing has settled; notes how long it took."""
         message = BackMsg()
-        state = {"model": MODEL, "text": self.text, "edits": ",".join(self.edits)}
+        state = {"model": MODEL, "text": self.text, "edits": ";".join(self.edits)}
         message.rerun_script.query_string = urlencode({name: text for name, text in state.items() if text})
         began = time.perf_counter()
         page.send(message.SerializeToString())
@@ -111,27 +123,75 @@ class Session:
         self.pages.append(time.perf_counter() - began)
 
 
-def lines() -> Iterator[str]:
-    """The table, and what went wrong."""
-    with TemporaryDirectory() as folder, serve(Path(folder)) as server:
-        sessions = [Session(server, number, SECONDS) for number in range(VISITORS)]
-        threads = [threading.Thread(target=session.live) for session in sessions]
+@dataclass
+class Attacker:
+    """One visitor who asks for what is slow, many times at once, until it is over."""
+
+    server: Server
+    seconds: float
+    answered: int = 0
+
+    def live(self) -> None:
+        """Keep PARALLEL_ATTACKS questions under way."""
+        until = time.monotonic() + self.seconds
+        threads = [threading.Thread(target=self._ask, args=(number, until)) for number in range(PARALLEL_ATTACKS)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    yield f"| {VISITORS} visitors, {SECONDS:.0f} seconds | count | median ms | p95 ms |"
-    yield "|---|---:|---:|---:|"
+
+    def _ask(self, number: int, until: float) -> None:
+        words = f"attack {number} " + STORY
+        questions = (
+            ("trace", {"text": words * 1_200}),
+            ("head_ablation", {"text": words, "attention": "decoder.self"}),
+            ("trace", {"text": (words * 8)[:1_000]}),
+            ("information_flow", {"text": words, "threshold": 1e-4}),
+        )
+        while time.monotonic() < until:
+            route, question = random.choice(questions)
+            body = json.dumps({"model": MODEL, "query": -1, "layer": 0, "head": 0} | question)
+            headers = {"Content-Type": "application/json", "Cookie": "headlight_visitor=attacker"}
+            line = HTTPConnection("127.0.0.1", self.server.port, timeout=600)
+            try:
+                line.request("POST", f"/api/{route}", body, headers)
+                line.getresponse().read()
+                self.answered += 1
+            except OSError:
+                time.sleep(0.1)
+            finally:
+                line.close()
+
+
+def lines() -> Iterator[str]:
+    """The table, and what went wrong."""
+    yield "| | what | count | median ms | p95 ms |"
+    yield "|---|---|---:|---:|---:|"
+    wrong: list[str] = []
+    for visitors, attacked in CLASSES:
+        with TemporaryDirectory() as folder, serve(Path(folder)) as server:
+            sessions = [Session(server, number, SECONDS) for number in range(visitors)]
+            lives = [session.live for session in sessions]
+            threads = [threading.Thread(target=live) for live in lives]
+            if attacked:
+                threads.append(threading.Thread(target=Attacker(server, SECONDS).live))
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        yield from _rows(f"{visitors} visitors{', one attacks' if attacked else ''}", sessions)
+        wrong += [sentence for session in sessions for sentence in session.wrong]
+    yield f"\n{len(wrong)} errors or mix-ups{': ' + '; '.join(wrong[:5]) if wrong else ''}"
+
+
+def _rows(who: str, sessions: list[Session]) -> Iterator[str]:
     kinds = {"a letter typed -> all heads here": "keys", "a head switched -> all heads here": "switches",
              "the rest of the page follows": "pages"}  # fmt: skip
     for what, name in kinds.items():
         seconds = [one for session in sessions for one in getattr(session, name)]
-        if not seconds:
-            continue
-        times = Times.of(seconds)
-        yield f"| {what} | {len(seconds)} | {times.middle:.0f} | {times.slow:.0f} |"
-    wrong = [sentence for session in sessions for sentence in session.wrong]
-    yield f"\n{len(wrong)} errors or mix-ups{': ' + '; '.join(wrong[:5]) if wrong else ''}"
+        if seconds:
+            times = Times.of(seconds)
+            yield f"| {who} | {what} | {len(seconds)} | {times.middle:.0f} | {times.slow:.0f} |"
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ st.text(f"Run {st.session_state.runs}")
 """
 YARDSTICK = "an empty rerun"
 TURNS = 10
-QUIET = 700  # milliseconds; longer than the page waits before it tells Streamlit what was chosen
+QUIET = 3_500  # milliseconds; longer than the page waits before it tells Streamlit what was chosen
 
 # The first frame in which the change is seen paints it; in the next it is on the screen.
 WATCH = """element => {
@@ -241,7 +241,11 @@ class Explore:
         self.rest()
 
     def chart(self, key: str) -> float:
-        """A keystroke, until the Plotly chart of the chosen head shows other numbers."""
+        """A keystroke, until the Plotly chart of the chosen head shows other numbers, where somebody has opened it."""
+        if not self.page.locator(".js-plotly-plot").count():
+            self.page.get_by_text("In numbers").click()
+            expect(self.page.locator(".js-plotly-plot").first).to_be_visible()
+            self.rest()
         self.box.press("End")
         return self.quietly(self.page.locator("body"), CHART, "input", partial(self.page.keyboard.press, key))
 

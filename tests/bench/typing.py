@@ -1,0 +1,155 @@
+"""People's own speed: letters typed at steady cadences, each timed until the page shows that very text.
+
+The clock of a letter starts at its input event and ends with the frame after tokens, heads and prediction show the
+text that it made. `python -m tests.bench typing`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.bench.measure import Times
+from tests.bench.page import SENTENCE, Explore, Rerun, servers, visitor
+from tests.browser import chromium
+from tests.browser.conftest import ARGUMENTS
+
+CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds from letter to letter
+SWITCH_CADENCE = 300  # milliseconds from choice to choice
+LETTERS = 40  # of each cadence
+RERUNS = 8  # empty ones around each cadence
+
+# Types LETTERS of a text, or does what `acts` says, one every `gap` ms; gives the milliseconds of each.
+DRIVER = """async ({ texts, gap }) => {
+  const root = document.querySelector('[data-testid="instrument"]') || window.deepFind('instrument');
+  const box = window.deepFind('sentence');
+  const waiting = new Map(), taken = [];
+  const shown = () => {
+    const text = root.dataset.sentence;
+    if (!waiting.has(text)) return;
+    const began = [...waiting].filter(([, entry]) => entry.order <= waiting.get(text).order);
+    requestAnimationFrame(() => requestAnimationFrame((now) => {
+      for (const [key, entry] of began) if (waiting.delete(key)) taken.push(performance.now() - entry.began);
+    }));
+  };
+  const observer = new MutationObserver(shown);
+  observer.observe(root, { attributes: true, attributeFilter: ["data-painted", "data-sentence"] });
+  let order = 0;
+  const start = performance.now();
+  for (const text of texts) {
+    const due = start + order * gap;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    box.value = text;
+    waiting.set(text, { began: performance.now(), order: order++ });
+    box.dispatchEvent(new InputEvent("input", { bubbles: true, composed: true }));
+  }
+  const until = performance.now() + 10000;
+  while (waiting.size && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  observer.disconnect();
+  return { taken, lost: waiting.size };
+}"""
+DEEP_FIND = """() => {
+  window.deepFind = (name, within = document) => {
+    const found = within.querySelector(`[data-testid="${name}"]`);
+    if (found) return found;
+    for (const element of within.querySelectorAll("*")) {
+      const inside = element.shadowRoot && window.deepFind(name, element.shadowRoot);
+      if (inside) return inside;
+    }
+    return null;
+  };
+}"""
+# The same for choices: each entry of `acts` is clicked or selected, and timed until the answer to it is painted.
+SWITCHER = """async ({ acts, gap }) => {
+  const root = window.deepFind("instrument"), taken = [];
+  for (const [name, value] of acts) {
+    const element = window.deepFind(name), before = root.dataset.painted, began = performance.now();
+    const painted = new Promise((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (root.dataset.painted === before) return;
+        observer.disconnect();
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - began)));
+      });
+      observer.observe(root, { attributes: true, attributeFilter: ["data-painted"] });
+      setTimeout(() => resolve(10000), 10000);
+    });
+    if (element.tagName === "SELECT") {
+      element.value = value;
+      element.dispatchEvent(new Event("change", { bubbles: true, composed: true }));
+      element.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+    } else element.click();
+    taken.push(await painted);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, gap - (performance.now() - began))));
+  }
+  return { taken, lost: taken.filter((each) => each >= 10000).length };
+}"""
+
+
+@dataclass(frozen=True)
+class Cadence:
+    """What was measured at one cadence, and how many letters were never shown."""
+
+    what: str
+    times: Times
+    lost: int
+    reruns: Times
+
+    def line(self) -> str:
+        """As a row of the table."""
+        median, slow = self.times.middle / self.reruns.middle, self.times.slow / self.reruns.middle
+        return (
+            f"| {self.what} | {self.times.middle:.0f} | {self.times.slow:.0f} | {self.lost} "
+            f"| {self.reruns.middle:.0f} | {median:.2f} | {slow:.2f} |"
+        )
+
+
+def lines() -> Iterator[str]:
+    """The table, row by row as it is measured."""
+    path = chromium.find()
+    if path is None:
+        print(chromium.MISSING, file=sys.stderr)
+        return
+    yield "| a letter every | median ms | p95 ms | never shown | an empty rerun, ms | median / rerun | p95 / rerun |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    with servers() as (headlight, empty), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        rerun = Rerun(visitor(browser, empty).open())
+        explore = Explore(visitor(browser, headlight))
+        explore.warm_up()
+        explore.page.evaluate(DEEP_FIND)
+        for gap in CADENCES:
+            yield measure(f"{gap:,} ms", explore, rerun, DRIVER, {"texts": texts(gap), "gap": gap}).line()
+        heads = [("head-switch", "")] * 12
+        parts = [("variant-masks", "none"), ("variant-masks", ""), ("variant-positional_encoding", "none"),
+                 ("variant-positional_encoding", "")] * 3  # fmt: skip
+        for what, acts in {"heads off and on": heads, "masks and positions": parts}.items():
+            name = f"{what}, every {SWITCH_CADENCE} ms"
+            yield measure(name, explore, rerun, SWITCHER, {"acts": acts, "gap": SWITCH_CADENCE}).line()
+        browser.close()
+
+
+def texts(gap: int) -> list[str]:
+    """What stands in the box after each letter: no two the same, so that no memory answers."""
+    beginning = f"{gap} {SENTENCE}"[: len(SENTENCE) // 2]
+    more = (SENTENCE[len(SENTENCE) // 2 :] + " " + SENTENCE)[:LETTERS]
+    return [beginning + more[: number + 1] for number in range(LETTERS)]
+
+
+def measure(what: str, explore: Explore, rerun: Rerun, script: str, order: dict[str, object]) -> Cadence:
+    """One row: half the empty reruns before it, half after."""
+    explore.rest()
+    reruns = [rerun() for _ in range(RERUNS // 2)]
+    found = run(explore.page, script, order)
+    explore.rest()
+    reruns += [rerun() for _ in range(RERUNS // 2)]
+    return Cadence(what, Times.of([each / 1e3 for each in found["taken"]]), found["lost"], Times.of(reruns))
+
+
+def run(page: Page, script: str, order: dict[str, object]) -> dict[str, Any]:
+    """What a script in the page gives."""
+    found: dict[str, Any] = page.evaluate(script, order)
+    return found
