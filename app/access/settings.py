@@ -12,7 +12,8 @@ SHARED_VARIABLE, CACHE_VARIABLE, UPLOAD_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE = 
     "HEADLIGHT_UPLOAD_LIMIT",
     "HEADLIGHT_MEMORY_LIMIT",
 )
-WORKERS_VARIABLE, HOSTS_VARIABLE = "HEADLIGHT_WORKERS", "HEADLIGHT_HOSTS"
+WORKERS_VARIABLE, HOSTS_VARIABLE, ENGINE_VARIABLE = "HEADLIGHT_WORKERS", "HEADLIGHT_HOSTS", "HEADLIGHT_ENGINE"
+LOCAL_ENGINE = "local"  # workers are processes of this machine
 DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
 
 
@@ -22,7 +23,8 @@ class Settings:
 
     On a `shared` one nobody opens a path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
     uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of what is free. `workers` are the
-    processes that answer what people type, `hosts` the names that browsers may know the server by.
+    processes that answer what people type, `hosts` the names that browsers may know the server by, `engine` the
+    address of the Ray cluster that has the workers.
     """
 
     shared: bool = True
@@ -31,6 +33,7 @@ class Settings:
     memory_limit: int = 0
     workers: int = 1
     hosts: tuple[str, ...] = ()
+    engine: str = LOCAL_ENGINE
 
     def to_environment(self) -> dict[str, str]:
         """As variables; `settings` reads them."""
@@ -41,6 +44,7 @@ class Settings:
             MEMORY_LIMIT_VARIABLE: str(self.memory_limit),
             WORKERS_VARIABLE: str(self.workers),
             HOSTS_VARIABLE: " ".join(self.hosts),
+            ENGINE_VARIABLE: self.engine,
         }
 
 
@@ -58,4 +62,5 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         memory_limit=number(MEMORY_LIMIT_VARIABLE, 0),
         workers=max(1, number(WORKERS_VARIABLE, 1)),
         hosts=tuple(environment.get(HOSTS_VARIABLE, "").split()),
+        engine=environment.get(ENGINE_VARIABLE) or LOCAL_ENGINE,
     )

@@ -26,7 +26,7 @@ LONG_TEXT = 4_000  # characters from which on an answer is long work
 def engine() -> Engine:
     """The one engine of this process; its workers start when they are first asked."""
     chosen = settings()
-    return Engine(chosen.workers, chosen.upload_limit << 20, is_shared=chosen.shared)
+    return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
 
 
 def ask(handler: str, body: Mapping[str, Any] | None = None, *, private: bool = False) -> tuple[dict[str, Any], bytes]:
@@ -56,7 +56,11 @@ def submit(handler: str, body: dict[str, Any], *, private: bool = False, stream:
     named = {str(question.get(field)) for question in asked for field in IMAGE_FIELDS}
     images = {name: image.data for name, image in image_store().find_own(visitor, named).items()}
     is_private = private or bool(images) or not own.keys().isdisjoint(models)
-    folders = tuple(VisitorFolder(one.name, one.title, str(one.folder)) for one in own.values() if is_private)
+    folders = tuple(
+        VisitorFolder(one.name, one.title, str(one.folder), str(one.upload_dir or ""))
+        for one in own.values()
+        if is_private
+    )
     request = EngineRequest(handler, json.dumps(body).encode("ascii"), folders, images)
     lane = Lane.PRIVATE if is_private else Lane.LONG if _is_long(asked) else HANDLERS[handler].lane
     return engine().submit(visitor, request, lane=lane, stream=stream)

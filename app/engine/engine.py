@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from threading import Thread
 from time import monotonic
+from typing import Protocol
 
-import psutil
-
+from app.access.settings import LOCAL_ENGINE
 from app.engine.fair_queue import FairQueue
 from app.engine.handlers import HANDLERS, Lane
 from app.engine.job import EngineError, EngineRequest, Job, Stream
@@ -19,12 +20,24 @@ VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at 
 VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside twice the largest upload
 
 
-class WorkerThread(Thread):
-    """Hands a lane's jobs to one worker process, one after the other."""
+class Worker(Protocol):
+    """What answers one job at a time, on this machine or another, and can be stopped."""
 
-    def __init__(self, lane: EngineLane, limits: WorkerLimits) -> None:
+    def answer(self, job: Job) -> bytes:
+        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        ...
+
+    def stop(self) -> None:
+        """End it at once; it is started again when it is asked."""
+        ...
+
+
+class WorkerThread(Thread):
+    """Hands a lane's jobs to one worker, one after the other."""
+
+    def __init__(self, lane: EngineLane, worker: Worker) -> None:
         super().__init__(daemon=True, name=f"engine-{lane.name}")
-        self.lane, self.process = lane, WorkerProcess(limits)
+        self.lane, self.worker = lane, worker
         self.owner, self.last_used, self.is_idle = "", 0.0, True
 
     def run(self) -> None:
@@ -34,7 +47,7 @@ class WorkerThread(Thread):
             job.finish(self._answer(job))
             self.is_idle, self.last_used = True, monotonic()
             self.lane.queue.done(job)
-        self.process.stop()
+        self.worker.stop()
 
     def _accepts(self, visitor: str) -> bool:
         """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's."""
@@ -47,25 +60,32 @@ class WorkerThread(Thread):
 
     def _answer(self, job: Job) -> bytes | Exception:
         if self.lane.is_private and job.visitor != self.owner:
-            self.process.stop()  # what it holds is somebody else's
+            self.worker.stop()  # what it holds is somebody else's
             self.owner = job.visitor
         try:
-            return self.process.answer(job)
+            return self.worker.answer(job)
         except HeadlightError as error:
             return error
         except Exception as error:  # the lane goes on, whatever happens; what was asked stays out of the log
             logging.getLogger(__name__).exception("The engine failed")
-            self.process.stop()
+            self.worker.stop()
             return EngineError(f"Something went wrong inside Headlight ({type(error).__name__}). Try again or reload.")
 
 
 class EngineLane:
     """Workers for one kind of request, with a queue in front of them. In a private one each serves one visitor."""
 
-    def __init__(self, name: str, limits: WorkerLimits, workers: int, is_private: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        limits: WorkerLimits,
+        workers: int,
+        is_private: bool = False,
+        employ: Callable[[WorkerLimits], Worker] = WorkerProcess,
+    ) -> None:
         self.name, self.is_private = name, is_private
         self.queue = FairQueue()
-        self.threads = [WorkerThread(self, limits) for _ in range(workers)]
+        self.threads = [WorkerThread(self, employ(limits)) for _ in range(workers)]
         for thread in self.threads:
             thread.start()
 
@@ -85,16 +105,18 @@ class Engine:
     """Lanes of workers: for what is answered at once, for long work, and for what visitors brought themselves.
 
     Nobody's letter waits for long work, and nobody else's work is in a process that reads a visitor's own files.
+    `address` is where the workers are: on this machine, or in a Ray cluster. Raises EngineError where it has none.
     """
 
-    def __init__(self, workers: int = 1, upload_bytes: int = 0, *, is_shared: bool = True) -> None:
-        everything = WorkerLimits(int(psutil.virtual_memory().total * 0.9))
-        private_bytes = VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else everything.memory_bytes
-        private = WorkerLimits(private_bytes, niceness=5)
+    def __init__(
+        self, workers: int = 1, upload_bytes: int = 0, address: str = LOCAL_ENGINE, *, is_shared: bool = True
+    ) -> None:
+        employ = _employer(address)
+        private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
-            Lane.SHORT: EngineLane("short", everything, workers),
-            Lane.LONG: EngineLane("long", WorkerLimits(everything.memory_bytes, niceness=5), 1),
-            Lane.PRIVATE: EngineLane("private", private, VISITOR_WORKERS, is_private=True),
+            Lane.SHORT: EngineLane("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
+            Lane.LONG: EngineLane("long", WorkerLimits(niceness=5), 1, employ=employ),
+            Lane.PRIVATE: EngineLane("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
         }
 
     def start(self) -> None:
@@ -120,3 +142,16 @@ class Engine:
         self.stop_working()
         for lane in self.lanes.values():
             lane.close()
+
+
+def _employer(address: str) -> Callable[[WorkerLimits], Worker]:
+    """What makes workers, on this machine or in the Ray cluster at an address."""
+    if address == LOCAL_ENGINE:
+        return WorkerProcess
+    try:
+        from app.engine.ray_worker import RayCluster  # an extra
+    except ImportError as error:
+        raise EngineError("Ray is not installed here: pip install 'attention-headlight[ray]'") from error
+    cluster = RayCluster(address)
+    cluster.connect()
+    return cluster.worker

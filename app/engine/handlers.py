@@ -19,16 +19,20 @@ class Lane(StrEnum):
 
 @dataclass(frozen=True)
 class HandlerRow:
-    """A handler: `function` is "module:name"; a route is asked by components, what is none by pages alone."""
+    """A handler: `function` is "module:name"; a route is asked by components, what is none by pages alone.
+
+    One that `is_local` reads or writes files of the page's machine, so it is answered there, wherever workers are.
+    """
 
     function: str
     lane: Lane = Lane.SHORT
     seconds: float = 10.0
     is_route: bool = True
+    is_local: bool = False
 
 
-def _pages(function: str, seconds: float = 10.0) -> HandlerRow:
-    return HandlerRow(function, seconds=seconds, is_route=False)
+def _pages(function: str, seconds: float = 10.0, is_local: bool = False) -> HandlerRow:
+    return HandlerRow(function, seconds=seconds, is_route=False, is_local=is_local)
 
 
 def _long(function: str, seconds: float = 60.0) -> HandlerRow:
@@ -75,7 +79,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "position_profile": _pages("app.positions.page_data:handle_profile"),
         "check_image": _pages("app.worker.images:handle_check_image"),
         "open_checkpoint": _pages("app.models.opening:handle_open", seconds=60.0),
-        "extract_upload": _pages("app.models.opening:handle_extract", seconds=60.0),
-        "download": _pages("app.models.opening:handle_download", seconds=3600.0),
+        "extract_upload": _pages("app.models.opening:handle_extract", seconds=60.0, is_local=True),
+        "download": _pages("app.models.opening:handle_download", seconds=3600.0, is_local=True),
     },
 )

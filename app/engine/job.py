@@ -16,11 +16,15 @@ class EngineError(HeadlightError):
 
 
 class VisitorFolder(msgspec.Struct, frozen=True):
-    """A checkpoint that only one visitor may open: its name in addresses, its title, and where it lies."""
+    """A checkpoint that only one visitor may open: its name in addresses, its title, and where it lies.
+
+    `sent` is the folder of the whole upload, which may hold more than what is opened; empty for what is no upload.
+    """
 
     name: str
     title: str
     folder: str
+    sent: str = ""
 
 
 class EngineRequest(msgspec.Struct, frozen=True):

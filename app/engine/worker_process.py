@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -36,13 +36,15 @@ DIED = (
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """What a worker may take: bytes of memory in all (0: what the machine has), and its place behind others (nice).
+    """What a worker may take: bytes of memory in all (0: nine tenths of its machine's), its place behind others (nice).
 
+    Among `gpu_workers` the GPUs of a cluster are shared out; it gets none where that is 0.
     `module` is what it runs, by name alone: nothing here imports it.
     """
 
     memory_bytes: int = 0
     niceness: int = 0
+    gpu_workers: int = 0
     module: str = "app.worker.serve"
 
     def to_json(self) -> str:
@@ -59,7 +61,7 @@ class WorkerProcess:
     """A worker that is there when it is asked; used by one thread."""
 
     def __init__(self, limits: WorkerLimits) -> None:
-        self.limits = limits
+        self.limits = replace(limits, memory_bytes=limits.memory_bytes or psutil.virtual_memory().total * 9 // 10)
         self.process: subprocess.Popen[bytes] | None = None
         self.connection: Connection | None = None
         self.asked = 0
@@ -115,7 +117,7 @@ class WorkerProcess:
             elif job.cancelled.is_set() and not cancelled_at:
                 cancelled_at = monotonic()
                 self.connection.send_bytes(CANCEL + number)
-            elif self.limits.memory_bytes and watched.memory_info().rss > self.limits.memory_bytes:
+            elif watched.memory_info().rss > self.limits.memory_bytes:
                 self.stop()
                 raise EngineError(_too_large(self.limits.memory_bytes))
         if job.cancelled.is_set():
@@ -170,8 +172,7 @@ def _confine(limits: WorkerLimits) -> None:
 
     os.nice(limits.niceness)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if limits.memory_bytes:
-        resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nobody is left behind when the server is killed
 

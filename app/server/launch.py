@@ -15,7 +15,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
 
-from app.access.settings import DEFAULT_UPLOAD_LIMIT, Settings, settings
+from app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, settings
+from model.errors import HeadlightError
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Half the cores for each of the two questions that are answered at a time is steady.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
     options = _parser({"-h", "--help"} & set(given)).parse_args(given[1:] if given[:1] == ["app"] else given)
-    problem = _register_model_folders(options.models) or _port_problem(options.host, options.port)
+    problem = _register_model_folders(options.models, options.engine) or _port_problem(options.host, options.port)
     if problem:
         print(f"headlight: {problem}", file=sys.stderr)
         return 2
@@ -62,7 +63,7 @@ def _parser(help_requested: Collection[str]) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="DIR",
-        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}",
+        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
     )
     parser.add_argument(
         "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
@@ -92,6 +93,12 @@ def _parser(help_requested: Collection[str]) -> argparse.ArgumentParser:
         default=1,
         metavar="N",
         help="processes that answer what people type; one more does the long work (default: 1)",
+    )
+    parser.add_argument(
+        "--engine",
+        default=LOCAL_ENGINE,
+        metavar="ray://HOST:PORT",
+        help="a Ray cluster that answers instead of this machine, on its GPUs where it has any",
     )
     parser.add_argument(
         "--allow-host",
@@ -139,7 +146,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     shared = options.shared or not _is_loopback(options.host)
     cache = not shared if options.hub_cache is None else options.hub_cache
     return Settings(
-        shared, cache, options.upload_limit, options.memory_limit, options.workers, (options.host, *options.allow_host)
+        shared,
+        cache,
+        options.upload_limit,
+        options.memory_limit,
+        options.workers,
+        (options.host, *options.allow_host),
+        options.engine,
     )
 
 
@@ -149,12 +162,14 @@ def _is_loopback(host: str) -> bool:
     return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
 
 
-def _register_model_folders(folders: Sequence[str]) -> str:
-    """Name the folders of models to the page, which runs in this process; a sentence where one is missing."""
-    for folder in folders:
-        if not Path(folder).is_dir():
-            return f"there is no folder {folder!r} to take models from."
-    resolved = [str(Path(folder).resolve()) for folder in folders]
+def _register_model_folders(folders: Sequence[str], engine: str) -> str:
+    """Name the folders of models to the engine; a sentence where this machine should have one and has not."""
+    resolved = list(folders)
+    if engine == LOCAL_ENGINE:
+        for folder in folders:
+            if not Path(folder).is_dir():
+                return f"there is no folder {folder!r} to take models from."
+        resolved = [str(Path(folder).resolve()) for folder in folders]
     os.environ[MODELS_VARIABLE] = os.pathsep.join([*resolved, *filter(None, [os.environ.get(MODELS_VARIABLE)])])
     return ""
 
@@ -178,7 +193,11 @@ def _serve(host: str, port: int, browser: bool) -> int:
     """Serve the page until somebody stops it."""
     from app.engine.client import engine
 
-    engine().start()  # it imports the network while this process imports the page
+    try:
+        engine().start()  # it imports the network while this process imports the page
+    except HeadlightError as error:
+        print(f"headlight: {error}", file=sys.stderr)
+        return 2
     import streamlit as st
     from starlette.middleware import Middleware
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import classroom, forward, hostile, load, long, page, peers, typing
+from tests.bench import classroom, cluster, forward, hostile, load, long, page, peers, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "typing": typing.lines,
     "load": _tabled(load.ratios),
     "classroom": classroom.lines,
+    "cluster": cluster.lines,
     "peers": peers.lines,
 }
 

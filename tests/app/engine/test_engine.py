@@ -10,7 +10,7 @@ from app.engine.engine import Engine, EngineLane
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, Job, Stream, VisitorFolder
-from app.engine.worker_process import WorkerLimits
+from app.engine.worker_process import WorkerLimits, WorkerProcess
 from tests.app.engine.faulty_worker import request
 
 LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
@@ -107,10 +107,9 @@ def test_what_eats_memory_is_ended() -> None:
 def test_where_all_models_are_ones_own_they_may_be_as_large_as_any(is_shared: bool) -> None:
     engine = Engine(1, 500 << 20, is_shared=is_shared)
     try:
-        own, offered = (
-            engine.lanes[lane].threads[0].process.limits.memory_bytes for lane in (Lane.PRIVATE, Lane.SHORT)
-        )
-        assert (own < offered) is is_shared
+        own, offered = (engine.lanes[lane].threads[0].worker for lane in (Lane.PRIVATE, Lane.SHORT))
+        assert isinstance(own, WorkerProcess) and isinstance(offered, WorkerProcess)
+        assert (own.limits.memory_bytes < offered.limits.memory_bytes) is is_shared
     finally:
         engine.close()
 

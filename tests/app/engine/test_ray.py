@@ -1,0 +1,176 @@
+"""Workers in a Ray cluster of two nodes: the same answers, none lost with a node, and uploads that stay one's own."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.access.uploads import upload_store
+from app.access.visitor import CURRENT_VISITOR
+from app.engine import client
+from app.engine.engine import Engine, EngineLane
+from app.engine.fair_queue import Superseded
+from app.engine.handlers import Lane
+from app.engine.job import EngineError, EngineRequest, Job, Stream
+from app.engine.worker_process import WorkerLimits
+from app.models.upload import upload_folder
+from app.ui.wire_format import unpack
+from app.worker.serve import outcome
+from model.errors import HeadlightError
+from tests.app.engine.faulty_worker import request
+from tests.browser.server import free_port
+
+ray = pytest.importorskip("ray")
+
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker, gpu_share  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # Ray's own logs
+PATIENCE = 240  # seconds; a busy machine takes long to find out that a node is gone
+SHIPPED = {"model": "stories-causal", "text": "the cat sat on the mat", "query": -1}
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    """Where the cluster lets clients in."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def nodes(port: int) -> Iterator[Cluster]:
+    """A cluster with one node, and room for more."""
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cluster(nodes: Cluster, port: int) -> RayCluster:
+    return RayCluster(f"ray://127.0.0.1:{port}")
+
+
+@pytest.fixture(scope="module")
+def lane(cluster: RayCluster) -> Iterator[EngineLane]:
+    """Two workers whose requests misbehave."""
+    made = EngineLane("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 2, employ=cluster.worker)
+    yield made
+    made.close()
+
+
+def put(lane: EngineLane, handler: str, body: str = "{}", visitor: str = "anna", stream: Stream | None = None) -> Job:
+    job = Job(visitor, request(handler, body), 60.0, stream)
+    lane.queue.put(job)
+    return job
+
+
+def answered(job: Job) -> str:
+    return job.future.result(timeout=PATIENCE).decode()
+
+
+def nodes_of(lane: EngineLane) -> set[str]:
+    """Where the workers of a lane are."""
+    return {thread.worker.node for thread in lane.threads if isinstance(thread.worker, RayWorker)}
+
+
+def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: EngineLane) -> None:
+    with pytest.raises(EngineError, match="try once more"):
+        answered(put(lane, "crash"))
+    assert answered(put(lane, "echo", '{"text": "again"}')) == "again"
+    with pytest.raises(EngineError, match=r"^This text cannot be read\.$"):
+        answered(put(lane, "refuse"))
+
+
+def test_a_question_that_is_replaced_is_stopped(lane: EngineLane) -> None:
+    old = put(lane, "sleep", '{"seconds": 50}', stream=Stream("page", 1))
+    while "anna" not in lane.queue.running:
+        pass
+    new = put(lane, "echo", '{"text": "new"}', stream=Stream("page", 2))
+    with pytest.raises(Superseded):
+        answered(old)
+    assert answered(new) == "new"
+
+
+def test_no_answer_is_lost_with_a_node(lane: EngineLane, nodes: Cluster) -> None:
+    node = nodes.add_node(num_cpus=1)
+    while node.node_id not in nodes_of(lane):
+        for thread in lane.threads:
+            thread.worker.stop()
+        for job in [put(lane, "sleep", '{"seconds": 1}', visitor) for visitor in ("anna", "ben")]:
+            answered(job)
+    asked = {name: put(lane, "sleep", '{"seconds": 1}', name) for name in ("anna", "ben", "cleo", "dan", "eva")}
+    while len(lane.queue.running) < 2:
+        pass
+    nodes.remove_node(node, allow_graceful=False)
+    assert [answered(job) for job in asked.values()] == ["slept"] * 5
+
+
+@pytest.fixture
+def engine(cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """A whole engine in the cluster, which pages ask; uploads lie in the folder of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    upload_store.cache_clear()
+    made = Engine(1, 1 << 20, cluster.address)
+    monkeypatch.setattr(client, "engine", lambda: made)
+    yield made
+    made.close()
+    upload_store().close()
+    upload_store.cache_clear()
+
+
+def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
+    asked = EngineRequest("trace", json.dumps(SHIPPED).encode())
+    (far, far_numbers), (near, near_numbers) = (
+        unpack(answer) for answer in (engine.submit("anna", asked).future.result(timeout=PATIENCE), outcome(asked)[1])
+    )
+    assert far_numbers == near_numbers
+    assert far | {"milliseconds": 0} == near | {"milliseconds": 0}
+
+
+def test_an_upload_travels_to_its_visitors_worker_alone(
+    engine: Engine, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(visitor: str, handler: str, **body: object) -> dict[str, Any]:
+        monkeypatch.setattr(client, "current_visitor", lambda: visitor)
+        return client.ask(handler, body, private=True)[0]
+
+    token = CURRENT_VISITOR.set("anna")
+    try:
+        files = {f"tiny/{path.name}": BytesIO(path.read_bytes()) for path in (toys / "next").iterdir()}
+        name = upload_folder(files).name
+    finally:
+        CURRENT_VISITOR.reset(token)
+    places = [
+        Path(place)
+        for thread in engine.lanes[Lane.PRIVATE].threads
+        for place in (thread.worker.places.values() if isinstance(thread.worker, RayWorker) else ())
+    ]
+    assert [FOLDER_PREFIX in str(place) for place in places] == [True]
+    assert ask("anna", "trace", model=name, text="the cat")["tokens"]
+    assert [one["name"] for one in ask("anna", "own_models")["models"]] == [name]
+    with pytest.raises(HeadlightError, match="uploads belong to the browser"):
+        ask("ben", "trace", model=name, text="the cat")
+    named = EngineRequest("trace", json.dumps({"model": name, "text": "the cat"}).encode())
+    for lane in (Lane.PRIVATE, Lane.SHORT):
+        with pytest.raises(EngineError, match="There is no model"):
+            engine.submit("ben", named, lane=lane).future.result(timeout=PATIENCE)
+    assert ask("ben", "own_models") == {"models": []}
+    engine.close()
+    assert not places[0].parent.exists(), "what was sent is deleted with the worker"
+
+
+def test_an_address_without_a_cluster_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, answer in (("is_initialized", False), ("shutdown", None)):  # whatever other tests are connected to
+        monkeypatch.setattr(ray, name, lambda answer=answer: answer)
+    with pytest.raises(EngineError, match="no Ray cluster at 'nowhere'"):
+        Engine(address="nowhere")
+
+
+@pytest.mark.parametrize(("gpus", "workers", "share"), [(0, 1, 0), (1, 1, 1), (8, 2, 1), (1, 3, 0.3333), (4, 0, 0)])
+def test_workers_share_the_gpus(gpus: int, workers: int, share: float) -> None:
+    assert gpu_share(gpus, workers) == share

@@ -1,0 +1,129 @@
+"""Thirty people type, on workers of this machine and on those of a Ray cluster of two nodes, one of which is killed.
+
+Each asks the engine as the route does; every answer is checked to be one's own. `python -m tests.bench cluster`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import ray
+from ray.cluster_utils import Cluster
+
+from app.engine.engine import Engine
+from app.engine.handlers import Lane
+from app.engine.job import EngineRequest
+from app.engine.ray_worker import RayWorker
+from app.ui.wire_format import unpack
+from tests.bench.classroom import MODEL, NAMES, STORY
+from tests.bench.measure import Times
+from tests.browser.server import free_port
+
+VISITORS, WORKERS, SECONDS = 30, 2, 30.0
+GAP = (0.5, 1.5)  # seconds between two letters of a person
+PATIENCE = 300.0  # seconds until an answer counts as lost
+
+
+@dataclass
+class Typist:
+    """One visitor, with how long each letter's answer took and what went wrong."""
+
+    engine: Engine
+    number: int
+    seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def type(self, until: float) -> None:
+        """A letter now and then."""
+        draw = random.Random(self.number)
+        text = f"{NAMES[self.number % 10]} {self.number} saw"
+        for letter in STORY:
+            if time.monotonic() > until:
+                break
+            text += letter
+            self._ask(text)
+            time.sleep(draw.uniform(*GAP))
+
+    def _ask(self, text: str) -> None:
+        body = json.dumps({"model": MODEL, "text": text, "query": -1}).encode()
+        began = time.perf_counter()
+        try:
+            job = self.engine.submit(f"visitor {self.number}", EngineRequest("trace", body))
+            meta = unpack(job.future.result(PATIENCE))[0]
+        except Exception as error:  # the table tells it; the others go on
+            return self.wrong.append(f"{type(error).__name__}: {error}"[:200])
+        self.seconds.append(time.perf_counter() - began)
+        if "".join(token["text"] for token in meta["tokens"] if not token["special"]) != text:
+            self.wrong.append(f"visitor {self.number} got the answer to another text")
+
+
+def lines() -> Iterator[str]:
+    """The table, and what went wrong."""
+    os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // 2))  # as `headlight` sets it
+    port = free_port()
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
+    node = nodes.add_node(num_cpus=1)
+    near, far = Engine(WORKERS), Engine(WORKERS, address=f"ray://127.0.0.1:{port}")
+    yield f"| {VISITORS} people, a letter a second each | letters | median ms | p95 ms | slowest s | errors |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    try:
+        _spread(far, node.node_id)
+        measured = [
+            _row(what, engine, midway)
+            for what, engine, midway in (
+                (f"{WORKERS} workers of this machine", near, None),
+                (f"{WORKERS} workers in a cluster of two nodes", far, None),
+                ("the same, a node killed midway", far, lambda: nodes.remove_node(node, allow_graceful=False)),
+            )
+        ]
+        yield from (row for row, _ in measured)
+        base, *others = [middle for _, middle in measured]
+        yield "\nmedians in multiples of this machine's: " + ", ".join(f"{other / base:.2f}" for other in others)
+    finally:
+        near.close()
+        far.close()
+        ray.shutdown()
+        nodes.shutdown()
+
+
+def _row(what: str, engine: Engine, midway: Callable[[], None] | None) -> tuple[str, float]:
+    """Have all type; the table's row, and the median."""
+    _type(engine, 3.0)  # so that all workers are there
+    typists = _type(engine, SECONDS, midway)
+    seconds = [one for typist in typists for one in typist.seconds]
+    wrong = [sentence for typist in typists for sentence in typist.wrong]
+    times = Times.of(seconds)
+    row = f"| {what} | {len(seconds)} | {times.middle:.0f} | {times.slow:.0f} | {max(seconds):.1f} | {len(wrong)} |"
+    return row + "".join(f"\n{sentence}" for sentence in wrong[:5]), times.middle
+
+
+def _type(engine: Engine, seconds: float, midway: Callable[[], None] | None = None) -> list[Typist]:
+    """Everybody types for so long; `midway` happens in the middle."""
+    typists = [Typist(engine, number) for number in range(VISITORS)]
+    until = time.monotonic() + seconds
+    threads = [threading.Thread(target=typist.type, args=(until,)) for typist in typists]
+    for thread in threads:
+        thread.start()
+    if midway:
+        time.sleep(seconds / 2)
+        midway()
+    for thread in threads:
+        thread.join()
+    return typists
+
+
+def _spread(engine: Engine, node: str) -> None:
+    """Ask until a worker is on the node that will be killed, and another one is not."""
+    while True:
+        _type(engine, 3.0)
+        workers = [thread.worker for thread in engine.lanes[Lane.SHORT].threads]
+        if {worker.node for worker in workers if isinstance(worker, RayWorker)} > {node}:
+            return
+        for worker in workers:
+            worker.stop()
