@@ -21,8 +21,9 @@ from model.config import Config
 from model.nn.transformer import Transformer, attention_at
 from model.nn.variants import variant
 from model.text.tokenizer import Tokenizer
+from model.tracing.incremental import FinishedRun, continue_run
 from model.tracing.recompute import logits_at, recompute_value
-from model.tracing.run import RECOMPUTE_FROM, attention_bytes, run
+from model.tracing.run import RECOMPUTE_FROM, attention_bytes
 from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage
 
@@ -96,11 +97,11 @@ class ResolvedQuestion:
         """What the model does with the question; `keep` are the patterns of paths to hold."""
         model_input = self.model_input
 
-        def compute() -> Trace:
+        def compute(previous: FinishedRun | None) -> FinishedRun:
             source = self.question.source if self.config.has_cross_attention else None
             edits, masked_positions = self.question.edits, self.question.masked_positions
-            return run(
-                self.model, self.tokenizer, model_input, edits,
+            return continue_run(
+                previous, self.model, self.tokenizer, model_input, edits,
                 source=source, masked_positions=masked_positions, keep=keep,
             )  # fmt: skip
 

@@ -1,52 +1,42 @@
-"""Traces by what was asked, never by arrays: the least recently used go where there are too many bytes of them."""
+"""Runs by what was asked, never by arrays: the least recently used go where there are too many bytes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 
 from cachetools import LRUCache
 
 from app.state.state import Question
+from model.tracing.incremental import FinishedRun
 from model.tracing.trace import Trace
 
-TraceKey = tuple[Question, tuple[str, ...], Path, int]
+RunKey = tuple[Question, tuple[str, ...], Path, int]
+MAX_TEXTLESS = 256  # questions apart from their text of which the last run is known
 
 
 class TraceCache:
-    """Traces by question, within `budget` bytes; the last one is kept however large it is."""
+    """Runs by question, within `budget` bytes; the last one is kept however large it is."""
 
     def __init__(self, budget: int = 512 << 20) -> None:
-        self.traces: LRUCache[TraceKey, Trace] = LRUCache(budget, lambda trace: min(trace_bytes(trace), budget))
-        self.in_progress: dict[TraceKey, Lock] = {}
-        self.lock = Lock()
+        self.runs: LRUCache[RunKey, FinishedRun] = LRUCache(budget, lambda finished: min(finished.bytes, budget))
+        self.latest: LRUCache[RunKey, RunKey] = LRUCache(MAX_TEXTLESS)
 
-    def get(self, key: TraceKey, compute: Callable[[], Trace]) -> Trace:
-        """The trace of a question, made now if it is not here; who asks the same meanwhile waits for it."""
-        with self.lock:
-            key_lock = self.in_progress.setdefault(key, Lock())
-        try:
-            with key_lock:
-                with self.lock:
-                    found = self.traces.get(key)
-                if found is None:
-                    found = compute()
-                    with self.lock:
-                        self.traces[key] = found
-                return found
-        finally:
-            with self.lock:
-                self.in_progress.pop(key, None)
-
-
-def trace_bytes(trace: Trace) -> int:
-    """How many bytes the arrays of a trace take."""
-    return sum(value.nbytes for value in trace.values.values())
+    def get(self, key: RunKey, compute: Callable[[FinishedRun | None], FinishedRun]) -> Trace:
+        """The trace of a question, made now if it is not here: from the last one that differs in its text alone."""
+        found = self.runs.get(key)
+        textless = (replace(key[0], text=""), *key[1:])
+        if found is None:
+            previous = self.latest.get(textless)
+            found = compute(self.runs.get(previous) if previous else None)
+            self.runs[key] = found
+        self.latest[textless] = key
+        return found.trace
 
 
 @lru_cache(maxsize=1)
 def trace_cache() -> TraceCache:
-    """The one cache of this process; traces are frozen, so visitors may share them."""
+    """The one cache of this process; what it holds is frozen, so visitors may share it."""
     return TraceCache()

@@ -1,19 +1,19 @@
 """The cache, and what the page knows about models."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
-from time import sleep
+
+import numpy as np
 
 from app.state.state import Question
 from app.worker.attention_payload import variant_differences
 from app.worker.resolved_question import resolve
 from app.worker.source_code import code_sections
-from app.worker.trace_cache import TraceCache, trace_bytes
+from app.worker.trace_cache import TraceCache, trace_cache
 from model.config import Config
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import MASKS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.tracing.incremental import FinishedRun, continue_run
 from model.tracing.trace import Trace
 
 
@@ -29,34 +29,52 @@ def test_a_value_that_was_not_kept_is_made_again() -> None:
     assert not scores.flags.writeable
 
 
-def test_the_shelf_gives_the_oldest_away() -> None:
+def finished(question: Question) -> FinishedRun:
+    resolved = resolve(question)
+    return continue_run(None, resolved.model, resolved.tokenizer, question.text, keep=("*.weights",))
+
+
+def test_the_cache_gives_the_oldest_away() -> None:
     questions = [Question("next", f"the cat{' sat' * count}") for count in range(4)]
-    traces = [resolve(question).trace for question in questions]
-    shelf = TraceCache(budget=trace_bytes(traces[2]) + trace_bytes(traces[3]))
-    for question, made in zip(questions, traces, strict=True):
-        shelf.get((question, (), Path(), 0), lambda made=made: made)  # type: ignore[misc]
-    assert [key[0] for key in shelf.traces] == questions[2:]
-    assert shelf.traces.currsize == trace_bytes(traces[2]) + trace_bytes(traces[3])
+    runs = [finished(question) for question in questions]
+    cache = TraceCache(budget=runs[2].bytes + runs[3].bytes)
+    for question, made in zip(questions, runs, strict=True):
+        cache.get((question, (), Path(), 0), lambda previous, made=made: made)  # type: ignore[misc]
+    assert [key[0] for key in cache.runs] == questions[2:]
+    assert cache.runs.currsize == runs[2].bytes + runs[3].bytes
 
 
-def test_the_same_question_asked_twice_at_once_is_computed_once() -> None:
-    shelf, made, question = TraceCache(), resolve(Question("next", "the cat")).trace, Question("next", "asked by many")
-    begun: list[int] = []
-    arrived = Barrier(4)
+def test_a_run_goes_on_from_the_last_one_that_differs_in_its_text_alone() -> None:
+    cache, edited = TraceCache(), ("decoder.0.self.weights[0]=set:0",)
+    offered: list[str] = []
 
-    def make() -> Trace:
-        begun.append(1)
-        sleep(0.05)  # long enough for the others to find it under way
-        return made
+    def ask(text: str, edits: tuple[str, ...] = ()) -> Trace:
+        question = Question("next", text, edits=edits)
 
-    def ask(_: int) -> Trace:
-        arrived.wait()
-        return shelf.get((question, (), Path(), 0), make)
+        def compute(previous: FinishedRun | None) -> FinishedRun:
+            offered.append(previous.trace.text.text if previous else "")
+            return finished(question)
 
-    with ThreadPoolExecutor(4) as pool:
-        assert all(answer is made for answer in pool.map(ask, range(4)))
-    assert begun == [1]
-    assert not shelf.in_progress
+        return cache.get((question, (), Path(), 0), compute)
+
+    first = ask("the cat")
+    ask("the cat sat")
+    ask("the dog", edited)
+    assert ask("the cat") is first
+    ask("the cat lay")
+    assert offered == ["", "the cat", "", "the cat"]
+
+
+def test_a_letter_at_the_end_shows_what_the_whole_text_shows() -> None:
+    typed = ["the c", "the ca", "the cat", "the cat s", "the cat sat", "the cat sa"]
+    one_by_one = [resolve(Question("next", text)).trace for text in typed]
+    trace_cache.cache_clear()
+    for text, before in zip(reversed(typed), reversed(one_by_one), strict=True):
+        trace_cache.cache_clear()
+        whole = resolve(Question("next", text)).trace
+        assert whole.values.keys() == before.values.keys()
+        for path, value in whole.values.items():
+            np.testing.assert_allclose(before[path], value, atol=1e-5)
 
 
 def test_only_what_differs_is_called_exchanged() -> None:
