@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.access.uploads import upload_store
+from app.access.uploads import IN_USE, upload_store
 from app.access.visitor import CURRENT_VISITOR
 from app.engine.client import ask
 from app.engine.models import available_models, own_models
@@ -57,7 +57,7 @@ def config_of(name: str) -> Config:
 
 def uploads_on_disk(folder: Path) -> int:
     """The number of uploads on disk."""
-    return len(list(folder.glob("headlight-uploads-*/*")))
+    return len([path for path in folder.glob("headlight-uploads-*/*") if path.name != IN_USE])
 
 
 def test_a_zip_has_its_file_name_for_a_title(toys: Path, anna: Path) -> None:
