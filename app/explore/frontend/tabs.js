@@ -47,11 +47,12 @@ export function drawActiveTab(page, fresh = false) {
   const answer = page.state.latestAnswer;
   if (!answer) return;
   const open = activeTab(page);
-  for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open;
+  const { tabs, drawn } = memory(page);
+  // Until its module is here, a click on what is drawn would be lost.
+  for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open || !tabs.has(open);
   page.view.elements.board.dataset.tab = open;
   drawHint(page, open);
   drawTabs(page, open);
-  const { tabs, drawn } = memory(page);
   const tab = tabs.get(open);
   if (!tab) return;
   // A tab that was closed when the answer came has all of it still to draw.

@@ -28,10 +28,12 @@ function drawLayers(page, fresh) {
   const open = activeAnalysis(page);
   const titles = analyses.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   drawChoices(layerElement(page, "analyses"), "analysis", titles, open.name, (analysis) => page.change({ analysis }));
-  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name;
+  const drawing = loadedAnalyses(page).get(open.name);
+  // Until its module is here, a click on what is drawn would be lost.
+  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name || !drawing;
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
-  loadedAnalyses(page).get(open.name)?.draw(page, fresh);
+  drawing?.draw(page, fresh);
 }
 
 /** @param {ExplorePage} page */
