@@ -19,7 +19,7 @@ from app.engine.job import EngineRequest
 from app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from app.worker.context import answering
 from model.cancellation import Cancelled, cancellable
-from model.errors import HeadlightError, TextError
+from model.errors import HeadlightError
 
 
 class Inbox(Thread):
@@ -63,7 +63,7 @@ def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
     """ANSWER and the answer to a request, or SENTENCE and the sentence that says why there is none."""
     try:
         with answering(request):
-            return ANSWER, answer(request.handler, read_body(request.body))
+            return ANSWER, answer(request.handler, json.loads(request.body))
     except Cancelled:
         return SENTENCE, b"cancelled"
     except HeadlightError as error:
@@ -82,14 +82,3 @@ def answer(handler: str, body: dict[str, Any]) -> bytes:
     module, _, function = HANDLERS[handler].function.partition(":")
     found: bytes = getattr(import_module(module), function)(body)
     return found
-
-
-def read_body(encoded: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises TextError where it is none."""
-    try:
-        body = json.loads(encoded)
-    except (ValueError, RecursionError) as error:
-        raise TextError("The question is no JSON.") from error
-    if not isinstance(body, dict):
-        raise TextError("The question is no JSON object.")
-    return body

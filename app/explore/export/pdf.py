@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -70,14 +71,14 @@ def render_pdf(figure: Figure) -> bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(ABC):
     """Something that a figure shows."""
 
     kind: str
 
+    @abstractmethod
     def draw(self, canvas: Any, palette: Sequence[str]) -> None:
         """Draw it on a canvas of millimetres."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
