@@ -14,13 +14,21 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 
-from tests.bench import classroom, cluster, forward, hostile, load, long, page, peers, typing
+from tests.bench import classroom, forward, hostile, load, long, page, peers, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
 
 def _tabled(ratios: Callable[[], Iterable[Ratio]]) -> Callable[[], Iterable[str]]:
     return lambda: table(ratios())
+
+
+def _cluster() -> Iterable[str]:
+    try:
+        from tests.bench import cluster  # which needs an extra
+    except ImportError:
+        return ["Ray is not installed: pip install -e '.[ray]'"]
+    return cluster.lines()
 
 
 SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
@@ -30,7 +38,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "typing": typing.lines,
     "load": _tabled(load.ratios),
     "classroom": classroom.lines,
-    "cluster": cluster.lines,
+    "cluster": _cluster,
     "peers": peers.lines,
 }
 
