@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.engine.client import ask
 from app.engine.models import AvailableModel, available_models, own_titles
-from app.state.session import apply_report, report_serial
+from app.state.session import apply_reports, report_serial
 from app.state.state import AS_TRAINED, MAX_ADDRESS_LENGTH, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
 from app.ui.component import Component, api_address, shared_styles
@@ -52,18 +52,16 @@ def show(state: State, entry: AvailableModel) -> None:
         "serial": report_serial(),
         "presenter": state.presenter,
     }
-    COMPONENT.mount(data, partial(_on_component_change, default_side_b, example["text"], example["source"]))
+    apply_reports(COMPONENT.key, example["text"], example["source"], partial(_read_report, default_side_b))
+    COMPONENT.mount(data)
     if len(state.side_b) > MAX_ADDRESS_LENGTH:
         st.info("Text B is too long for an address; a copied link leaves it out.", icon=":material/link_off:")
 
 
-def _on_component_change(default_side_b: dict[str, Any], opening_text: str, opening_source: str) -> None:
-    """Take over what the component reported; the default difference is not written to the URL."""
-    report = COMPONENT.reported()
+def _read_report(default_side_b: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """What the component reported as choices; the default difference is not written to the URL."""
     side_b = _tuples(report.pop("side_b"))
-    apply_report(
-        report | {"side_b": encode_side_b(side_b) if side_b != default_side_b else ""}, opening_text, opening_source
-    )
+    return report | {"side_b": encode_side_b(side_b) if side_b != default_side_b else ""}
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:

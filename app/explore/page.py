@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from functools import partial
 from time import sleep
 from typing import Any
 
@@ -15,11 +14,10 @@ from app.engine.models import AvailableModel
 from app.explore.tabs import ANALYSES, TABS, analysis_section
 from app.state.images import OWN_IMAGE_PREFIX
 from app.state.session import (
-    EXPLORE_COMPONENT,
+    apply_reports,
     current_state,
     is_component_run,
     known_default_head,
-    on_component_change,
     report_serial,
     with_default_head,
 )
@@ -43,7 +41,7 @@ CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "la
 
 FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
 INSTRUMENT = Component(
-    EXPLORE_COMPONENT,
+    "explore",
     module=f"{FRONTEND}/main.js",
     html=f"{FRONTEND}/explore.html",
     styles=(
@@ -70,9 +68,8 @@ def show(state: State, entry: AvailableModel) -> None:
     example = known["examples"][0]
     question = state.question(example["text"], example["source"])
     state = with_default_head(state, known["default_head"])
-    INSTRUMENT.mount(
-        _component_data(state, question) | known, partial(on_component_change, example["text"], example["source"])
-    )
+    apply_reports(INSTRUMENT.key, example["text"], example["source"])
+    INSTRUMENT.mount(_component_data(state, question) | known)
     if state.embedded:
         return
     if state.too_long:

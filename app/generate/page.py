@@ -12,7 +12,7 @@ from app.engine.client import ask
 from app.engine.models import AvailableModel, available_models
 from app.generate.request import GenerationRequest, SamplingSettings
 from app.state.request import parse_request
-from app.state.session import apply_report, change_state, known_default_head, report_serial, with_default_head
+from app.state.session import apply_reports, change_state, known_default_head, report_serial, with_default_head
 from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.component import Component, api_address, shared_styles
@@ -40,7 +40,8 @@ def show(state: State, entry: AvailableModel) -> None:
     question = state.question(example["text"], example["source"])
     focused_state = with_default_head(state, known.pop("default_head"))
     data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | known
-    COMPONENT.mount(data, partial(_on_component_change, question, example["text"], example["source"]))
+    apply_reports(COMPONENT.key, example["text"], example["source"], partial(_read_report, question.model))
+    COMPONENT.mount(data)
 
 
 def _component_data(state: State, entry: AvailableModel, question: Question, mode: str) -> dict[str, Any]:
@@ -61,22 +62,14 @@ def _component_data(state: State, entry: AvailableModel, question: Question, mod
     }
 
 
-def _on_component_change(shown_question: Question, opening_text: str, opening_source: str) -> None:
-    """Take over what the component reported."""
-    report = COMPONENT.reported()
+def _read_report(model: str, report: dict[str, Any]) -> dict[str, Any]:
+    """What the component reported as choices."""
     request = parse_request(GenerationRequest, report, "report")
-    current_question = Question(
-        shown_question.model, report["text"], report["source"], masked_positions=tuple(report["masked_positions"])
-    )
-    apply_report(
-        report
-        | {
-            "sampling": encode_sampling(request.sampling.config),
-            "generated": encode_generated(current_question, request.generated),
-        },
-        opening_text,
-        opening_source,
-    )
+    question = Question(model, report["text"], report["source"], masked_positions=tuple(report["masked_positions"]))
+    return report | {
+        "sampling": encode_sampling(request.sampling.config),
+        "generated": encode_generated(question, request.generated),
+    }
 
 
 def _offer_other_models(entry: AvailableModel) -> None:

@@ -1,21 +1,23 @@
 """Keeps State and the address in step. The session holds the state; the address is written from it.
 
-An address that nobody here wrote (a link, Back, reload) is read; a change by a widget or a component is written.
+An address that this session has not had (a link) and one that Back or Forward brings are read; a change by a widget or
+a component is written. A request may carry an older address: the browser sent it before it heard of the newest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app.state.state import AS_TRAINED, PER_MODEL_DEFAULTS, State
 from app.ui.component import reported
+from model.errors import HeadlightError
 
 OPEN_EXPLORE = "_open_explore"
-
-EXPLORE_COMPONENT = "explore"  # the key of the component on Explore
 
 
 def select_model(name: str) -> None:
@@ -29,30 +31,72 @@ def should_open_explore() -> bool:
     return bool(st.session_state.pop(OPEN_EXPLORE, False))
 
 
-STATE_KEY, ADDRESS_KEY, SERIAL_KEY, COMPONENT_RUN_KEY = "_state", "_address", "_serial", "_component_run"
+SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"
 DEFAULT_HEAD_KEY = "_default_head"  # the head that was pointed at, of which model
+MAX_LATE = 16  # addresses that are remembered: no request is older
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Session:
+    """What a session holds: one value, because Streamlit may end a run at any use of the session."""
+
+    state: State
+    addresses: tuple[dict[str, str], ...]  # that it had, the newest last
+    serial: int = 0  # of the last report that was applied
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """Of which component reports are applied, how one is read, and the opening texts that stay unsaid."""
+
+    component: str
+    read: Callable[[Report], Report]
+    opening_text: str
+    opening_source: str
 
 
 def current_state() -> State:
-    """The state of this run, read from the address where that is not the one written last."""
-    address = st.query_params.to_dict()
-    if STATE_KEY not in st.session_state or address != st.session_state.get(ADDRESS_KEY):
-        st.session_state[STATE_KEY] = State.from_query(address)
-        st.session_state[ADDRESS_KEY] = address
-    state: State = st.session_state[STATE_KEY]
-    return state
+    """The state of this run, read from the address where that says something new."""
+    address, session = st.query_params.to_dict(), _session()
+    if session is None or (
+        address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses)
+    ):
+        session = _hold(State.from_query(address), address)
+    session = _with_new_report(session)
+    if address != session.addresses[-1]:
+        st.query_params.from_dict(session.addresses[-1])
+    return session.state
 
 
 def change_state(**choices: Any) -> None:
     """Make choices, and put the whole state into the address."""
     # Begins with the session's state: the address may be older than what a component reported a moment ago.
-    before = st.session_state.get(STATE_KEY) or State.from_query(st.query_params.to_dict())
-    state = before.change(**choices)
+    session, address = _session(), st.query_params.to_dict()
+    state = (session.state if session else State.from_query(address)).change(**choices)
     query = state.to_query()
-    st.session_state[STATE_KEY] = state
-    st.session_state[ADDRESS_KEY] = query
-    if query != st.query_params.to_dict():
+    _hold(state, address, query)
+    if query != address:
         st.query_params.from_dict(query)
+
+
+def _session() -> _Session | None:
+    session: _Session | None = st.session_state.get(SESSION_KEY)
+    return session
+
+
+def _hold(state: State, *addresses: dict[str, str], serial: int | None = None) -> _Session:
+    before = _session() or _Session(state, ())
+    others = (address for address in before.addresses if address not in addresses)
+    session = _Session(state, (*others, *addresses)[-MAX_LATE:], before.serial if serial is None else serial)
+    st.session_state[SESSION_KEY] = session
+    return session
+
+
+def _is_history_navigation() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
 
 
 def known_default_head(state: State) -> list[int] | None:
@@ -70,28 +114,33 @@ def with_default_head(state: State, default_head: Sequence[int] | None) -> State
     return state.change(layer=layer, head=head)
 
 
-def report_serial() -> int:
-    """The number of the last component report that has been applied."""
-    number: int = st.session_state.get(SERIAL_KEY, 0)
-    return number
+def apply_reports(
+    component: str, opening_text: str, opening_source: str, read: Callable[[Report], Report] = dict
+) -> None:
+    """From now on, what this component reports is `read` and applied at the start of the first run that finds it new.
+
+    Not by a callback: where two requests follow each other closely, Streamlit ends the first within its callbacks.
+    An opening sentence or head that nobody touched stays unsaid.
+    """
+    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source)
 
 
-def is_component_run() -> bool:
-    """Whether a component's report caused this run: it has painted already. Asked once in a run."""
-    return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))
-
-
-def on_component_change(opening_text: str, opening_source: str) -> None:
-    """Apply what Explore's component reported; an untouched opening sentence stays out of the state."""
+def _with_new_report(session: _Session) -> _Session:
+    reports: _Reports | None = st.session_state.get(REPORTS_KEY)
+    report = reported(reports.component) if reports else {}
+    serial = int(report.pop("serial", 0))
+    if reports is None or serial <= session.serial:
+        return session
     st.session_state[COMPONENT_RUN_KEY] = True
-    apply_report(reported(EXPLORE_COMPONENT), opening_text, opening_source)
+    try:
+        state = session.state.change(**_without_unsaid(reports.read(report), session.state, reports))
+    except HeadlightError:  # not written by our component
+        state = session.state
+    return _hold(state, st.query_params.to_dict(), state.to_query(), serial=serial)
 
 
-def apply_report(report: dict[str, Any], opening_text: str, opening_source: str) -> None:
-    """Take over what a component reported; an opening sentence or head that nobody touched stays unsaid."""
-    st.session_state[SERIAL_KEY] = int(report.pop("serial", 0))
-    state: State = st.session_state[STATE_KEY]
-    for name, opening in (("text", opening_text), ("source", opening_source)):
+def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
+    for name, opening in (("text", reports.opening_text), ("source", reports.opening_source)):
         if getattr(state, name) is None and report.get(name) == opening:
             report.pop(name)
     default_head = st.session_state.get(DEFAULT_HEAD_KEY, {})
@@ -99,4 +148,15 @@ def apply_report(report: dict[str, Any], opening_text: str, opening_source: str)
         report.get(name) == default_head.get(name) for name in ("layer", "head")
     ):
         report |= {"layer": -1, "head": -1}
-    change_state(**report)
+    return report
+
+
+def report_serial() -> int:
+    """The number of the last component report that has been applied."""
+    session = _session()
+    return session.serial if session else 0
+
+
+def is_component_run() -> bool:
+    """Whether a component's report caused this run: it has painted already. Asked once in a run."""
+    return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))

@@ -31,8 +31,8 @@ class Component:
     styles: tuple[str, ...]
     parts: tuple[tuple[str, str], ...] = ()
 
-    def mount(self, data: Mapping[str, Any], on_settled: Callable[[], None]) -> None:
-        """Draw it; once choices have settled `on_settled` is called, and `reported` says what they are."""
+    def mount(self, data: Mapping[str, Any], on_settled: Callable[[], None] = lambda: None) -> None:
+        """Draw it; once choices have settled a run begins with `on_settled`, and `reported` says what they are."""
         _registered(self)(key=self.key, data=dict(data), on_settled_change=on_settled)
 
     def reported(self) -> dict[str, Any]:

@@ -143,6 +143,22 @@ def test_the_exact_chart_follows_the_sentence(visitor: Visitor) -> None:
     expect(chart).to_contain_text("lamp")
 
 
+def test_back_brings_the_sentence_that_was_there_before(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&text=A+green+bird")
+    instrument(page, "A green bird")
+    say(page, "A green lamp")
+    wait_for_address(page, text="A green lamp")
+    page.go_back()  # before Streamlit has heard of the lamp
+    instrument(page, "A green bird")
+    say(page, "A green lamp")
+    open_charts(page)  # what is used next may be sent with the older address
+    expect(page.locator(".js-plotly-plot").first).to_contain_text("lamp")
+    page.go_back()
+    instrument(page, "A green bird")
+    page.go_forward()
+    instrument(page, "A green lamp")
+
+
 def test_a_click_masks_a_token_and_another_shows_it_again(visitor: Visitor) -> None:
     page = visitor.open("model=stories-masked")
     say(page, "The cat drank the milk.")

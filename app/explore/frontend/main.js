@@ -30,10 +30,12 @@ export default defineComponent({
 class Explore {
   #endings;
   #address;
+  #data;
   #width = 0;
 
   /** @param {HTMLElement} place @param {ExploreData} data */
   constructor(place, data) {
+    this.#data = data;
     this.state = new ExploreState(data.state, data, data.settings);
     this.view = createView(this, place);
     this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
@@ -51,8 +53,11 @@ class Explore {
     listenToGallery(this);
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);
+    const goBack = () => this.#goBack();
+    window.addEventListener("popstate", goBack);
     this.#endings = [
       () => observer.disconnect(),
+      () => window.removeEventListener("popstate", goBack),
       listenToEdits(this),
       createExportMenu(this, place),
       listenToPresenter(this, place),
@@ -63,11 +68,12 @@ class Explore {
 
   /**
    * A run of the script: there may be other data, or another theme.
-   * @param {ExploreData} data @param {(name: string, value: unknown) => void} tell
+   * @param {ExploreData} data @param {(name: string, value: unknown) => void} [tell]
    */
   update(data, tell) {
     const { state, view } = this;
-    this.reporter.connect(tell);
+    this.#data = data;
+    if (tell) this.reporter.connect(tell);
     this.reporter.settle = data.pause;
     state.catalogue = data;
     view.elements.sourceBox.hidden = !data.has_source;
@@ -103,6 +109,14 @@ class Explore {
     if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) drawChoice(this);
     this.reporter.changed();
     this.#address.changed();
+  }
+
+  /** Back, before Streamlit has heard of a change: it says nothing where the address is what it knows. */
+  #goBack() {
+    this.#address.cancel();
+    if (!this.reporter.isPending) return;
+    this.reporter.discard();
+    this.update(this.#data);
   }
 
   /** What a link says: an opening sentence or head that nobody touched stays unsaid. */

@@ -126,6 +126,13 @@ export class Reporter {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** What was not reported yet is given up; what Streamlit said last is then news here. */
+  discard() {
+    this.cancel();
+    this.serial = this.#heardSerial;
+    this.#agreed = "";
+  }
+
   cancel() {
     this.#isPending = false;
     this.#waits = false;

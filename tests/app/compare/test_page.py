@@ -70,14 +70,13 @@ def test_the_address_decides_both_sides() -> None:
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
+        from functools import partial
 
         from app.compare import page as compare
-        from app.state.session import current_state
+        from app.state.session import apply_reports, current_state
 
+        apply_reports("compare", "the opening", "", partial(compare._read_report, {"positional_encoding": "none"}))
         current_state()
-        if st.button("report"):
-            compare._on_component_change({"positional_encoding": "none"}, "the opening", "")
 
     reported: dict[str, Any] = {
         **{
@@ -100,11 +99,12 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         },
         **{"side_b": {"positional_encoding": "none"}, "serial": 4},
     }
-    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
+    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
 
     def address() -> dict[str, str]:
-        at.button[0].click().run()
+        reported["serial"] += 1
+        at.run()
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
     assert address() == {"model": "next", "layer": "1", "head": "0"}, "a default is not in the address"

@@ -141,11 +141,10 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import current_state, on_component_change, report_serial
+        from app.state.session import apply_reports, current_state, report_serial
 
+        apply_reports("explore", "the opening", "")
         current_state()
-        if st.button("report"):
-            on_component_change("the opening", "")
         st.json(
             {
                 "layer": current_state().layer,
@@ -158,37 +157,64 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     reported = {"text": "the opening", "layer": 1, "masked_positions": [2, 3], "head": "none", "serial": 7}
     monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
-    at.button[0].click().run()
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
     assert address(at) == {"layer": "1", "masked_positions": "2;3"}
     reported["text"] = "the dog"
+    assert "text" not in address(at.run()), "a report is applied once"
+    reported["serial"] = 8
+    assert address(at.run())["text"] == "the dog"
+
+
+def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.state.session import change_state, current_state
+
+        current_state()
+        if st.button("report"):
+            change_state(text="the dog")
+        st.text(current_state().text)
+
+    at = scripted(page)
     at.button[0].click().run()
-    assert address(at)["text"] == "the dog"
+    assert address(at) == {"text": "the dog"}
+    at.query_params.clear()  # what the browser knew when it sent the next click
+    at.run()
+    assert at.text[0].value == "the dog"
+    assert address(at) == {"text": "the dog"}, "the browser hears the newest again"
+    at.query_params["text"] = "a link"
+    assert at.run().text[0].value == "a link"
+    monkeypatch.setattr("app.state.session._is_history_navigation", lambda: True)
+    at.query_params["text"] = "the dog"
+    assert at.run().text[0].value == "the dog", "Back brings an address that was there before"
 
 
 def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import current_state, known_default_head, on_component_change, with_default_head
+        from app.state.session import apply_reports, current_state, known_default_head, with_default_head
 
+        apply_reports("explore", "", "")
         state = current_state().change(model="next")
         shown = with_default_head(state, known_default_head(state) or [1, len(state.text or "")])
-        if st.button("report"):
-            on_component_change("", "")
         st.json([shown.layer, shown.head])
 
-    reported = {"text": "the dog", "layer": 1, "head": 0}
+    reported = {"text": "the dog", "layer": 1, "head": 0, "serial": 0}
     monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
-    at.button[0].click().run()
+    reported["serial"] = 1
+    at.run()
     assert address(at) == {"text": "the dog"}
     assert json.loads(at.json[0].value) == [1, 0], "it was found for another text, and is kept"
     reported["head"] = 2
-    at.button[0].click().run()
+    reported["serial"] = 2
+    at.run()
     assert address(at) == {"text": "the dog", "layer": "1", "head": "2"}
     reported["head"] = 0
-    at.button[0].click().run()
+    reported["serial"] = 3
+    at.run()
     assert address(at)["head"] == "0", "what was chosen once is said"
 
 

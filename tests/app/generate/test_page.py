@@ -40,15 +40,13 @@ def test_an_address_restores_the_rule_and_what_was_written() -> None:
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
+        from functools import partial
 
         from app.generate import page as generate
-        from app.state.session import current_state
-        from app.state.state import Question
+        from app.state.session import apply_reports, current_state
 
+        apply_reports("generate", "the opening", "", partial(generate._read_report, "next"))
         current_state()
-        if st.button("report"):
-            generate._on_component_change(Question("next", "the opening"), "the opening", "")
 
     rule = {"temperature": 1, "top_k": 3, "top_p": 1, "seed": 12}
     reported = {
@@ -63,9 +61,8 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         },
         **{"sampling": rule, "generated": [[2, 7]], "serial": 4},
     }
-    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(reported))
+    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
-    at.button[0].click().run()
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
     mark = encode_generated(Question("next", "the opening"), ((2, 7),))
     assert address == {"layer": "1", "head": "0", "sampling": "t1,k3,s12", "generated": mark}

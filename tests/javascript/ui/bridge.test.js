@@ -57,6 +57,17 @@ test("while the person has gone on, older news is not taken over", (context) => 
   assert.equal(reporter.accepts(["c"], 7), false);
 });
 
+test("who goes back gives up what was not reported, and takes over what the address says", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.accepts(["a"], 7);
+  page.choice = "b";
+  reporter.changed();
+  reporter.discard();
+  tick(5000);
+  assert.deepEqual(reported, []);
+  assert.equal(reporter.accepts(["a"], 7), true);
+});
+
 test("a report waits for an answer that is on its way, but not for ever", (context) => {
   let busy = true;
   const { reported, reporter, tick } = reporting(context, () => busy);
