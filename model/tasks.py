@@ -34,7 +34,8 @@ class Task:
     `candidates` is what they are over: the vocabulary's tokens, the config's labels, or nothing. `whole_text` says that
     there is one row of logits for a text and not one for each token, `fills_masks` that the answers asked for are those
     at mask tokens, `continues_text` that the last token's answer can be appended. `title` stands on a model's card,
-    `prediction_title` and `preposition` in front of an answer and its token ("Next token", "after "). `no_generation`
+    `prediction_title` and `preposition` in front of an answer and its token ("Next token", "after "; where it is of the
+    whole text no token follows). `no_generation`
     completes "This model ..." where it writes nothing, `no_prediction` is the sentence where it never predicts.
     """
 
@@ -195,7 +196,7 @@ TASKS: Registry[Task] = Registry(
             "labels",
             whole_text=True,
             prediction_title="Label",
-            preposition="of the text up to ",
+            preposition="of the whole text",
             no_generation="gives a text one of its labels; it writes nothing",
             examples=_WHOLE_TEXT_EXAMPLES,
         ),

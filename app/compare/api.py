@@ -11,7 +11,7 @@ import numpy as np
 
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
-from app.worker.attention_payload import ablations, quantized_weights, tokens_payload, variant_notes
+from app.worker.attention_payload import ablations, answer_place, quantized_weights, tokens_payload, variant_notes
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis.run_comparison import (
     TokenPairs,
@@ -199,9 +199,8 @@ def _prediction_payload(left: Side, right: Side, left_position: int, right_posit
     top = {int(index) for row in known for index in np.argsort(-row, kind="stable")[:MAX_CANDIDATES]}
     return {
         "titles": [task_of(side.trace.config).prediction_title for side, _ in sides],
-        "prepositions": [task_of(side.trace.config).preposition for side, _ in sides],
+        "places": [answer_place(side.trace, position) for side, position in sides],
         "positions": [left_position, right_position],
-        "token_texts": [side.trace.text.token_texts[position] for side, position in sides],
         "distance": float(jensen_shannon_distance(*known)),
         "candidates": [
             {"text": names[index]}

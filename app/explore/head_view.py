@@ -196,7 +196,8 @@ def quantity_request(
     token = likeliest.id if state.target_token < 0 else state.target_token
     texts = {candidate.id: candidate.text for candidate in prediction.candidates}
     text = texts.get(token) or resolved.tokenizer.token_text(token)
-    target = f"log p of “{text.strip()}” {prediction.preposition}“{prediction.token_text.strip()}”"
+    place = "" if prediction.token_text is None else f"“{prediction.token_text.strip()}”"
+    target = f"log p of “{text.strip()}” {prediction.preposition}{place}"
     return replace(request, position=prediction.position, token=token), f"{description} of {target}"
 
 

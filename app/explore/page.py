@@ -120,7 +120,7 @@ def _numbers(state: State, question: Question) -> None:
                 _head_chart(shown)
         if shown.meta["predictions"]:
             with right:
-                _prediction_charts(shown.meta["predictions"], shown.meta["changed"])
+                _prediction_charts(shown.meta)
 
 
 def _head_chart(shown: NamedArrays) -> None:
@@ -152,7 +152,8 @@ def _camera_format() -> str:
     )
 
 
-def _prediction_charts(predictions: list[dict[str, Any]], differs: bool) -> None:
+def _prediction_charts(meta: dict[str, Any]) -> None:
+    predictions = meta["predictions"]
     st.subheader("Predictions in numbers")
     for prediction in predictions[:MAX_PREDICTIONS]:
         if len(predictions) > 1:
@@ -160,9 +161,9 @@ def _prediction_charts(predictions: list[dict[str, Any]], differs: bool) -> None
         texts, before, after = (
             [item[name] for item in prediction["candidates"]] for name in ("text", "before", "after")
         )
-        figure = charts.prediction_bars(texts, before, after, differs)
+        figure = charts.prediction_bars(texts, before, after, meta["changed"])
         st.plotly_chart(figure, key=f"prediction_chart_{prediction['position']}", config=CHART_CONFIG)
-    st.caption("Probabilities are over the whole vocabulary.")
+    st.caption(f"Probabilities are over {meta['answers']}.")
 
 
 def _source_code(question: Question) -> None:

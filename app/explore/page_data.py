@@ -25,6 +25,7 @@ from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.rendering.html import choices_json
+from model.tasks import task_of
 from model.tracing.interventions import EDIT_OPERATIONS
 
 
@@ -79,6 +80,7 @@ def handle_charts(body: dict[str, Any]) -> bytes:
     shown = {
         "predictions": [asdict(prediction) for prediction in predictions(resolved, state.query)],
         "changed": resolved.is_changed,
+        "answers": "all labels" if task_of(resolved.config).predicts_labels else "the whole vocabulary",
     }
     try:
         return pack_arrays(*_head_chart(resolved, state, shown))

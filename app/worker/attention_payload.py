@@ -43,12 +43,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model predicts at one position; the page writes `title`, `preposition`, and the token there."""
+    """What the model predicts at one position; the page writes `title`, `preposition`, and the token there.
+
+    There is no token where the answer is about the whole text.
+    """
 
     position: int
     title: str
     preposition: str
-    token_text: str
+    token_text: str | None
     candidates: tuple[Candidate, ...]
 
 
@@ -191,13 +194,13 @@ def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction
 def _compute_predictions(resolved: ResolvedQuestion, query: int) -> tuple[Prediction, ...]:
     after, task = resolved.trace, task_of(resolved.config)
     if task.predicts_labels:
-        return (_label_prediction(resolved, _query_position(after, query)),)
+        return (_label_prediction(resolved, 0 if task.whole_text else _query_position(after, query)),)
     positions: Sequence[int] = (_query_position(after, query),)
     title = task.prediction_title
     if task.fills_masks:
         masked_positions = task.prediction_positions(after.text.ids, resolved.tokenizer.mask_id)
         positions, title = (masked_positions, title) if masked_positions else (positions, "Nothing is masked")
-    return tuple(_token_prediction(resolved, position, title, task.preposition) for position in positions)
+    return tuple(_token_prediction(resolved, position, title) for position in positions)
 
 
 def _query_position(traced: Trace, query: int) -> int:
@@ -205,11 +208,19 @@ def _query_position(traced: Trace, query: int) -> int:
     return query if 0 <= query <= last else last
 
 
-def _token_prediction(resolved: ResolvedQuestion, position: int, title: str, preposition: str) -> Prediction:
-    tokenizer, token_text = resolved.tokenizer, resolved.trace.text.token_texts[position]
+def answer_place(traced: Trace, position: int) -> tuple[str, str | None]:
+    """The words in front of the token that an answer is about, and the token; None where it is about the whole text."""
+    task = task_of(traced.config)
+    if not task.whole_text:
+        return task.preposition, traced.text.token_texts[position]
+    return "of the whole image" if isinstance(traced.text, EncodedImage) else task.preposition, None
+
+
+def _token_prediction(resolved: ResolvedQuestion, position: int, title: str) -> Prediction:
+    tokenizer = resolved.tokenizer
     found = _top_candidates(*_probabilities_before_and_after(resolved, position))
     chosen = (replace(candidate, text=tokenizer.token_text(candidate.id)) for candidate in found)
-    return Prediction(position, title, preposition, token_text, tuple(chosen))
+    return Prediction(position, title, *answer_place(resolved.trace, position), tuple(chosen))
 
 
 def _probabilities_before_and_after(resolved: ResolvedQuestion, position: int) -> tuple[np.ndarray, np.ndarray]:
@@ -225,17 +236,14 @@ def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray
 
 def _label_prediction(resolved: ResolvedQuestion, position: int) -> Prediction:
     """The labels of a classifier: of the whole text, or of one token."""
-    after = resolved.trace
-    task = task_of(after.config)
+    traced, task = resolved.trace, task_of(resolved.config)
     chosen = _top_candidates(*_probabilities_before_and_after(resolved, position))
-    candidates = tuple(replace(item, text=label_text(after.config, item.id)) for item in chosen)
-    if task.whole_text and isinstance(after.text, EncodedImage):
-        return Prediction(0, task.prediction_title, "of the image, read at ", after.text.token_texts[0], candidates)
-    return Prediction(position, task.prediction_title, task.preposition, after.text.token_texts[position], candidates)
+    candidates = tuple(replace(item, text=label_text(traced.config, item.id)) for item in chosen)
+    return Prediction(position, task.prediction_title, *answer_place(traced, position), candidates)
 
 
 def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
-    """The likeliest of both, most likely after the changes first; shares are of the whole vocabulary."""
+    """The likeliest of both, most likely after the changes first; shares are of all answers."""
     larger = np.maximum(before, after)
     count = min(MAX_CANDIDATES, len(larger))
     top = np.argpartition(-larger, count - 1)[:count]

@@ -27,16 +27,13 @@ export function drawPredictions(panel, predictions) {
 }
 
 /** @param {Prediction} prediction */
-function createPrediction({ titles, prepositions, positions, token_texts, distance, candidates }) {
+function createPrediction({ titles, places, positions, distance, candidates }) {
   const section = createElement("section", "prediction");
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
-  prepositions.forEach((preposition, side) => {
-    where.append(
-      `${side ? " · " : ""}${"AB"[side]}: ${preposition}`,
-      ...quotedToken({ text: token_texts[side] }),
-      ` (position ${positions[side]})`,
-    );
+  places.forEach(([preposition, text], side) => {
+    where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition}`);
+    if (text !== null) where.append(...quotedToken({ text }), ` (position ${positions[side]})`);
   });
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
   const list = createElement("ol", "bars changed pairs");

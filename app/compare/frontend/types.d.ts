@@ -137,9 +137,9 @@ export interface PredictionCandidate {
 export interface Prediction {
   titles: [string, string];
   /** In front of each side's token, such as "after ". */
-  prepositions: [string, string];
+  /** Of each side the words in front of a token, and the token: null where the answer is about the whole text. */
+  places: [[string, string | null], [string, string | null]];
   positions: [number, number];
-  token_texts: [string, string];
   distance: number;
   candidates: PredictionCandidate[];
 }

@@ -69,12 +69,12 @@ export interface Candidate {
   after: number;
 }
 
-/** What the model says at one position; `before` leads from the title to the token. */
+/** What the model says at one position; `preposition` leads from the title to the token, if it is about one. */
 export interface Prediction {
   position: number;
   title: string;
   preposition: string;
-  token_text: string;
+  token_text: string | null;
   candidates: Candidate[];
 }
 

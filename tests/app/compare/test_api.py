@@ -95,11 +95,17 @@ def test_predictions_are_of_corresponding_tokens(client: TestClient) -> None:
         assert pair == pytest.approx([side[numbers[item["text"]]] for side in shares], rel=1e-4)
 
 
+def test_labels_are_of_the_whole_text(client: TestClient) -> None:
+    meta, _ = ask(client, {"model": "mood", "text": TEXT}, {"model": "mood", "text": OTHER}, query=2)
+    (prediction,) = meta["predictions"]
+    assert prediction["places"] == [["of the whole text", None]] * 2
+
+
 def test_two_vocabularies_are_compared_by_the_texts_of_their_tokens(client: TestClient) -> None:
     meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the [MASK]"})
     (prediction,) = meta["predictions"]
     assert prediction["titles"] == ["Next token", "Masked token"]
-    assert prediction["prepositions"] == ["after ", "at "]
+    assert [preposition for preposition, _ in prediction["places"]] == ["after ", "at "]
     models = [open_checkpoint(name) for name in ("next", "masked")]
     shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
     shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))

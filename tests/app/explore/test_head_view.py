@@ -170,6 +170,8 @@ def test_the_gradient_is_of_the_chosen_candidate() -> None:
     assert f"log p of “{best[0]['text'].strip()}” after “mat”" in first.rules[0]
     assert f"log p of “{best[1]['text'].strip()}” after “mat”" in second.rules[0]
     assert not np.array_equal(first.values, second.values, equal_nan=True)
+    of_label = head_view(resolve(Question("mood", TEXT)), State(quantity="gradient", query=2)).rules[0]
+    assert of_label.endswith("of the whole text")
 
 
 def test_the_numbers_reach_the_browser_row_after_row() -> None:

@@ -58,6 +58,12 @@ def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
     assert len(at.get("plotly_chart")) == 1
 
 
+@pytest.mark.parametrize(("model", "answers"), [("next", "the whole vocabulary"), ("mood", "all labels")])
+def test_the_charts_say_what_probabilities_are_over(model: str, answers: str) -> None:
+    at = unfolded(open_app(model=model, text="the dog"), "numbers")
+    assert f"Probabilities are over {answers}." in [caption.value for caption in at.caption]
+
+
 def test_what_nobody_unfolds_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from app.state.state import Question
-from app.worker.attention_payload import variant_differences
+from app.worker.attention_payload import predictions, variant_differences
 from app.worker.resolved_question import resolve
 from app.worker.source_code import code_sections
 from app.worker.trace_cache import TraceCache, trace_cache
@@ -75,6 +75,13 @@ def test_a_letter_at_the_end_shows_what_the_whole_text_shows() -> None:
         assert whole.values.keys() == before.values.keys()
         for path, value in whole.values.items():
             np.testing.assert_allclose(before[path], value, atol=1e-5)
+
+
+def test_a_label_belongs_to_the_whole_text_whatever_token_is_looked_at() -> None:
+    resolved = resolve(Question("mood", "the cat sat"))
+    (label,) = predictions(resolved)
+    assert (label.preposition, label.token_text) == ("of the whole text", None)
+    assert predictions(resolved, query=1) == (label,)
 
 
 def test_only_what_differs_is_called_exchanged() -> None:

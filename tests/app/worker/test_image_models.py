@@ -118,7 +118,7 @@ def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
     assert len(numbers) == 2 * 4 * 17 * 17
     (prediction,) = meta["predictions"]
     assert {item["text"] for item in prediction["candidates"]} == set(LABELS)
-    assert (prediction["preposition"], prediction["token_text"]) == ("of the image, read at ", "[CLS]")
+    assert (prediction["preposition"], prediction["token_text"]) == ("of the whole image", None)
     assert set(meta["attention_groups"][0]["metrics"]) >= {"neighbours", "row", "column", "special", "distance"}
 
 

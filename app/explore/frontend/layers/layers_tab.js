@@ -55,6 +55,8 @@ function drawAnswerSelects(page, { has_target, has_attention }) {
   fillSelect(query, tokenOptions(tokens), answerPosition(page), (value) =>
     page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
   );
+  const ofWholeText = predictions[0]?.token_text === null;
+  find(page.view.panels.layers, '[data-part="place"]').hidden = has_target && ofWholeText;
   find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
   fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
   find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;

@@ -1,4 +1,4 @@
-// What the model says next, as bars: the whole vocabulary's probabilities, before and after every change.
+// What the model says, as bars: the probabilities of its likeliest answers, before and after every change.
 
 import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../ui/dom.js";
 
@@ -25,10 +25,11 @@ function drawPrediction(page, prediction, changed, count) {
   const block = createElement("section", "prediction");
   const title = createElement("h3", "", prediction.title);
   const where = createElement("p", "quiet", prediction.preposition);
-  where.append(
-    createElement("bdi", "token", inlineText(prediction.token_text)),
-    createElement("span", "", ` (position ${prediction.position})`),
-  );
+  if (prediction.token_text !== null)
+    where.append(
+      createElement("bdi", "token", inlineText(prediction.token_text)),
+      createElement("span", "", ` (position ${prediction.position})`),
+    );
   const list = createElement("ol", changed ? "bars changed" : "bars");
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
