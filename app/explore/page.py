@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.access.addresses import current_room_address
 from app.engine.client import ask
 from app.engine.models import AvailableModel
 from app.explore.tabs import ANALYSES, TABS, analysis_section
@@ -97,6 +98,7 @@ def _component_data(state: State, question: Question) -> dict[str, Any]:
         "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
         "link_defaults": asdict(State()),
         "longest_link": MAX_ADDRESS_LENGTH,
+        "room_address": current_room_address(),
         "own_image_prefix": OWN_IMAGE_PREFIX,
         "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
     }

@@ -75,6 +75,7 @@ def _draw_sidebar(
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=state.to_query())
         weights_slot = _draw_controls(state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
+        sidebar.invitation()
     return weights_slot
 
 

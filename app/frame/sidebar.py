@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 import streamlit as st
 
+from app.access.addresses import code_picture, current_room_address
 from app.engine.client import ask
 from app.engine.models import AvailableModel
 from app.state.session import change_state, report_serial
@@ -88,6 +90,20 @@ def presenter_toggle(state: State) -> None:
 
     st.session_state.presenter = state.presenter == "1"
     st.toggle("Presenter mode", key="presenter", on_change=store, help="Large type for a projector. On Explore also: p")
+
+
+def invitation() -> None:
+    """On a shared server how the others get to the page."""
+    address = current_room_address()
+    if address and st.button("Invite the room", icon=":material/qr_code_2:", width="stretch"):
+        _show_invitation(address)
+
+
+@st.dialog("Open Headlight on your own machine")
+def _show_invitation(address: str) -> None:
+    """The address, to photograph or to type."""
+    st.image(code_picture(address), width="stretch")
+    st.html(f'<div class="invitation">{escape(address)}</div>')
 
 
 def _store_widget(field: str) -> Callable[[], None]:

@@ -15,13 +15,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
 
+from app.access.addresses import ALL_INTERFACES, announcement, page_addresses
 from app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, settings
 from model.errors import HeadlightError
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
-ALL_INTERFACES = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # what listens on all is reached at the loopback address
 MAX_MEGABYTES = 1_000_000  # MB of anything
 MAX_WORKERS = 64
 
@@ -206,9 +206,9 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from app.server.middleware import UploadLimiter, VisitorMiddleware
     from app.server.routes import routes
 
-    address = page_address(host, port)
-    print(f"Headlight is at {address} - stop it with Ctrl+C", flush=True)
+    print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
     if browser:
+        address = page_addresses(host, port)[0]
         threading.Thread(target=open_browser_when_up, args=(host, port, address), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
     config = {
@@ -228,18 +228,12 @@ def _serve(host: str, port: int, browser: bool) -> int:
     return 0
 
 
-def page_address(host: str, port: int) -> str:
-    """The URL of the page; an address with colons (IPv6) stands in brackets there."""
-    if host in ("127.0.0.1", *ALL_INTERFACES):
-        host = "localhost"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 def open_browser_when_up(host: str, port: int, address: str) -> None:
     """Open the browser once the server answers; give up after half a minute."""
+    _, reached_at = ALL_INTERFACES.get(host, (None, host))
     for _ in range(150):
         try:
-            socket.create_connection((ALL_INTERFACES.get(host, host), port), timeout=1).close()
+            socket.create_connection((reached_at, port), timeout=1).close()
         except OSError:
             sleep(0.2)
         else:

@@ -110,6 +110,7 @@ export interface ExploreCatalogue extends Catalogue {
   link_defaults: Record<string, unknown>;
   longest_link: number;
   own_image_prefix: string;
+  room_address: string;
 }
 
 /** What Streamlit says. */

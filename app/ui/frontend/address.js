@@ -49,6 +49,16 @@ export function addressQuery(state, defaults, longest) {
   return parameters.toString();
 }
 
+/**
+ * This page's address with another query, to hand to somebody else.
+ * @param {string} here @param {string} query @param {string} origin where others find the page; empty for where it is
+ */
+export function linkAddress(here, query, origin) {
+  const link = new URL(new URL(here).pathname, origin || here);
+  link.search = query;
+  return link.href;
+}
+
 /** @param {string} search @returns {State} */
 function readAddress(search) {
   return Object.fromEntries(new URLSearchParams(search));

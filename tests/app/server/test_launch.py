@@ -134,20 +134,6 @@ def test_a_server_that_nobody_set_up_is_a_careful_one() -> None:
     assert settings({"HEADLIGHT_SHARED": "perhaps", "HEADLIGHT_UPLOAD_LIMIT": "²"}) == Settings()
 
 
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        ("127.0.0.1", "http://localhost:8501"),
-        ("::", "http://localhost:8501"),
-        ("::1", "http://[::1]:8501"),
-        ("10.0.0.7", "http://10.0.0.7:8501"),
-        ("headlight.example", "http://headlight.example:8501"),
-    ],
-)
-def test_the_address_can_be_opened_addresses_as_it_is_printed(host: str, address: str) -> None:
-    assert launch.page_address(host, 8501) == address
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::", "localhost"])
 def test_the_browser_opens_once_the_server_answers(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened_addresses: list[str] = []

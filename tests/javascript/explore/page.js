@@ -117,6 +117,7 @@ export function createPage(choice = {}, answer = {}) {
     link_defaults: {},
     longest_link: 1500,
     own_image_prefix: "own-",
+    room_address: "",
     examples: [],
   };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AddressBar, addressQuery } from "../../../app/ui/frontend/address.js";
+import { AddressBar, addressQuery, linkAddress } from "../../../app/ui/frontend/address.js";
 
 const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
 
@@ -59,4 +59,10 @@ test("what is written already is not written again", (context) => {
   made.write();
   context.mock.timers.tick(400);
   assert.deepEqual(written, ["/explore?text=the+cat"]);
+});
+
+test("a link leads others to the server, not to their own machine", () => {
+  const here = "http://localhost:8501/lab/compare?text=a#top";
+  assert.equal(linkAddress(here, "text=b", "http://192.168.1.20:8501"), "http://192.168.1.20:8501/lab/compare?text=b");
+  assert.equal(linkAddress(here, "text=b", ""), "http://localhost:8501/lab/compare?text=b");
 });

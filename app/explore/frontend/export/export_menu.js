@@ -7,6 +7,7 @@ import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { readFloats } from "../../../../model/rendering/static/ui/wire.js";
+import { linkAddress } from "../../../ui/frontend/address.js";
 import { failureText } from "../../../ui/frontend/server.js";
 import { createFigure } from "./figure.js";
 import { figurePng, figureSvg, pdfRequest } from "./figure_files.js";
@@ -165,11 +166,9 @@ async function copyToClipboard(page, text, message) {
 async function linkTo(page, more) {
   /** @type {Packed<{ query: string, omitted: string[] }>} */
   const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", embedded: "", ...more });
-  const link = new URL(location.href);
-  [link.search, link.hash] = [meta.query, ""];
   const lost = meta.omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");
   return {
-    link: link.href,
+    link: linkAddress(location.href, meta.query, page.state.catalogue.room_address),
     lost: lost && ` It leaves out ${lost}, too long for a link: save the state as a file instead.`,
   };
 }

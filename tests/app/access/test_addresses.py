@@ -1,0 +1,102 @@
+"""Where browsers find the page."""
+
+import socket
+from collections import namedtuple
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from app.access import addresses
+from app.access.addresses import announcement, page_addresses, room_address
+from app.access.settings import SHARED_VARIABLE
+from tests.app.pages import open_app
+
+Interface = namedtuple("Interface", "family address")
+INTERFACES = {
+    "lo": [Interface(socket.AF_INET, "127.0.0.1"), Interface(socket.AF_INET6, "::1")],
+    "docker0": [Interface(socket.AF_INET, "172.17.0.1")],
+    "wlan0": [
+        Interface(socket.AF_INET, "192.168.1.20"),
+        Interface(socket.AF_INET, "169.254.3.4"),
+        Interface(socket.AF_INET6, "fd00::20"),
+        Interface(socket.AF_INET6, "fe80::1%wlan0"),
+    ],
+    "eth0": [Interface(socket.AF_INET, "10.0.0.9")],  # its cable is out
+}
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A laptop in a wireless network, with a container's bridge."""
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: INTERFACES)
+    monkeypatch.setattr(
+        psutil, "net_if_stats", lambda: {name: SimpleNamespace(isup=name != "eth0") for name in INTERFACES}
+    )
+    monkeypatch.setattr(addresses, "_default_route_address", lambda: "192.168.1.20")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", ("http://localhost:8501",)),
+        ("localhost", ("http://localhost:8501",)),
+        ("::1", ("http://[::1]:8501",)),
+        ("10.0.0.7", ("http://10.0.0.7:8501",)),
+        ("headlight.example", ("http://headlight.example:8501",)),
+        ("0.0.0.0", ("http://192.168.1.20:8501", "http://172.17.0.1:8501")),
+        ("::", ("http://[fd00::20]:8501",)),
+    ],
+)
+@pytest.mark.usefixtures("room")
+def test_the_addresses_can_be_typed_in_the_room(host: str, expected: tuple[str, ...]) -> None:
+    assert page_addresses(host, 8501) == expected
+
+
+def test_without_a_network_the_page_is_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "net_if_addrs", dict)
+    assert page_addresses("0.0.0.0", 8501) == ("http://localhost:8501",)
+
+
+@pytest.mark.parametrize(
+    ("visited", "host", "expected"),
+    [
+        ("http://localhost:8501/compare", "0.0.0.0", "http://192.168.1.20:8501"),
+        ("http://127.0.0.1:8501", "0.0.0.0", "http://192.168.1.20:8501"),
+        ("http://172.17.0.1:8501/", "0.0.0.0", "http://172.17.0.1:8501"),
+        ("https://lab.example/x", "127.0.0.1", "https://lab.example"),
+        ("http://localhost:8501", "127.0.0.1", ""),
+        ("", "0.0.0.0", "http://192.168.1.20:8501"),
+    ],
+)
+@pytest.mark.usefixtures("room")
+def test_others_are_never_sent_to_their_own_machine(visited: str, host: str, expected: str) -> None:
+    assert room_address(visited, host, 8501) == expected
+
+
+@pytest.mark.usefixtures("room")
+def test_the_terminal_shows_each_address_and_a_code_of_the_first() -> None:
+    first, second, *code = announcement("0.0.0.0", 8501, with_code=True).splitlines()
+    assert "http://192.168.1.20:8501" in first and "http://172.17.0.1:8501" in second
+    assert len(code) > 10 and {len(line) for line in code} == {len(code[0])}
+    assert set("".join(code)) == set("█▀▄ ")
+    assert announcement("0.0.0.0", 8501, with_code=False).splitlines() == [first, second]
+
+
+def test_one_persons_page_has_no_code() -> None:
+    (line,) = announcement("127.0.0.1", 8501, with_code=True).splitlines()
+    assert "http://localhost:8501" in line
+
+
+@pytest.mark.usefixtures("room")
+def test_the_sidebar_of_a_shared_server_invites_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_HOSTS", "0.0.0.0")
+    at = open_app(model="next")
+    (invite,) = [button for button in at.sidebar.button if button.label == "Invite the room"]
+    invite.click().run()
+    assert not at.exception
+    (address,) = [each.proto.body for each in at.get("html") if 'class="invitation"' in each.proto.body]
+    assert "http://192.168.1.20:" in address
+    assert at.get("imgs")
+    monkeypatch.setenv(SHARED_VARIABLE, "0")
+    assert "Invite the room" not in [button.label for button in open_app(model="next").sidebar.button]
