@@ -1,5 +1,5 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench hostile`: see hostile.py.
+`python -m tests.bench hostile` and `soak`: see hostile.py and soak.py.
 
 Times swing from hour to hour; ratios within one run do not.
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
-from tests.bench import classroom, forward, hostile, load, long, page, peers, typing
+from tests.bench import classroom, forward, hostile, load, long, page, peers, soak, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -41,15 +41,17 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "cluster": _cluster,
     "peers": peers.lines,
 }
+WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
+    "ngrams": report.main,
+    "hostile": hostile.main,
+    "soak": soak.main,
+}
 
 
 def main() -> None:
-    """Measure the named sections, or all, and print each; `ngrams` and `hostile` have options of their own."""
-    if sys.argv[1:2] == ["ngrams"]:
-        report.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["hostile"]:
-        hostile.main(sys.argv[2:])
+    """Measure the named sections, or all, and print each; or the one that has options of its own."""
+    if sys.argv[1:] and sys.argv[1] in WITH_OPTIONS:
+        WITH_OPTIONS[sys.argv[1]](sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Tables of times, each within one run.")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; without any, all")

@@ -46,6 +46,7 @@ class Session:
     server: Server
     number: int
     seconds: float
+    model: str = MODEL
     keys: list[float] = field(default_factory=list)
     switches: list[float] = field(default_factory=list)
     pages: list[float] = field(default_factory=list)
@@ -80,7 +81,8 @@ class Session:
 
     def _act(self, draw: random.Random) -> None:
         if draw.random() < 0.3:
-            edit = f"decoder.{draw.randrange(6)}.self.weights[{draw.randrange(8)}]=set:0"
+            stack = "encoder" if self.model == "stories-masked" else "decoder"
+            edit = f"{stack}.{draw.randrange(6)}.self.weights[{draw.randrange(8)}]=set:0"
             self.edits = [] if self.edits else [edit]
             return self.switches.append(self._ask())
         if len(self.text.split()) > 24:
@@ -93,7 +95,7 @@ class Session:
     def _ask(self) -> float:
         """Seconds until the answer to the present question is here; notes an answer that is another's."""
         self.asked += 1
-        question = {"model": MODEL, "text": self.text, "edits": self.edits, "query": -1}
+        question = {"model": self.model, "text": self.text, "edits": self.edits, "query": -1}
         body = json.dumps(question | {"client_id": f"page {self.number}", "request_number": self.asked})
         began = time.perf_counter()
         self.line.request("POST", "/api/trace", body, self.headers)
@@ -111,7 +113,7 @@ class Session:
     def _follow(self, page: Any) -> None:
         """One run of the page, as after typing has settled; notes how long it took."""
         message = BackMsg()
-        state = {"model": MODEL, "text": self.text, "edits": ";".join(self.edits)}
+        state = {"model": self.model, "text": self.text, "edits": ";".join(self.edits)}
         message.rerun_script.query_string = urlencode({name: text for name, text in state.items() if text})
         began = time.perf_counter()
         page.send(message.SerializeToString())

@@ -21,10 +21,11 @@ TRACEBACK = "Traceback (most recent call last)"
 
 @dataclass(frozen=True)
 class Server:
-    """A running page: its address and what it wrote to standard output and error."""
+    """A running page: its address, its process and what it wrote to standard output and error."""
 
     url: str
     port: int
+    pid: int
     log_file: Path
 
     def log(self) -> str:
@@ -49,12 +50,13 @@ def serve(folder: Path, *options: str) -> Iterator[Server]:
 def started(folder: Path, *words: str) -> Iterator[Server]:
     """Runs a command that serves a Streamlit page until the block ends; a free port is put behind its words."""
     port = free_port()
-    server = Server(f"http://127.0.0.1:{port}", port, folder / "server.log")
+    log_file = folder / "server.log"
     command = [*words, str(port)]
-    with server.log_file.open("w") as log:
+    with log_file.open("w") as log:
         process = subprocess.Popen(
             command, cwd=folder, env=_environment(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
+    server = Server(f"http://127.0.0.1:{port}", port, process.pid, log_file)
     try:
         _wait_until_ready(server, process)
         yield server
