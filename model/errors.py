@@ -65,6 +65,11 @@ def shortened(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit - limit // 3]} ... {text[-(limit // 3) :]}"
 
 
+def unforeseen(error: BaseException, advice: str) -> str:
+    """A sentence for what should not have happened; `advice` says what the person can do."""
+    return f"Something went wrong inside Headlight ({type(error).__name__}). {advice}"
+
+
 @contextmanager
 def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
     """Turn any exception of a library, panics of Rust code included, into `kind` with a sentence, without paths."""

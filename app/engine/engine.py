@@ -13,7 +13,7 @@ from app.engine.fair_queue import FairQueue
 from app.engine.handlers import HANDLERS, Lane
 from app.engine.job import EngineError, EngineRequest, Job, Stream
 from app.engine.worker_process import WorkerLimits, WorkerProcess
-from model.errors import HeadlightError
+from model.errors import HeadlightError, unforeseen
 
 WARM_UP = "warm-up"  # in whose name workers start: no visitor's
 VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at a time
@@ -35,7 +35,7 @@ class Worker(Protocol):
 class WorkerThread(Thread):
     """Hands a lane's jobs to one worker, one after the other."""
 
-    def __init__(self, lane: EngineLane, worker: Worker) -> None:
+    def __init__(self, lane: WorkerPool, worker: Worker) -> None:
         super().__init__(daemon=True, name=f"engine-{lane.name}")
         self.lane, self.worker = lane, worker
         self.owner, self.last_used, self.is_idle = "", 0.0, True
@@ -69,10 +69,10 @@ class WorkerThread(Thread):
         except Exception as error:  # the lane goes on, whatever happens; what was asked stays out of the log
             logging.getLogger(__name__).exception("The engine failed")
             self.worker.stop()
-            return EngineError(f"Something went wrong inside Headlight ({type(error).__name__}). Try again or reload.")
+            return EngineError(unforeseen(error, "Try again or reload."))
 
 
-class EngineLane:
+class WorkerPool:
     """Workers for one kind of request, with a queue in front of them. In a private one each serves one visitor."""
 
     def __init__(
@@ -102,7 +102,7 @@ class EngineLane:
 
 
 class Engine:
-    """Lanes of workers: for what is answered at once, for long work, and for what visitors brought themselves.
+    """A pool of workers for each lane: what is answered at once, long work, and what visitors brought themselves.
 
     Nobody's letter waits for long work, and nobody else's work is in a process that reads a visitor's own files.
     `address` is where the workers are: on this machine, or in a Ray cluster. Raises EngineError where it has none.
@@ -114,9 +114,9 @@ class Engine:
         employ = _employer(address)
         private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
-            Lane.SHORT: EngineLane("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
-            Lane.LONG: EngineLane("long", WorkerLimits(niceness=5), 1, employ=employ),
-            Lane.PRIVATE: EngineLane("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
+            Lane.SHORT: WorkerPool("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
+            Lane.LONG: WorkerPool("long", WorkerLimits(niceness=5), 1, employ=employ),
+            Lane.PRIVATE: WorkerPool("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
         }
 
     def start(self) -> None:

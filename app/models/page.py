@@ -23,7 +23,7 @@ from app.models.upload import open_path, upload_folder, upload_zip
 from app.state.session import select_model
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
-from model.errors import HeadlightError
+from model.errors import HeadlightError, unforeseen
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
@@ -117,10 +117,7 @@ def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], Vi
             outcome = ("", str(error))
         except Exception as error:  # whatever a file causes, the page goes on
             logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
-            outcome = (
-                "",
-                f"Something went wrong inside Headlight ({type(error).__name__}); the checkpoint is not open.",
-            )
+            outcome = ("", unforeseen(error, "The checkpoint is not open."))
     _release_memory(files)
     st.session_state[UPLOAD_RESULT] = outcome
     st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty

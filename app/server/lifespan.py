@@ -18,7 +18,7 @@ from app.access.uploads import delete_abandoned, upload_store
 from app.engine.client import engine
 from app.engine.models import listed_models
 from app.ui.markdown import escape_markdown
-from model.errors import HeadlightError
+from model.errors import HeadlightError, unforeseen
 
 SWEEP_SECONDS = 15.0  # seconds between two sweeps
 
@@ -76,6 +76,6 @@ async def _sweep_forever() -> None:
 
 def on_script_error(error: Exception) -> bool:
     """A sentence in place of a traceback, which would show the server's paths; Streamlit writes that one to the log."""
-    message = f"Something went wrong inside Headlight ({type(error).__name__}). Reload; the server's log tells more."
+    message = unforeseen(error, "Reload; the server's log tells more.")
     st.error(escape_markdown(str(error) if isinstance(error, HeadlightError) else message))
     return True

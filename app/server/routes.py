@@ -23,7 +23,7 @@ from app.server.images import IMAGE_ROUTES
 from app.state.request import integer_or_zero
 from app.ui import modules
 from app.ui.wire_format import pack
-from model.errors import HeadlightError, TextError
+from model.errors import HeadlightError, TextError, unforeseen
 
 MAX_BODY_BYTES = 2 << 20
 MAX_CLIENT_LENGTH = 64  # characters by which a part of a page is told from others of the same visitor
@@ -55,8 +55,7 @@ async def respond(request: Request, handler: str) -> Response:
     except Exception as error:  # the page must go on whatever happens; what was typed stays out of the log
         location = "".join(traceback.format_tb(error.__traceback__))
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
-        message = f"Something went wrong inside Headlight ({type(error).__name__}). Try another sentence or reload."
-        return _response(pack({"error": message}))
+        return _response(pack({"error": unforeseen(error, "Try another sentence or reload.")}))
 
 
 async def _answer_while_wanted(job: Job, request: Request) -> bytes:

@@ -19,7 +19,7 @@ from app.engine.job import EngineRequest
 from app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from app.worker.context import answering
 from model.cancellation import Cancelled, cancellable
-from model.errors import HeadlightError
+from model.errors import HeadlightError, unforeseen
 
 
 class Inbox(Thread):
@@ -73,8 +73,7 @@ def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
     except BaseException as error:  # a panic of the tokenizers library is no Exception
         location = "".join(traceback.format_tb(error.__traceback__))  # what was typed stays out of the log
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
-        message = f"Something went wrong inside Headlight ({type(error).__name__}). Try another sentence or reload."
-        return SENTENCE, message.encode()
+        return SENTENCE, unforeseen(error, "Try another sentence or reload.").encode()
 
 
 def answer(handler: str, body: dict[str, Any]) -> bytes:

@@ -129,18 +129,6 @@ COMMON_REQUIRED_VALUES: Mapping[str, Any] = {
 }
 
 
-# Fields of any config without effect on what a trained model computes.
-COMMON_IGNORED_FIELDS = (
-    "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "bos_token_id",
-    "chunk_size_feed_forward", "classifier_dropout", "classifier_dropout_prob", "dropout", "dtype", "embd_pdrop",
-    "embed_dropout", "embedding_dropout", "eos_token_id", "forced_eos_token_id", "hidden_dropout",
-    "hidden_dropout_prob", "id2label", "init_std", "initializer_factor", "initializer_range", "is_encoder_decoder",
-    "label2id", "layerdrop", "model_type", "output_attentions", "output_hidden_states", "pad_token_id",
-    "pooler_dropout", "problem_type", "resid_dropout", "resid_pdrop", "return_dict", "torch_dtype",
-    "transformers_version", "use_cache",
-)  # fmt: skip
-
-
 def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:
     """The output head that the config's `architectures` names; without it, the one with most tensors present."""
     classes = fields.list_of("architectures", str)

@@ -18,7 +18,7 @@ from model.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conv
 from model.checkpoints.families import FAMILIES
 from model.checkpoints.files.tensor_files import LazyTensors, open_tensors
 from model.checkpoints.memory import meta_model_within
-from model.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, COMMON_REQUIRED_VALUES, WeightLoader
+from model.checkpoints.weight_mapping import COMMON_REQUIRED_VALUES, WeightLoader
 from model.config import Config
 from model.errors import HeadlightError
 from model.tracing.run import run
@@ -40,6 +40,17 @@ SUPERSEDED = (
     "tie_word_embeddings",
     "use_sliding_window",
 )
+
+# Fields of any config without effect on what a trained model computes.
+COMMON_IGNORED_FIELDS = (
+    "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "bos_token_id",
+    "chunk_size_feed_forward", "classifier_dropout", "classifier_dropout_prob", "dropout", "dtype", "embd_pdrop",
+    "embed_dropout", "embedding_dropout", "eos_token_id", "forced_eos_token_id", "hidden_dropout",
+    "hidden_dropout_prob", "id2label", "init_std", "initializer_factor", "initializer_range", "is_encoder_decoder",
+    "label2id", "layerdrop", "model_type", "output_attentions", "output_hidden_states", "pad_token_id",
+    "pooler_dropout", "problem_type", "resid_dropout", "resid_pdrop", "return_dict", "torch_dtype",
+    "transformers_version", "use_cache",
+)  # fmt: skip
 
 
 class Opened:

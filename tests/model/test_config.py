@@ -74,3 +74,8 @@ def test_what_does_not_go_together_gets_a_sentence(values: dict[str, Any], told:
 def test_missing_fields_are_listed() -> None:
     with pytest.raises(ConfigError, match="lacks d_model, heads"):
         Config.from_dict({"vocabulary_size": 3, "context_length": 4, "layers": 1})
+
+
+def test_half_a_character_in_place_of_a_number_is_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="lone surrogate"):
+        Config.from_dict(toys.config().to_dict() | {"d_model": "\ud800"})

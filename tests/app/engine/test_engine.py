@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from app.engine.engine import Engine, EngineLane
+from app.engine.engine import Engine, WorkerPool
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, Job, Stream, VisitorFolder
@@ -19,24 +19,24 @@ PATIENCE = 120  # seconds; a busy machine takes long to start a process
 
 
 @pytest.fixture(scope="module")
-def lane() -> Iterator[EngineLane]:
-    made = EngineLane("short", LIMITS, 1)
+def lane() -> Iterator[WorkerPool]:
+    made = WorkerPool("short", LIMITS, 1)
     yield made
     made.close()
 
 
-def ask(lane: EngineLane, handler: str, body: str = "{}", visitor: str = "anna", seconds: float = 60.0) -> str:
+def ask(lane: WorkerPool, handler: str, body: str = "{}", visitor: str = "anna", seconds: float = 60.0) -> str:
     job = Job(visitor, request(handler, body), seconds)
     lane.queue.put(job)
     return job.future.result(timeout=PATIENCE).decode()
 
 
-def test_a_question_is_answered_in_another_process(lane: EngineLane) -> None:
+def test_a_question_is_answered_in_another_process(lane: WorkerPool) -> None:
     assert ask(lane, "echo", '{"text": "the cat"}') == "the cat"
     assert ask(lane, "process") == ask(lane, "process")
 
 
-def test_a_lone_surrogate_travels(lane: EngineLane) -> None:
+def test_a_lone_surrogate_travels(lane: WorkerPool) -> None:
     job = Job("anna", request("echo", '{"text": "\\ud800"}'), 60.0)
     lane.queue.put(job)
     with pytest.raises(EngineError):
@@ -44,7 +44,7 @@ def test_a_lone_surrogate_travels(lane: EngineLane) -> None:
     assert ask(lane, "echo", '{"text": "after"}') == "after"
 
 
-def test_a_refusal_is_a_sentence_and_the_worker_stays(lane: EngineLane) -> None:
+def test_a_refusal_is_a_sentence_and_the_worker_stays(lane: WorkerPool) -> None:
     before = ask(lane, "process")
     with pytest.raises(EngineError, match=r"^This text cannot be read\.$"):
         ask(lane, "refuse")
@@ -53,7 +53,7 @@ def test_a_refusal_is_a_sentence_and_the_worker_stays(lane: EngineLane) -> None:
     assert ask(lane, "process") == before
 
 
-def test_a_crash_is_a_sentence_and_others_are_answered(lane: EngineLane) -> None:
+def test_a_crash_is_a_sentence_and_others_are_answered(lane: WorkerPool) -> None:
     before = ask(lane, "process")
     crash, other = Job("anna", request("crash"), 60.0), Job("ben", request("process"), 60.0)
     lane.queue.put(crash)
@@ -63,13 +63,13 @@ def test_a_crash_is_a_sentence_and_others_are_answered(lane: EngineLane) -> None
     assert other.future.result(timeout=PATIENCE).decode() != before
 
 
-def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(lane: EngineLane) -> None:
+def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(lane: WorkerPool) -> None:
     with pytest.raises(EngineError, match="took longer than the 1 seconds"):
         ask(lane, "hang", seconds=1.0)
     assert ask(lane, "echo", '{"text": "again"}') == "again"
 
 
-def test_a_question_that_is_replaced_is_stopped_at_work(lane: EngineLane) -> None:
+def test_a_question_that_is_replaced_is_stopped_at_work(lane: WorkerPool) -> None:
     before = ask(lane, "process")
     old = Job("anna", request("sleep", '{"seconds": 1000}'), 2_000.0, Stream("page", 1))
     new = Job("anna", request("process"), 60.0, Stream("page", 2))
@@ -82,7 +82,7 @@ def test_a_question_that_is_replaced_is_stopped_at_work(lane: EngineLane) -> Non
     assert new.future.result(timeout=PATIENCE).decode() == before, "it let go by itself, and kept what was open"
 
 
-def test_what_does_not_let_go_is_ended(lane: EngineLane) -> None:
+def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
     job = Job("anna", request("hang"), 2_000.0)
     lane.queue.put(job)
     while "anna" not in lane.queue.running:
@@ -94,7 +94,7 @@ def test_what_does_not_let_go_is_ended(lane: EngineLane) -> None:
 
 
 def test_what_eats_memory_is_ended() -> None:
-    lane = EngineLane("small", replace(LIMITS, memory_bytes=MEMORY), 1)
+    lane = WorkerPool("small", replace(LIMITS, memory_bytes=MEMORY), 1)
     try:
         with pytest.raises(EngineError, match="memory"):
             ask(lane, "fill")
@@ -115,7 +115,7 @@ def test_where_all_models_are_ones_own_they_may_be_as_large_as_any(is_shared: bo
 
 
 def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> None:
-    lane = EngineLane("private", LIMITS, 2, is_private=True)
+    lane = WorkerPool("private", LIMITS, 2, is_private=True)
     try:
         anna, ben = ask(lane, "process"), ask(lane, "process", visitor="ben")
         assert anna != ben
@@ -127,7 +127,7 @@ def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> N
         lane.close()
 
 
-def test_what_a_visitor_brought_travels_with_the_request(lane: EngineLane) -> None:
+def test_what_a_visitor_brought_travels_with_the_request(lane: WorkerPool) -> None:
     folder = VisitorFolder("upload-1", "mine", "/nowhere")
     job = Job("anna", msgspec.structs.replace(request("folders"), checkpoints=(folder,)), 60.0)
     lane.queue.put(job)

@@ -12,7 +12,7 @@ import pytest
 from app.access.uploads import upload_store
 from app.access.visitor import CURRENT_VISITOR
 from app.engine import client
-from app.engine.engine import Engine, EngineLane
+from app.engine.engine import Engine, WorkerPool
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, EngineRequest, Job, Stream
@@ -56,14 +56,14 @@ def cluster(nodes: Cluster, port: int) -> RayCluster:
 
 
 @pytest.fixture(scope="module")
-def lane(cluster: RayCluster) -> Iterator[EngineLane]:
+def lane(cluster: RayCluster) -> Iterator[WorkerPool]:
     """Two workers whose requests misbehave."""
-    made = EngineLane("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 2, employ=cluster.worker)
+    made = WorkerPool("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 2, employ=cluster.worker)
     yield made
     made.close()
 
 
-def put(lane: EngineLane, handler: str, body: str = "{}", visitor: str = "anna", stream: Stream | None = None) -> Job:
+def put(lane: WorkerPool, handler: str, body: str = "{}", visitor: str = "anna", stream: Stream | None = None) -> Job:
     job = Job(visitor, request(handler, body), 60.0, stream)
     lane.queue.put(job)
     return job
@@ -73,12 +73,12 @@ def answered(job: Job) -> str:
     return job.future.result(timeout=PATIENCE).decode()
 
 
-def nodes_of(lane: EngineLane) -> set[str]:
+def nodes_of(lane: WorkerPool) -> set[str]:
     """Where the workers of a lane are."""
     return {thread.worker.node for thread in lane.threads if isinstance(thread.worker, RayWorker)}
 
 
-def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: EngineLane) -> None:
+def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: WorkerPool) -> None:
     with pytest.raises(EngineError, match="try once more"):
         answered(put(lane, "crash"))
     assert answered(put(lane, "echo", '{"text": "again"}')) == "again"
@@ -86,7 +86,7 @@ def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: EngineLan
         answered(put(lane, "refuse"))
 
 
-def test_a_question_that_is_replaced_is_stopped(lane: EngineLane) -> None:
+def test_a_question_that_is_replaced_is_stopped(lane: WorkerPool) -> None:
     old = put(lane, "sleep", '{"seconds": 50}', stream=Stream("page", 1))
     while "anna" not in lane.queue.running:
         pass
@@ -96,7 +96,7 @@ def test_a_question_that_is_replaced_is_stopped(lane: EngineLane) -> None:
     assert answered(new) == "new"
 
 
-def test_no_answer_is_lost_with_a_node(lane: EngineLane, nodes: Cluster) -> None:
+def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None:
     node = nodes.add_node(num_cpus=1)
     while node.node_id not in nodes_of(lane):
         for thread in lane.threads:
