@@ -73,7 +73,10 @@ def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | P
 def require_vocabulary_head(model: Transformer) -> None:
     """Raise TextError or ConfigError unless the model reads one text and predicts tokens of its vocabulary."""
     if model.config.has_cross_attention:
-        raise TextError("This is an encoder-decoder, which reads two texts; predict is for models that read one.")
+        raise TextError(
+            "This is an encoder-decoder, which reads two texts; predict is for models that read one. "
+            "Its logits are in the file of headlight trace SOURCE --target TEXT."
+        )
     require_token_task(model.config)
 
 

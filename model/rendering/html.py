@@ -67,7 +67,7 @@ class HtmlView:
     """HTML that draws itself: shown by a notebook as the value of a cell, or saved as a file."""
 
     title: str
-    meta: Mapping[str, Any]
+    meta: Mapping[str, Any] = field(repr=False)
     numbers: bytes = field(repr=False)
 
     def _repr_html_(self) -> str:

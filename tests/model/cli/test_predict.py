@@ -90,7 +90,7 @@ def test_without_json_lines_are_printed(models: Path, capsys: pytest.CaptureFixt
         (["", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
         ([TEXT, "--model", "bare"], "'none'"),
-        ([TEXT, "--model", "both"], "encoder-decoder"),
+        ([TEXT, "--model", "both"], "headlight trace SOURCE --target"),
         ([TEXT, "--model", "decoder", "--top", "0"], "--top"),
         ([TEXT, "--model", "decoder", "--top", "²"], "--top"),
         (["--model", "decoder"], "TEXT"),

@@ -121,6 +121,10 @@ def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_kee
         run(toys.decoder(layers=0), toys.causal(), TEXT).show()
 
 
+def test_the_repr_of_a_view_is_short() -> None:
+    assert len(repr(run(toys.decoder(), toys.causal(), TEXT).show())) < 100
+
+
 def test_several_views_on_one_page_do_not_collide() -> None:
     view = run(toys.decoder(), toys.causal(), TEXT).show()
     names = [re.findall(r'id="(headlight-\w+)"', view._repr_html_()) for _ in range(3)]
