@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
             }
             for name, operation in EDIT_OPERATIONS.items()
         ],
+        "writes_pdf": bool(find_spec("reportlab")),
         "hook_points": {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()},
     }
     return pack(data)

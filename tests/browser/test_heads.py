@@ -214,10 +214,14 @@ def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
     expect(trouble).to_be_hidden()
     expect(rules(page)).to_contain_text("as trained")
     page.get_by_test_id("quantity").select_option("minus_text")
+    expect(trouble).to_contain_text("Type the text to compare with")
+    expect(page.get_by_test_id("legend")).to_be_hidden()  # it would speak of the picture before
+    expect(reading(page)).to_be_hidden()
     page.get_by_test_id("other-text").fill("The cat")
     expect(trouble).to_contain_text("equally many")
     page.get_by_test_id("other-text").fill(TEXT.replace("cat", "boy"))
     expect(rules(page)).to_contain_text("other text")
+    expect(page.get_by_test_id("legend")).to_be_visible()
     wait_for_address(page, quantity="minus_text")
 
 

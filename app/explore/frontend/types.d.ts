@@ -109,6 +109,8 @@ export interface ExploreCatalogue extends Catalogue {
   /** What a link leaves out, and how many characters of text it may hold. */
   link_defaults: Record<string, unknown>;
   longest_link: number;
+  /** Whether the server has what it needs to write PDF. */
+  writes_pdf: boolean;
   own_image_prefix: string;
   room_address: string;
 }

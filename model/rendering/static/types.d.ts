@@ -302,6 +302,7 @@ export interface HeadElements {
   prose: HTMLElement;
   sheet: HTMLElement;
   gridScale: HTMLCanvasElement;
+  legend: HTMLElement;
   low: HTMLElement;
   high: HTMLElement;
   scale: HTMLCanvasElement;

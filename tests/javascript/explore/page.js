@@ -116,6 +116,7 @@ export function createPage(choice = {}, answer = {}) {
     link_settings: { model: "", device: "auto" },
     link_defaults: {},
     longest_link: 1500,
+    writes_pdf: true,
     own_image_prefix: "own-",
     room_address: "",
     examples: [],

@@ -4,6 +4,7 @@ import { fileName } from "../../../../model/rendering/static/plots/number_table.
 import { exactMatrix, matrixQuery } from "../../../../model/rendering/static/state/head_matrix.js";
 import { currentGrid, selectedHeads } from "../../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { lineIndices } from "../../../../model/rendering/static/state/token_selection.js";
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { readFloats } from "../../../../model/rendering/static/ui/wire.js";
@@ -88,6 +89,7 @@ export function createExportMenu(page, place) {
     const control = findByTestId(place, `export-${name}`);
     control.onclick = () => runAction(page, control, take);
   }
+  findByTestId(place, "export-pdf").hidden = !page.state.catalogue.writes_pdf;
   const file = findByTestId(place, "open-state", HTMLInputElement);
   file.onchange = () => runAction(page, file, () => openState(page, file));
   return () => document.removeEventListener("pointerdown", closeOutside);
@@ -228,6 +230,7 @@ async function saveFigure(page, form) {
     picture: page.state.choice.plot,
     width: Number(elementsOf(page).width.value),
     title,
+    locked: lineIndices(matrix.rowOf, page.state.choice.pinned),
   });
   const name = `${fileName(page)}.${form}`;
   if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure));

@@ -1,7 +1,7 @@
 // A figure of the selected heads for print: shapes in millimetres, made once, then written as SVG, PNG or (by the server) PDF.
 
 import { formatBrief } from "../../../../model/rendering/static/heads/readout.js";
-import { visibleKeys } from "../../../../model/rendering/static/plots/attention_lines.js";
+import { FAINT, visibleKeys } from "../../../../model/rendering/static/plots/attention_lines.js";
 import { MAX_LINE_HEADS, magnitude, matrixCodes } from "../../../../model/rendering/static/state/head_matrix.js";
 import {
   CIVIDIS,
@@ -46,10 +46,11 @@ function fitText(text, size, width) {
 
 /**
  * A matrix (with `each` head) and what its heads are called, as a figure of a width.
- * @param {HeadMatrix} matrix @param {string[]} heads @param {{ picture: string, width: number, title: string }} options
- * @returns {Figure}
+ * `locked` are the rows whose lines stand out from the rest; none: all do alike.
+ * @param {HeadMatrix} matrix @param {string[]} heads
+ * @param {{ picture: string, width: number, title: string, locked: number[] }} options @returns {Figure}
  */
-export function createFigure(matrix, heads, { picture, width, title }) {
+export function createFigure(matrix, heads, { picture, width, title, locked }) {
   /** @type {Figure} */
   const figure = { width, height: 0, title, palette: colourNames(matrix), shapes: [] };
   const lines = picture === "lines";
@@ -69,7 +70,7 @@ export function createFigure(matrix, heads, { picture, width, title }) {
           ? addLines(figure, [fitText(panel.name, LABEL_SIZE, room)], box.x, box.y, { bold: true })
           : box.y;
       return lines
-        ? addAttentionLines(figure, matrix, panel.each, { ...box, y: named })
+        ? addAttentionLines(figure, matrix, panel.each, locked, { ...box, y: named })
         : addHeatmap(figure, matrix, panel.each[0], { ...box, y: named });
     });
     y = Math.max(...ends) + 2;
@@ -128,19 +129,19 @@ function wrapText(text, size, width) {
 
 /**
  * @param {Figure} figure @param {string} name @param {number} x @param {number} y
- * @param {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number }} options
+ * @param {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number, bold?: boolean }} options
  */
-function addLabel(figure, name, x, y, { size, anchor, turn = 0, room }) {
+function addLabel(figure, name, x, y, { size, anchor, turn = 0, room, bold = false }) {
   const text = fitText(inlineText(name), size, room);
   figure.shapes.push({
     kind: "text",
     x,
     y,
     size,
-    text_width: textWidth(text, size),
+    text_width: textWidth(text, size, bold),
     anchor,
     rotation: turn,
-    bold: false,
+    bold,
     fill: PRINT_COLOURS.ink,
     text,
   });
@@ -193,9 +194,9 @@ function addHeatmap(figure, matrix, numbers, box) {
 
 /**
  * Lines between two columns of tokens, each head in its colour; gives their lower end.
- * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array[]} each @param {Box} box
+ * @param {Figure} figure @param {HeadMatrix} matrix @param {Float32Array[]} each @param {number[]} locked @param {Box} box
  */
-function addAttentionLines(figure, matrix, each, box) {
+function addAttentionLines(figure, matrix, each, locked, box) {
   const [rows, columns] = [matrix.rows.labels, matrix.columns.labels];
   const count = Math.max(rows.length, columns.length);
   const step = Math.min(Math.max(150 / count, 1.5), 4.2);
@@ -206,24 +207,33 @@ function addAttentionLines(figure, matrix, each, box) {
   /** @param {number} line */
   const at = (line) => box.y + 2 + (line + 0.5) * step;
   const middle = (left + right) / 2;
+  const isFaint = (/** @type {number} */ row) => locked.length > 0 && !locked.includes(row);
+  const order = [...rows.keys()].sort((one, other) => Number(isFaint(other)) - Number(isFaint(one))); // faint ones below
   each.forEach((numbers, place) => {
     const stroke = each.length > 1 ? HEAD_COLOURS[place % HEAD_COLOURS.length] : PRINT_COLOURS.beam;
-    rows.forEach((_, row) => {
+    for (const row of order) {
       for (const { column, number } of visibleKeys(matrix, row, numbers)) {
         const strength = magnitude(matrix, number);
         figure.shapes.push({
           kind: "curve",
           points: [left, at(row), middle, at(row), middle, at(column), right, at(column)],
-          opacity: Math.min(strength * 1.1, 1),
+          opacity: Math.min(strength * 1.1, 1) * (isFaint(row) ? FAINT : 1),
           stroke: matrix.signed && number < 0 && each.length < 2 ? NEGATIVE_COLOUR : stroke,
           stroke_width: 0.12 + 0.8 * strength,
           dashed: place >= HEAD_COLOURS.length,
         });
       }
-    });
+    }
   });
-  for (const [row, name] of rows.entries())
-    addLabel(figure, name, left - 0.9, at(row) + size * 0.35, { size, anchor: "end", room: left - box.x - 0.9 });
+  for (const [row, name] of rows.entries()) {
+    const room = left - box.x - 0.9;
+    addLabel(figure, name, left - 0.9, at(row) + size * 0.35, {
+      size,
+      anchor: "end",
+      room,
+      bold: locked.includes(row),
+    });
+  }
   const room = box.x + box.width - right - 0.9;
   for (const [column, name] of columns.entries())
     addLabel(figure, name, right + 0.9, at(column) + size * 0.35, { size, anchor: "start", room });

@@ -4,7 +4,7 @@ import { currentQuantity } from "../state/head_matrix.js";
 import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
 import { fillSelect, setValue } from "../ui/charts.js";
 import { find } from "../ui/elements.js";
-import { metricsOf } from "./head_grid.js";
+import { metricsOf, metricsTrouble } from "./head_grid.js";
 
 /** @import { Grid, Page } from "../types.js" */
 /** @import { Option } from "../ui/charts.js" */
@@ -120,7 +120,7 @@ function hasActiveOptions(page, grid) {
 
 /** @param {Page} page @param {Grid} grid */
 function sortOptions(page, grid) {
-  const values = metricsOf(page, grid);
+  const values = metricsTrouble(page, grid) ? {} : metricsOf(page, grid);
   return page.state.catalogue.metrics
     .filter(({ name }) => !values || values[name])
     .map(({ name, title }) => /** @type {Option} */ ([name, title]));

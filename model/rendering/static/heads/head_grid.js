@@ -26,11 +26,21 @@ const MAX_CELL_SIZE = 92;
 const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
 
 /**
- * Every metric of every head, layer after layer; null while a long text's are on their way.
+ * Every metric of every head, layer after layer; null while a long text's are on their way, or where there are none.
  * @param {Page} page @param {Grid} grid
  */
 export function metricsOf(page, grid) {
-  return grid.metrics || page.server.get("head_metrics", { attention: grid.name }, 120)?.meta.metrics || null;
+  return grid.metrics || askedMetrics(page, grid)?.metrics || null;
+}
+
+/** Why there are no metrics; empty where they are here or on their way. @param {Page} page @param {Grid} grid */
+export function metricsTrouble(page, grid) {
+  return (!grid.metrics && askedMetrics(page, grid)?.error) || "";
+}
+
+/** @param {Page} page @param {Grid} grid */
+function askedMetrics(page, grid) {
+  return page.server.get("head_metrics", { attention: grid.name }, 120)?.meta;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { currentGrid } from "../state/head_selection.js";
 import { createElement, updateChildren } from "../ui/dom.js";
-import { formatMetric, metricsOf } from "./head_grid.js";
+import { formatMetric, metricsOf, metricsTrouble } from "./head_grid.js";
 
 /** @import { Metric, Page } from "../types.js" */
 
@@ -12,7 +12,9 @@ export function drawHeadMetrics(page) {
   const values = metricsOf(page, grid);
   const [layer, head] = [page.state.choice.layer, page.state.choice.head];
   const place = layer * grid.heads + head;
-  page.view.elements.metrics.hidden = !values;
+  const trouble = metricsTrouble(page, grid);
+  page.view.elements.metrics.hidden = !values && !trouble;
+  if (trouble) updateChildren(page.view.elements.metrics, createElement("p", "quiet", trouble));
   if (!values) return;
   const known = page.state.catalogue.metrics.filter(({ name }) => values[name]);
   const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));

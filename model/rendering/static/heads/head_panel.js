@@ -58,7 +58,7 @@ export function drawHeadPanel(page) {
   drawOptions(page);
   elements.trouble.hidden = !trouble;
   elements.trouble.textContent = trouble;
-  elements.stage.hidden = Boolean(trouble);
+  elements.stage.hidden = elements.legend.hidden = elements.reading.hidden = Boolean(trouble);
   for (const name of /** @type {const} */ (["canvas", "prose", "sheet"]))
     elements[name].hidden = name !== (PLOTS[open].element ?? "canvas");
   elements.stage.dataset.picture = open;

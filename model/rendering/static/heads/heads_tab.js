@@ -89,6 +89,7 @@ export function headElements(place) {
     canvas: canvas("head-canvas"),
     prose: named("prose"),
     sheet: named("sheet"),
+    legend: named("legend"),
     low: named("low"),
     high: named("high"),
     scale: canvas("scale"),

@@ -11,6 +11,7 @@ import { context2d, hidpiContext, inlineText, truncateText } from "../ui/dom.js"
 
 const MANY_TOKENS = 100; // tokens; past that only the strongest lines of each are drawn
 const LINES_PER_ROW = 6;
+export const FAINT = 0.06; // how much is left of lines that others stand out from
 
 /** @typedef {{ rows: number, step: number, left: number, right: number, top: number, width: number, size: number }} LinesLayout */
 /** @typedef {{ column: number, number: number }} Line */
@@ -173,7 +174,7 @@ function drawRowLines(context, page, matrix, sizes, { row, numbers, head, strong
     if ((!chosen || chosen(row, column)) !== strong) continue;
     const to = sizes.top + (column + 0.5) * sizes.step;
     context.strokeStyle = head ? head.colour : matrix.signed && number < 0 ? NEGATIVE_COLOUR : currentStyle(page).beam;
-    context.globalAlpha = Math.min(strength * 1.1, 1) * (strong ? 1 : 0.06);
+    context.globalAlpha = Math.min(strength * 1.1, 1) * (strong ? 1 : FAINT);
     context.lineWidth = (0.5 + 3.5 * strength) * currentStyle(page).type;
     context.beginPath();
     context.moveTo(sizes.left, from);

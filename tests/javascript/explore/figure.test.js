@@ -1,0 +1,47 @@
+// Figures for print: what stands out on the screen stands out on paper.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exactMatrix } from "../../../model/rendering/static/state/head_matrix.js";
+import { createPage } from "./page.js";
+
+/** @import { Found, MatrixMeta } from "../../../model/rendering/static/types.js" */
+/** @import { CurveShape, TextShape } from "../../../app/explore/frontend/types.js" */
+
+// Texts are measured on a canvas, which Node does not have.
+const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
+Object.assign(globalThis, { document: { createElement: () => canvas } });
+const { createFigure } = await import("../../../app/explore/frontend/export/figure.js");
+
+const AXIS = { labels: ["The", " dog"], tokens: [[0], [1]] };
+/** @type {MatrixMeta} */
+const META = { rows: AXIS, columns: AXIS, signed: false, scale: "linear", low: 0, high: 1, per_head: 1, rules: [] };
+
+/** @param {number[]} locked */
+function linesOfFigure(locked) {
+  const numbers = new Float32Array(4 + 4 + 1).fill(0.5);
+  new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 8);
+  const found = /** @type {Found<MatrixMeta>} */ ({ meta: META, numbers });
+  const matrix = exactMatrix(createPage().page, found);
+  const { shapes } = createFigure(matrix, ["Layer 0 · Head 0"], { picture: "lines", width: 85, title: "", locked });
+  const curves = /** @type {CurveShape[]} */ (shapes.filter(({ kind }) => kind === "curve"));
+  const texts = /** @type {TextShape[]} */ (shapes.filter(({ kind }) => kind === "text"));
+  return {
+    opacities: curves.map(({ opacity }) => opacity),
+    bold: texts.filter((text) => text.bold).map(({ text }) => text),
+  };
+}
+
+test("the lines of a locked query stand out from the others, as on the screen", () => {
+  const { opacities, bold } = linesOfFigure([1]);
+  assert.deepEqual(bold, ["dog"]);
+  assert.equal(opacities.length, 4);
+  assert.ok(Math.max(...opacities.slice(0, 2)) < 0.1, "those of the other query come first, and faintly");
+  assert.ok(Math.min(...opacities.slice(2)) > 0.5);
+});
+
+test("without a locked query all lines are alike", () => {
+  const { opacities, bold } = linesOfFigure([]);
+  assert.deepEqual([...new Set(opacities)].length, 1);
+  assert.deepEqual(bold, []);
+});
