@@ -213,6 +213,11 @@ def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:
     page.get_by_test_id("head-switch").click()
     expect(trouble).to_be_hidden()
     expect(rules(page)).to_contain_text("as trained")
+
+
+def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before(visitor: Visitor) -> None:
+    page = opened(visitor, "&layer=2&head=3")
+    trouble = page.get_by_test_id("trouble")
     page.get_by_test_id("quantity").select_option("minus_text")
     expect(trouble).to_contain_text("Type the text to compare with")
     expect(page.get_by_test_id("legend")).to_be_hidden()  # it would speak of the picture before
