@@ -18,9 +18,7 @@ from app.state.session import (
     apply_reports,
     current_state,
     is_component_run,
-    known_default_head,
     report_serial,
-    with_default_head,
 )
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui import charts
@@ -63,13 +61,14 @@ INSTRUMENT = Component(
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
-    known, _ = ask("explore_page", asdict(state) | {"default_head": known_default_head(state)})
+    known, _ = ask("explore_page", asdict(state))
     default = State()
     state = state.change(**{name: getattr(default, name) for name in known.pop("unknown_names")})
     example = known["examples"][0]
     question = state.question(example["text"], example["source"])
-    state = with_default_head(state, known["default_head"])
-    apply_reports(INSTRUMENT.key, example["text"], example["source"])
+    default_head = tuple(known["default_head"])
+    state = state.with_default_head(default_head)
+    apply_reports(INSTRUMENT.key, example["text"], example["source"], default_head=default_head)
     INSTRUMENT.mount(_component_data(state, question) | known)
     if state.embedded:
         return

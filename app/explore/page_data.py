@@ -31,14 +31,13 @@ from model.tracing.interventions import EDIT_OPERATIONS
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
-    """All that the page shows before the first answer; `default_head` is the one that the session knows already."""
+    """All that the page shows before the first answer."""
     state = parse_state(body)
     entry = find_model(state.model)
     examples = opening_examples(entry, state.device)
-    question = state.question(examples[0].text, examples[0].source)
     data = {
         "examples": [asdict(example) for example in examples],
-        "default_head": default_head(body, question, state),
+        "default_head": default_head(entry, state.device),
         "unknown_names": _unknown_names(state),
         "has_source": entry.config.has_cross_attention,
         "images": list(shipped_image_names()) if entry.config.image.channels else None,

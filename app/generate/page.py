@@ -12,7 +12,7 @@ from app.engine.client import ask
 from app.engine.models import AvailableModel, available_models
 from app.generate.request import GenerationRequest, SamplingSettings
 from app.state.request import parse_request
-from app.state.session import apply_reports, change_state, known_default_head, report_serial, with_default_head
+from app.state.session import apply_reports, change_state, report_serial
 from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui.component import Component, api_address, shared_styles
@@ -35,12 +35,14 @@ def show(state: State, entry: AvailableModel) -> None:
     if not task.generates:
         _offer_other_models(entry)
         return
-    known, _ = ask("generate_page", asdict(state) | {"default_head": known_default_head(state)})
+    known, _ = ask("generate_page", asdict(state))
     example = known["examples"][0]
     question = state.question(example["text"], example["source"])
-    focused_state = with_default_head(state, known.pop("default_head"))
+    default_head = tuple(known.pop("default_head"))
+    focused_state = state.with_default_head(default_head)
     data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | known
-    apply_reports(COMPONENT.key, example["text"], example["source"], partial(_read_report, question.model))
+    read = partial(_read_report, question.model)
+    apply_reports(COMPONENT.key, example["text"], example["source"], read, default_head)
     COMPONENT.mount(data)
 
 

@@ -12,13 +12,12 @@ from app.worker.open_models import find_model
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
-    """Examples, and the head to look at: `default_head` where the body names one, else the one that is found."""
+    """Examples, and the head to begin with."""
     state = parse_state(body)
-    examples = prompt_examples(find_model(state.model), state.device)
-    question = state.question(examples[0].text, examples[0].source)
+    entry = find_model(state.model)
     return pack(
         {
-            "examples": [{"text": one.text, "source": one.source} for one in examples],
-            "default_head": default_head(body, question, state),
+            "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
+            "default_head": default_head(entry, state.device),
         }
     )

@@ -6,7 +6,7 @@ a component is written. A request may carry an older address: the browser sent i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,6 @@ def should_open_explore() -> bool:
 
 
 SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"
-DEFAULT_HEAD_KEY = "_default_head"  # the head that was pointed at, of which model
 MAX_LATE = 16  # addresses that are remembered: no request is older
 
 Report = dict[str, Any]
@@ -49,12 +48,13 @@ class _Session:
 
 @dataclass(frozen=True)
 class _Reports:
-    """Of which component reports are applied, how one is read, and the opening texts that stay unsaid."""
+    """Of which component reports are applied, how one is read, and the opening texts and head that stay unsaid."""
 
     component: str
     read: Callable[[Report], Report]
     opening_text: str
     opening_source: str
+    default_head: tuple[int, int] | None
 
 
 def current_state() -> State:
@@ -99,30 +99,19 @@ def _is_history_navigation() -> bool:
     return context is not None and context.is_history_navigation
 
 
-def known_default_head(state: State) -> list[int] | None:
-    """The head that was found for this model before; a session does not change its mind."""
-    known = st.session_state.get(DEFAULT_HEAD_KEY, {})
-    return [known["layer"], known["head"]] if known.get("model") == state.model else None
-
-
-def with_default_head(state: State, default_head: Sequence[int] | None) -> State:
-    """The same with a head to look at: where nobody has chosen one, the one that was found."""
-    if max(state.layer, state.head) >= 0 or default_head is None:
-        return state.change(layer=max(state.layer, 0), head=max(state.head, 0))
-    layer, head = default_head
-    st.session_state[DEFAULT_HEAD_KEY] = {"model": state.model, "layer": layer, "head": head}
-    return state.change(layer=layer, head=head)
-
-
 def apply_reports(
-    component: str, opening_text: str, opening_source: str, read: Callable[[Report], Report] = dict
+    component: str,
+    opening_text: str,
+    opening_source: str,
+    read: Callable[[Report], Report] = dict,
+    default_head: tuple[int, int] | None = None,
 ) -> None:
     """From now on, what this component reports is `read` and applied at the start of the first run that finds it new.
 
     Not by a callback: where two requests follow each other closely, Streamlit ends the first within its callbacks.
-    An opening sentence or head that nobody touched stays unsaid.
+    An opening sentence that nobody touched stays unsaid, and so does the head that the page begins with.
     """
-    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source)
+    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
 
 
 def _with_new_report(session: _Session) -> _Session:
@@ -143,10 +132,7 @@ def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
     for name, opening in (("text", reports.opening_text), ("source", reports.opening_source)):
         if getattr(state, name) is None and report.get(name) == opening:
             report.pop(name)
-    default_head = st.session_state.get(DEFAULT_HEAD_KEY, {})
-    if max(state.layer, state.head) < 0 and all(
-        report.get(name) == default_head.get(name) for name in ("layer", "head")
-    ):
+    if (report.get("layer"), report.get("head")) == reports.default_head:
         report |= {"layer": -1, "head": -1}
     return report
 

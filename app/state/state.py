@@ -160,6 +160,11 @@ class State:
                 continue
         return replace(self, **valid)
 
+    def with_default_head(self, default_head: tuple[int, int]) -> State:
+        """The same with a head to look at: the one that pages begin with, where nobody has chosen another."""
+        layer, head = default_head if max(self.layer, self.head) < 0 else (max(self.layer, 0), max(self.head, 0))
+        return self.change(layer=layer, head=head)
+
     def normalized_for(self, config: Config) -> State:
         """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
         unchanged = {name: UNCHANGED for name, part in variant_fields(config).items() if getattr(self, name) == part}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from threading import Lock
 
-from app.state.request import integer_or_zero
+from cachetools import LRUCache, cached
+
 from app.state.state import Question, State
 from app.worker.attention_payload import metrics_are_cheap
+from app.worker.examples import opening_examples
+from app.worker.open_models import ModelLocation, open_model
 from app.worker.resolved_question import resolve
 from model.analysis.head_metrics import head_metrics, strongest_local_head
 from model.attention_groups import AttentionGroup, attention_groups
+from model.checkpoints import CatalogEntry
 from model.config import Config
 from model.errors import EditError, HeadlightError
 from model.text.tokenizer import Encoded
@@ -19,29 +23,29 @@ from model.tracing.trace import Trace
 _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 
 
-def default_head(body: dict[str, Any], question: Question, state: State) -> tuple[int, int] | None:
-    """The head that a page begins with: the one that the session knows already, or the one that is found.
+def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
+    """The head that pages begin with: the plainest to see in the model's first example, as the model was trained.
 
-    None where somebody has chosen one before any was found.
+    It follows from the model alone, so that an address that names no head always shows the same one.
     """
-    known = body.get("default_head")
-    if isinstance(known, list) and len(known) == 2:
-        return integer_or_zero(known[0]), integer_or_zero(known[1])
-    return find_default_head(question, state) if max(state.layer, state.head) < 0 else None
-
-
-def find_default_head(question: Question, state: State) -> tuple[int, int]:
-    """The head that is plainest to see in a text, to begin with; the first where that takes long or nothing answers."""
     try:
-        resolved = resolve(question)
-        attention_group, traced = selected_attention(resolved.config, state), resolved.trace
-        return strongest_local_head(
-            head_metrics(traced, attention_group.stack, attention_group.kind)
-            if metrics_are_cheap(traced, attention_group)
-            else {}
-        )
+        return _plainest_head(entry, device, open_model(entry.name, device)[0])
     except (HeadlightError, RuntimeError):  # as when a device is full; whoever asks the model next says what is wrong
         return 0, 0
+
+
+@cached(LRUCache(256), key=lambda entry, device, location: location, lock=Lock())
+def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
+    """The first head where finding it would take long."""
+    example = opening_examples(entry, device)[0]
+    resolved = resolve(Question(entry.name, example.text, example.source, device=device))
+    attention_group, traced = selected_attention(resolved.config, State()), resolved.trace
+    metrics = (
+        head_metrics(traced, attention_group.stack, attention_group.kind)
+        if metrics_are_cheap(traced, attention_group)
+        else {}
+    )
+    return strongest_local_head(metrics)
 
 
 def selected_attention(config: Config, state: State) -> AttentionGroup:

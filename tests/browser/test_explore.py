@@ -189,6 +189,22 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor:
     expect(page.get_by_test_id("changes")).to_have_text("No changes")
 
 
+def test_a_head_that_nobody_chose_stays_whatever_is_lost(visit: Visit) -> None:
+    anna, ben = visit(), visit()
+    page = anna.open("model=stories-causal")
+    title = page.get_by_test_id("head-title")
+    expect(title).to_have_text(re.compile(r"Layer \d+ · Head \d+"))
+    begun_with = title.inner_text()
+    say(page, "Hello")
+    page.get_by_test_id("head-switch").click()  # now another head of this text is plainer to see
+    query = wait_for_address(page, text="Hello", edits=re.compile(".+"), layer=None, head=None)
+    page.reload()
+    theirs = ben.open(query)
+    for shown in (page, theirs):
+        instrument(shown, "Hello")
+        expect(shown.get_by_test_id("head-title")).to_have_text(begun_with)
+
+
 def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
     page = anna.open("model=stories-causal&positional_encoding=alibi")

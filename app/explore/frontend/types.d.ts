@@ -102,8 +102,8 @@ export interface ExploreCatalogue extends Catalogue {
   /** Names of images; null for a model of texts. */
   images: string[] | null;
   examples: Example[];
-  /** Layer and head that the page began with; null where somebody chose before. */
-  default_head: [number, number] | null;
+  /** Layer and head that pages begin with. */
+  default_head: [number, number];
   /** What a link says of the sidebar: nothing of a model that nobody chose. */
   link_settings: Settings;
   /** What a link leaves out, and how many characters of text it may hold. */

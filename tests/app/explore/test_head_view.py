@@ -1,20 +1,24 @@
 """The picture of the chosen heads says what it shows, and shows it."""
 
-from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from app.explore import page_data as explore
 from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
 from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
+from app.generate import page_data as generate
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
 from app.worker.attention_payload import build_payload
-from app.worker.head_selection import find_default_head
+from app.worker.examples import opening_examples
+from app.worker.head_selection import _plainest_head, default_head
+from app.worker.open_models import find_model
 from app.worker.resolved_question import resolve
 from model.analysis.head_metrics import head_metrics
-from model.errors import EditError
+from model.errors import CheckpointError, EditError
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
@@ -202,14 +206,25 @@ def test_points_and_metrics_reach_the_browser() -> None:
     assert set(cross["metrics"]) == {"entropy"}
 
 
-def test_the_plainest_head_is_the_one_to_begin_with() -> None:
-    previous = head_metrics(resolve(QUESTION).trace)["previous"]
-    assert previous[find_default_head(QUESTION, State())] == previous.max()
-    assert find_default_head(replace(QUESTION, edits=("nowhere=set:0",)), State()) == (0, 0), (
-        "whoever shows it says what is wrong"
-    )
+def test_the_plainest_head_is_the_one_to_begin_with_whatever_is_typed_and_changed() -> None:
+    entry = find_model("next")
+    previous = head_metrics(resolve(Question("next", opening_examples(entry)[0].text)).trace)["previous"]
+    layer, head = default_head(entry)
+    assert previous[layer, head] == previous.max()
+    plain = {"model": "next", "text": None}
+    changed = {"text": "the dog", "masks": "none", "edits": [f"decoder.{layer}.self.weights[{head}]=set:0"]}
+    for page in (explore.handle_page, generate.handle_page):
+        for body in (plain, plain | changed, plain | {"layer": 0, "head": 3, "attention": "decoder.self"}):
+            assert unpack(page(body))[0]["default_head"] == [layer, head]
+
+
+def test_a_model_that_cannot_be_opened_begins_with_the_first_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.worker.head_selection.open_model", Mock(side_effect=CheckpointError("It is broken.")))
+    assert default_head(find_model("next")) == (0, 0), "whoever asks it next says what is wrong"
 
 
 def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.worker.attention_payload.MAX_METRIC_CELLS", 8)
-    assert find_default_head(QUESTION, State()) == (0, 0)
+    _plainest_head.cache_clear()
+    assert default_head(find_model("next")) == (0, 0)
+    _plainest_head.cache_clear()

@@ -196,15 +196,14 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     assert at.run().text[0].value == "the dog", "Back brings an address that was there before"
 
 
-def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import apply_reports, current_state, known_default_head, with_default_head
+        from app.state.session import apply_reports, current_state
 
-        apply_reports("explore", "", "")
-        state = current_state().change(model="next")
-        shown = with_default_head(state, known_default_head(state) or [1, len(state.text or "")])
+        apply_reports("explore", "", "", default_head=(1, 0))
+        shown = current_state().with_default_head((1, 0))
         st.json([shown.layer, shown.head])
 
     reported = {"text": "the dog", "layer": 1, "head": 0, "serial": 0}
@@ -213,7 +212,7 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
     reported["serial"] = 1
     at.run()
     assert address(at) == {"text": "the dog"}
-    assert json.loads(at.json[0].value) == [1, 0], "it was found for another text, and is kept"
+    assert json.loads(at.json[0].value) == [1, 0]
     reported["head"] = 2
     reported["serial"] = 2
     at.run()
@@ -221,7 +220,7 @@ def test_a_head_that_nobody_chose_stays_unsaid_and_the_same(monkeypatch: pytest.
     reported["head"] = 0
     reported["serial"] = 3
     at.run()
-    assert address(at)["head"] == "0", "what was chosen once is said"
+    assert address(at) == {"text": "the dog"}, "chosen or not, it is the same head"
 
 
 @pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])

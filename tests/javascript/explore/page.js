@@ -112,7 +112,7 @@ export function createPage(choice = {}, answer = {}) {
     tabs: [],
     attention_functions: [],
     images: null,
-    default_head: null,
+    default_head: /** @type {[number, number]} */ ([0, 0]),
     link_settings: { model: "", device: "auto" },
     link_defaults: {},
     longest_link: 1500,
