@@ -33,25 +33,26 @@ def show(state: State, entry: AvailableModel) -> None:
     st.markdown(profile.meta["description"])
     if profile.meta["formula"]:
         st.latex(profile.meta["formula"])
-    if state.positional_encoding:
+    if profile.meta["missing"]:
+        st.info(profile.meta["missing"])
+    elif state.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
     arrays = profile.arrays
-    if "embeddings" in arrays:
+    if "embeddings" in arrays and not profile.meta["missing"]:
         _embedding_charts(arrays["embeddings"])
     if "angles" in arrays:
         _rotation_charts(arrays["angles"])
-    if "bias" in arrays:
+    if "bias" in arrays and not profile.meta["missing"]:
         _bias_charts(arrays["bias"], arrays.get("slopes"))
     if "similarity" in arrays:
         _similarity_charts(arrays["similarity"], "angles" in arrays)
+    if "buckets" in arrays:
+        _bucket_charts(arrays["buckets"], arrays.get("bucket_similarity"))
     with st.expander("The code that computes this", icon=":material/code:"):
         st.code(profile.meta["code"], language="python")
 
 
 def _embedding_charts(embedding: np.ndarray) -> None:
-    if not embedding.any():
-        st.info("The trained model has no position embeddings; this table of them is newly initialised to zero.")
-        return
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What is added to each token")
@@ -91,9 +92,6 @@ def _sample_channels(count: int) -> list[int]:
 
 
 def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
-    if not bias.any():
-        st.info("The trained model has no relative position biases; this table of them is newly initialised to zero.")
-        return
     heads, length = bias.shape[0], bias.shape[1]
     middle = length // 2
     left, right = st.columns(2, gap="large")
@@ -112,6 +110,28 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
             head = st.pills("Head", range(heads), default=0, key="bias_head")
             figure = charts.matrix_heatmap(bias[head or 0], "key", "query", "bias", diverging=True, height=330)
             st.plotly_chart(figure, key="bias_map_chart")
+
+
+def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
+    """Which distances share a learned value, and how alike the learned vectors of two distances are."""
+    furthest = len(buckets) // 2
+    left, right = st.columns(2, gap="large") if similarity is not None else (st.container(), None)
+    with left:
+        st.subheader("Distances that share what is learned")
+        lines = [("row of the table", buckets)]
+        figure = charts.line_chart(lines, "distance (key minus query)", "row of the table", start=-furthest)
+        st.plotly_chart(figure.update_layout(showlegend=False), key="buckets_chart")
+        st.caption("Where the line is level, all these distances have one row of the learned table between them.")
+    if similarity is None or right is None:
+        return
+    with right:
+        st.subheader("Similarity of distances")
+        figure = charts.matrix_heatmap(similarity, "distance", "distance", "similarity", start=-furthest)
+        st.plotly_chart(figure, key="bucket_similarity_chart")
+        st.caption(
+            "Cosine of the learned vectors of two distances. What they add to a score depends on the query and the "
+            "key: on Explore, Step by step shows it for the tokens of a text."
+        )
 
 
 def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:

@@ -9,6 +9,7 @@ from app.ui.wire_format import pack_arrays
 from app.worker.resolved_question import resolve
 from app.worker.source_code import positional_encoding_section
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.nn.variants import describe_missing_weights
 
 
 def handle_profile(body: dict[str, Any]) -> bytes:
@@ -16,7 +17,12 @@ def handle_profile(body: dict[str, Any]) -> bytes:
     resolved = resolve(parse_question(body))
     profile = resolved.position_profile(integer_or_zero(body.get("length")), str(body.get("stack", "")))
     section = positional_encoding_section(profile.encoding)
-    names = ("embeddings", "angles", "bias", "slopes", "similarity")
+    names = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
     arrays = {name: array for name in names if (array := getattr(profile, name)) is not None}
-    description = POSITIONAL_ENCODINGS[profile.encoding].description
-    return pack_arrays({"description": description, "formula": section.formula, "code": section.code}, arrays)
+    meta = {
+        "description": POSITIONAL_ENCODINGS[profile.encoding].description,
+        "formula": section.formula,
+        "code": section.code,
+        "missing": describe_missing_weights(resolved.model),
+    }
+    return pack_arrays(meta, arrays)

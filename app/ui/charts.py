@@ -99,12 +99,21 @@ def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Seque
 
 
 def matrix_heatmap(
-    values: np.ndarray, x_title: str, y_title: str, value_name: str, *, diverging: bool = False, height: int = 380
+    values: np.ndarray,
+    x_title: str,
+    y_title: str,
+    value_name: str,
+    *,
+    diverging: bool = False,
+    start: int = 0,
+    height: int = 380,
 ) -> go.Figure:
-    """Any matrix as a heatmap; a diverging one has white at zero."""
+    """Any matrix as a heatmap, `start` being its first row and column; a diverging one has white at zero."""
     limit = float(np.abs(values).max()) or 1.0
     heatmap = go.Heatmap(
         z=values.astype(np.float32),
+        x0=start,
+        y0=start,
         colorscale=DIVERGING if diverging else CIVIDIS,
         zmin=-limit if diverging else None,
         zmax=limit if diverging else None,

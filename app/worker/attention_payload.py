@@ -16,6 +16,7 @@ from model.analysis.head_metrics import head_metrics
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
+from model.nn.variants import describe_missing_weights
 from model.rendering.html import metric_values_json, patches_json, utf16_ends
 from model.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
 from model.tasks import label_text, task_of
@@ -266,9 +267,8 @@ def variant_notes(resolved: ResolvedQuestion) -> list[str]:
     note_texts = [_describe_difference(part, was, now) for part, was, now in variant_differences(trained, model.config)]
     if note_texts:
         note_texts.append("The model was not trained this way; its weights expect the other.")
-    if model.new_parameters:
-        note_texts.append(f"New and zero, because the model has none: {', '.join(model.new_parameters)}.")
-    return note_texts
+    missing = describe_missing_weights(model)
+    return [*note_texts, missing] if missing else note_texts
 
 
 def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str]]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.array_types import Float
+from model.array_types import Float, Int
 from model.errors import EditError
-from model.nn.positional_encodings import Alibi, PositionalEncoding, Rope
+from model.nn.positional_encodings import Alibi, DisentangledPositions, PositionalEncoding, RelativeBias, Rope
 from model.nn.transformer import Transformer
 from model.tracing.run import to_numpy
 
@@ -21,6 +21,8 @@ class PositionProfile:
     `embeddings` are added to the token embeddings, `angles` are those by which pairs of channels are rotated (radians),
     `bias` is added to the scores, and `slopes` is how much of it a head loses per token of distance. `similarity` is
     the cosine of two positions' embeddings, or what their rotations leave of the product of two equal vectors.
+    `buckets` are the rows of the learned table that distances (key minus query, from -(`length` // 2) on) have, and
+    `bucket_similarity` is the cosine of two distances' rows where these are vectors that are not all zero.
     """
 
     encoding: str
@@ -29,6 +31,8 @@ class PositionProfile:
     bias: Float[np.ndarray, "head query key"] | None
     slopes: Float[np.ndarray, " head"] | None
     similarity: Float[np.ndarray, "pos other"] | None
+    buckets: Int[np.ndarray, " distance"] | None
+    bucket_similarity: Float[np.ndarray, "distance other"] | None
 
 
 @torch.inference_mode()
@@ -44,6 +48,7 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
     position_ids = torch.arange(length, device=model.device)
     embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
+    buckets = _buckets(position, torch.arange(-(length // 2), length // 2 + 1, device=model.device))
     return PositionProfile(
         encoding=model.config.positional_encoding,
         embeddings=to_numpy(embeddings) if _overrides(position, "embed") else None,
@@ -51,7 +56,18 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
         bias=to_numpy(bias) if _overrides(position, "bias") else None,
         slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
         similarity=_similarity(embeddings, angles),
+        buckets=None if buckets is None else buckets.cpu().numpy(),
+        bucket_similarity=_cosines(position.norm(position.relative_embedding(buckets)))
+        if isinstance(position, DisentangledPositions)
+        else None,
     )
+
+
+def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> torch.Tensor | None:
+    """The row of each distance in the table of an encoding that learns by distance."""
+    if isinstance(position, DisentangledPositions):
+        return position.bucket(-key_minus_query)
+    return position.bucket(key_minus_query) if isinstance(position, RelativeBias) else None
 
 
 def _overrides(position: PositionalEncoding, method: str) -> bool:
@@ -63,7 +79,12 @@ def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.nda
     """The cosine of the embeddings; with rotations q . k of equal vectors of ones, each rotated to its position."""
     if angles is not None:
         return to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
-    if not embeddings.any():
+    return _cosines(embeddings)
+
+
+def _cosines(vectors: torch.Tensor) -> np.ndarray | None:
+    """The cosine of each two vectors; None where all are zero."""
+    if not vectors.any():
         return None
-    unit = torch.nn.functional.normalize(embeddings.float(), dim=-1)
+    unit = torch.nn.functional.normalize(vectors.float(), dim=-1)
     return to_numpy(unit @ unit.T)

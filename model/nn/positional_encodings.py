@@ -36,6 +36,7 @@ class PositionalEncoding(nn.Module):
     )
     formula: ClassVar = ""
     integer_only: ClassVar = False  # whether positions must be integers
+    learned_weights: ClassVar = ""  # what it learns in training, in words
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__()
@@ -139,6 +140,7 @@ class LearnedPositions(PositionalEncoding):
     description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
     formula: ClassVar = r"x_i = E_{t_i} + P_i"
     integer_only: ClassVar = True
+    learned_weights: ClassVar = "a vector for each position"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -253,6 +255,7 @@ class RelativeBias(PositionalEncoding):
     )
     formula: ClassVar = r"b_{ij} = B_{h,\,\mathrm{bucket}(j - i)}"
     integer_only: ClassVar = True
+    learned_weights: ClassVar = "a number for each head and range of distances"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
@@ -299,6 +302,7 @@ class DisentangledPositions(PositionalEncoding):
     )
     formula: ClassVar = r"b_{ij} = q_i \cdot K_{\delta(i - j)} + k_j \cdot Q_{\delta(i - j)}"
     integer_only: ClassVar = True
+    learned_weights: ClassVar = "a vector for each range of distances, and how each layer reads it"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)

@@ -10,6 +10,7 @@ import torch
 
 from model.config import Config
 from model.nn.masks import parse_masks
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.transformer import Transformer, meta_model
 
 
@@ -44,6 +45,19 @@ def variant(
         changes["per_layer"] = replace(changes.get("per_layer", current.per_layer), positional_encodings=(), ropes=())
     config = current.replace(**changes)
     return model if config == current else _with_config(model, config)
+
+
+def describe_missing_weights(model: Transformer) -> str:
+    """Why the positional encoding of a variant changes nothing, and what it would take; empty where it acts."""
+    name = model.config.positional_encoding
+    encoding = POSITIONAL_ENCODINGS[name]
+    if not encoding.learned_weights or not model.new_parameters:
+        return ""
+    return (
+        f"{encoding.title} acts through weights learned in training, {encoding.learned_weights}. This model has none: "
+        "they are zero, and all numbers are those of no positional encoding. "
+        f'It would take a model trained with positional_encoding = "{name}".'
+    )
 
 
 def _with_config(model: Transformer, config: Config) -> Transformer:

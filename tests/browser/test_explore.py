@@ -312,4 +312,4 @@ def test_every_position_scheme_without_weights_has_a_picture(visitor: Visitor) -
 
 def test_a_table_that_the_model_lacks_is_said_to_be_zero(visitor: Visitor) -> None:
     for scheme in ("learned", "relative"):
-        expect(positions(visitor, scheme).get_by_text("newly initialised to zero")).to_be_visible()
+        expect(positions(visitor, scheme).get_by_text("they are zero, and all numbers are those of no")).to_be_visible()

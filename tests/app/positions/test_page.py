@@ -8,7 +8,7 @@ from tests.app.pages import alone
 MODELS = ("next", "masked", "both")
 
 
-@pytest.mark.parametrize("encoding", sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}))
+@pytest.mark.parametrize("encoding", sorted(POSITIONAL_ENCODINGS))
 @pytest.mark.parametrize("model", MODELS)
 def test_every_positional_encoding_is_explained_and_drawn(model: str, encoding: str) -> None:
     at = alone("positions", model=model, positional_encoding=encoding)
@@ -21,16 +21,25 @@ def test_every_positional_encoding_is_explained_and_drawn(model: str, encoding: 
 
 
 @pytest.mark.parametrize(
-    ("encoding", "words"), [("learned", "no position embeddings"), ("relative", "no relative position biases")]
+    ("encoding", "words", "headings"),
+    [
+        ("learned", "a vector for each position", []),
+        ("relative", "a number for each head", ["Distances that share what is learned"]),
+        ("disentangled", "a vector for each range of distances", ["Distances that share what is learned"]),
+    ],
 )
-def test_a_new_table_is_called_by_its_name(encoding: str, words: str) -> None:
+def test_what_was_never_learned_is_explained_in_place_of_charts_of_zeros(
+    encoding: str, words: str, headings: list[str]
+) -> None:
     """The model was trained with rotations: whatever table it gets instead is new."""
-    said = [info.value for info in alone("positions", model="next", positional_encoding=encoding).info]
-    assert sum(words in sentence for sentence in said) == 1
-    assert not any("newly initialised" in sentence and words not in sentence for sentence in said)
+    at = alone("positions", model="next", positional_encoding=encoding)
+    (said,) = [info.value for info in at.info]
+    assert words in said and "no positional encoding" in said and f'positional_encoding = "{encoding}"' in said
+    assert [heading.value for heading in at.subheader] == headings
 
 
 def test_a_trained_bias_is_drawn() -> None:
     at = alone("positions", model="both")
     assert not at.info
-    assert {heading.value for heading in at.subheader} >= {"Bias over distance", "Bias of one head"}
+    headings = {"Bias over distance", "Bias of one head", "Distances that share what is learned"}
+    assert {heading.value for heading in at.subheader} == headings

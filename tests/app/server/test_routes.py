@@ -100,7 +100,7 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
     meta, _ = ask(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "learned instead of rope" in note and "none instead of causal" in note
-    assert "not trained this way" in note and "New and zero" in note
+    assert "not trained this way" in note and "those of no positional encoding" in note
     assert meta["changed"]
 
 

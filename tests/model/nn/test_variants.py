@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
+from model.nn.variants import describe_missing_weights
 from tests.model import toys
 
 IDS = toys.numbers(1, 8)
@@ -70,6 +71,21 @@ def test_what_the_model_lacks_is_zero_and_named(position: str, added: tuple[str,
     assert not any(rewired.state_dict()[name].any() for name in added)
     if added:
         assert torch.equal(answer(rewired), answer(model)), "a zero table says nothing"
+
+
+@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
+def test_what_is_learned_changes_nothing_until_it_is_and_says_so(position: str) -> None:
+    model = toys.model(positional_encoding="none")
+    rewired, learned_weights = (
+        variant(model, positional_encoding=position),
+        POSITIONAL_ENCODINGS[position].learned_weights,
+    )
+    assert bool(learned_weights) == bool(rewired.new_parameters)
+    assert learned_weights in describe_missing_weights(rewired)
+    assert bool(describe_missing_weights(rewired)) == bool(learned_weights)
+    if learned_weights:
+        assert torch.equal(answer(rewired), answer(model))
+    assert not describe_missing_weights(toys.model(positional_encoding=position))
 
 
 def test_a_variant_of_a_variant_still_names_what_is_zero() -> None:
