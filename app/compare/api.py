@@ -11,7 +11,7 @@ import numpy as np
 
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
-from app.worker.attention_payload import ablations, answer_place, quantized_weights, tokens_payload, variant_notes
+from app.worker.attention_payload import answer_place, quantized_weights, tokens_payload, variant_notes
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis.run_comparison import (
     TokenPairs,
@@ -22,6 +22,7 @@ from model.analysis.run_comparison import (
 )
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import HeadlightError, TextError
+from model.rendering.html import ablations_json
 from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
@@ -130,7 +131,7 @@ def _side_payload(side: Side, offset: int) -> tuple[dict[str, Any], bytes]:
         quantized = quantized_weights(traced, attention_group)
         rows, columns = traced[f"{attention_group.path(0)}.weights"].shape[-2:]
         layout = {"rows": rows, "columns": columns, "pooled_shape": quantized.shape[-2:], "offset": offset}
-        switched_off = {"ablations": ablations(side.resolved, attention_group)}
+        switched_off = {"ablations": ablations_json(side.resolved.question.edits, attention_group)}
         group_payloads.append(asdict(attention_group) | layout | switched_off)
         chunks.append(quantized.tobytes())
         offset += quantized.size

@@ -24,10 +24,8 @@ from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.attention_groups import attention_groups
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.rendering.html import choices_json
 from model.tasks import task_of
-from model.tracing.interventions import EDIT_OPERATIONS
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
@@ -48,18 +46,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
             {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
         ],
         **choices_json(bool(entry.config.image.channels)),
-        "operations": [
-            {
-                "name": name,
-                "title": operation.title,
-                "description": operation.description,
-                "takes_number": operation.takes_number,
-                "hook_points": operation.hook_points,
-            }
-            for name, operation in EDIT_OPERATIONS.items()
-        ],
         "writes_pdf": bool(find_spec("reportlab")),
-        "hook_points": {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()},
     }
     return pack(data)
 
@@ -68,11 +55,6 @@ def _unknown_names(state: State) -> list[str]:
     """The fields whose value is no row of its registry: in a link to another version."""
     registries: dict[str, Mapping[str, object]] = {"tab": TABS, "quantity": QUANTITIES, "analysis": ANALYSES}
     return [name for name, registry in registries.items() if getattr(state, name) not in registry]
-
-
-def _hook_point_json(row: HookPoint) -> dict[str, Any]:
-    """What edits of it need: the formula is long, and stands in answers that show it."""
-    return {name: value for name, value in asdict(row).items() if name != "formula"}
 
 
 def handle_charts(body: dict[str, Any]) -> bytes:

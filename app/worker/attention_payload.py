@@ -17,12 +17,11 @@ from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
 from model.nn.variants import describe_missing_weights
-from model.rendering.html import metric_values_json, patches_json, utf16_ends
+from model.rendering.html import ablations_json, metric_values_json, patches_json, utf16_ends
 from model.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
 from model.tasks import label_text, task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.text.word_groups import sentence_numbers
-from model.tracing.interventions import Intervention
 from model.tracing.max_pool import max_pool
 from model.tracing.recompute import max_pooled_value
 from model.tracing.trace import NOT_FINITE, Trace, softmax
@@ -96,21 +95,6 @@ def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
     )
 
 
-def ablations(resolved: ResolvedQuestion, attention_group: AttentionGroup) -> dict[str, list[tuple[int, int]]]:
-    """The heads (layer, head) that each edit of a question switches off: those all of whose weights it sets to zero."""
-    return {edit: _ablated_heads(Intervention.parse(edit), attention_group) for edit in resolved.question.edits}
-
-
-def _ablated_heads(edit: Intervention, attention_group: AttentionGroup) -> list[tuple[int, int]]:
-    if edit.operation not in ("set", "scale") or edit.number != 0 or any(span != (0, None) for span in edit.index[1:]):
-        return []
-    heads = range(attention_group.heads)[slice(*edit.index[0])] if edit.index else range(attention_group.heads)
-    layers = (
-        layer for layer in range(attention_group.layers) if edit.matches(f"{attention_group.path(layer)}.weights")
-    )
-    return [(layer, head) for layer in layers for head in heads]
-
-
 def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
     """How many queries and keys the heads of an attention group have."""
     encoded = {"text": traced.text, "source": traced.source or traced.text}
@@ -136,7 +120,7 @@ def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str
             "offset": offset,
             "metrics": metrics,
             "pending": not has_weights(traced, attention_group),
-            "ablations": ablations(resolved, attention_group),
+            "ablations": ablations_json(resolved.question.edits, attention_group),
         }
         has_segments = (
             attention_group.queries == attention_group.keys and max(sentence_numbers(text, tokenizer.end_id)) > 0

@@ -10,7 +10,7 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from html import escape
@@ -24,10 +24,12 @@ from model.analysis.head_metrics import compute_head_metrics, head_metrics_for, 
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
+from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.rendering.panels import PANELS_PLACEHOLDER, tab_panel
 from model.rendering.plots import plots_json
 from model.rendering.quantize import quantize_weights
 from model.text.tokenizer import Encoded
+from model.tracing.interventions import EDIT_OPERATIONS, Intervention
 from model.tracing.max_pool import max_pool
 from model.tracing.trace import Trace
 from model.vision.patches import EncodedImage, input_ids
@@ -105,27 +107,6 @@ class HtmlView:
         Path(path).write_text(self.document(), encoding="utf-8")
 
 
-def render_html(attentions: Iterable[AttentionData], text: Encoded, source: Encoded | None, **more: Any) -> HtmlView:
-    """All heads of some attentions over a text as HTML; `more` adds to the metadata that the script reads."""
-    attentions = tuple(attentions)
-    groups, numbers = pack_attentions(attentions)
-    meta: dict[str, Any] = {
-        "tokens": _tokens_json(text),
-        "source_tokens": _tokens_json(source) if source else None,
-        "question": {"text": text.text, "source": source.text if source else ""},
-        "attention_groups": groups,
-        "quantities": [WEIGHTS_QUANTITY],
-        **choices_json(isinstance(text, EncodedImage)),
-        "patches": patches_json(text, with_image=True),
-        "predictions": [],
-        "changed": False,
-        "notes": _notes(groups),
-        "state": {},
-        "saved_views": {},
-    }
-    return HtmlView(f"Attention over {len(text.ids)} tokens", meta | more, numbers)
-
-
 def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
     """A trace's heads as HTML, beginning with the head that is named, or else with `strongest_local_head`.
 
@@ -136,10 +117,27 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
         raise EditError("This model has no layers, so there is no attention to show.")
     attentions = [_attention_data(trace, group) for group in known]
     first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
-    state: dict[str, Any] = {"layer": first[0], "head": first[1]}
-    if isinstance(trace.text, EncodedImage):
-        state |= {"plot": "overlay", "query": 0}
-    return render_html(attentions, trace.text, trace.source, state=state)
+    groups, numbers = pack_attentions(attentions)
+    is_image = isinstance(trace.text, EncodedImage)
+    meta: dict[str, Any] = {
+        "tokens": _tokens_json(trace.text),
+        "source_tokens": _tokens_json(trace.source) if trace.source else None,
+        "question": {"text": trace.text.text, "source": trace.source.text if trace.source else ""},
+        "attention_groups": [
+            json_group | {"ablations": ablations_json(trace.interventions, group)}
+            for json_group, group in zip(groups, known, strict=True)
+        ],
+        "quantities": [WEIGHTS_QUANTITY],
+        **choices_json(is_image),
+        "patches": patches_json(trace.text, with_image=True),
+        "predictions": [],
+        "changed": False,
+        "notes": _notes(groups),
+        "state": {"layer": first[0], "head": first[1], "edits": trace.interventions}
+        | ({"plot": "overlay", "query": 0} if is_image else {}),
+        "saved_views": {},
+    }
+    return HtmlView(f"Attention over {len(trace.text.ids)} tokens", meta, numbers)
 
 
 def _attention_data(trace: Trace, group: AttentionGroup) -> AttentionData:
@@ -199,12 +197,41 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
 
 
 def choices_json(image: bool = False) -> dict[str, Any]:
-    """What the script offers for a text or an image: the plots of heads, and the metrics that order them."""
+    """What the script offers for a text or an image: plots, metrics, and the rows that say edits in words."""
     metrics = [
         {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for name, metric in head_metrics_for(image).items()
     ]
-    return {"plots": plots_json(), "metrics": metrics}
+    operations = [
+        {
+            "name": name,
+            "title": operation.title,
+            "description": operation.description,
+            "takes_number": operation.takes_number,
+            "hook_points": operation.hook_points,
+        }
+        for name, operation in EDIT_OPERATIONS.items()
+    ]
+    hook_points = {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()}
+    return {"plots": plots_json(), "metrics": metrics, "operations": operations, "hook_points": hook_points}
+
+
+def _hook_point_json(row: HookPoint) -> dict[str, Any]:
+    """What edits of it need: the formula is long, and stands in answers that show it."""
+    return {name: value for name, value in asdict(row).items() if name != "formula"}
+
+
+def ablations_json(edits: Sequence[str], group: AttentionGroup) -> dict[str, list[tuple[int, int]]]:
+    """The heads (layer, head) that each edit switches off: those all of whose weights it sets to zero."""
+    return {edit: _ablated_heads(Intervention.parse(edit), group) for edit in edits}
+
+
+def _ablated_heads(edit: Intervention, group: AttentionGroup) -> list[tuple[int, int]]:
+    if edit.operation not in ("set", "scale") or edit.number != 0 or any(span != (0, None) for span in edit.index[1:]):
+        return []
+    heads = range(group.heads)[slice(*edit.index[0])] if edit.index else range(group.heads)
+    layers = (layer for layer in range(group.layers) if edit.matches(f"{group.path(layer)}.weights"))
+    return [(layer, head) for layer in layers for head in heads]
 
 
 def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
     found = painted(offline)
     expect(found.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     expect(found.get_by_test_id("reading")).to_have_text(there)
-    expect(found.get_by_test_id("notes")).to_contain_text(edit)
+    expect(found.get_by_test_id("notes")).to_contain_text("Changed: Head 3 of layer 1 off")
     expect(found.get_by_test_id("predictions")).to_contain_text("with your changes")
     expect(found.locator("b")).to_have_count(0)
     wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])
@@ -215,6 +215,17 @@ def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) ->
     expect(first.get_by_test_id("head-title")).to_have_text("2 heads")
     shown = "".join(second.get_by_test_id("tokens").locator("button").all_inner_texts()).replace("\n", "")
     assert "</script>" in shown and second.locator("b:visible").count() == 0
+
+
+def test_a_trace_in_a_notebook_says_what_was_changed(offline: Page, tmp_path: Path) -> None:
+    loaded = load(find_checkpoint("stories-causal"))
+    edits = ["decoder.1.self.weights[3]=set:0", "decoder.2.self.mask[:,4,1]=set:0"]
+    run(loaded.model, loaded.tokenizer, SENTENCE, edits).show(1, 3).save(tmp_path / "heads.html")
+    offline.goto((tmp_path / "heads.html").as_uri())
+    found = painted(offline)
+    expect(found.get_by_test_id("notes")).to_contain_text("Changed: Head 3 of layer 1 off · Token 4")
+    expect(found.get_by_test_id("notes")).to_contain_text("cannot see token 1")
+    expect(found.get_by_test_id("reading")).to_contain_text("switched off")
 
 
 def test_an_embedded_page_shows_the_instrument_and_nothing_else(

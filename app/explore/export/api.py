@@ -68,7 +68,6 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
         **choices_json(bool(traced.config.image.channels)),
         "patches": patches_json(traced.text, with_image=True),
-        "notes": [*meta["notes"], *([f"Changed: {', '.join(question.edits)}"] if question.edits else [])],
         "state": asdict(state) | {"text": question.text, "source": question.source},
         "saved_views": {
             f"view {key}": base64.b64encode(pack_head_view(head_view(resolved, state), with_heads=True)).decode("ascii")

@@ -12,8 +12,8 @@ import type {
   Question,
   Routes,
   Server,
-  Token,
   View,
+  Words,
 } from "../../../model/rendering/static/types.js";
 import type { Packed } from "../../../model/rendering/static/ui/wire.js";
 import type { Reporter } from "../../ui/frontend/bridge.js";
@@ -50,35 +50,6 @@ export interface Example {
   hint: string;
 }
 
-/** How an edit reads: a row of `EditSentence` in Python. */
-export interface EditSentence {
-  text: string;
-  operation: string;
-  indices: string[];
-  number: number | null;
-}
-
-/** A row of HOOK_POINTS in Python: a value of the network that edits can change. */
-export interface HookPoint {
-  axes: string[];
-  title: string;
-  edited_in: ("stack" | "layer" | "attention" | "feed_forward")[];
-  edit_sentences: EditSentence[];
-}
-
-/**
- * A row of EDIT_OPERATIONS in Python. `title` stands in a menu in front of the number; `description` completes a sentence
- * about the value, with {number}, or {signed} for a number with its sign.
- */
-export interface EditOperation {
-  name: string;
-  title: string;
-  description: string;
-  takes_number: boolean;
-  /** The only hook points that it applies to; none for all. */
-  hook_points: string[];
-}
-
 /** A row of TABS in Python; `module` is a path from the project's folder. */
 export interface TabRow {
   name: string;
@@ -97,8 +68,6 @@ export interface ExploreCatalogue extends Catalogue {
   analyses: AnalysisRow[];
   /** Whether scores times a factor are another temperature. */
   attention_functions: { name: string; has_temperature: boolean }[];
-  operations: EditOperation[];
-  hook_points: Record<string, HookPoint>;
   /** Names of images; null for a model of texts. */
   images: string[] | null;
   examples: Example[];
@@ -300,22 +269,6 @@ export interface ControlElements {
   elements: HTMLElement[];
   update(): void;
 }
-
-/** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
-export interface ParsedEdit {
-  path: string;
-  hookPoint: string;
-  stack: string;
-  layer: string;
-  part: string;
-  at: Record<string, string>;
-  operation: string;
-  number: number;
-  title: string;
-}
-
-/** Words about an edit: text, and tokens of the sentence. */
-export type Words = (string | { token: Pick<Token, "text"> })[];
 
 /** What an edit is meant for: the path of an attention, and a head of it or nothing for all. */
 export interface EditTarget {

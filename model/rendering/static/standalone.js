@@ -5,6 +5,7 @@ import HEADS_TAB, { headElements, listenToHeads } from "./heads/heads_tab.js";
 import { clearMeasurements } from "./heads/measurements.js";
 import { drawPredictions } from "./heads/predictions.js";
 import { drawTokenStrips } from "./heads/token_strip.js";
+import { describeEdit, wordNodes } from "./state/edit_words.js";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "./state/head_matrix.js";
 import { currentGrid, selectedHeads } from "./state/head_selection.js";
 import { DEFAULT_CHOICE, State } from "./state/state.js";
@@ -49,8 +50,8 @@ class StandalonePage {
   /** @param {ShadowRoot} root @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
   constructor(root, saved, bytes) {
     this.#root = root;
-    const { quantities, metrics, plots, state, saved_views } = saved;
-    this.state = new State({ ...DEFAULT_CHOICE, ...state }, { quantities, metrics, plots });
+    const { quantities, state, saved_views } = saved;
+    this.state = new State({ ...DEFAULT_CHOICE, ...state }, saved);
     this.state.receive({ ...saved, maskable: false, bytes });
     const board = find(root, ".board");
     this.view = {
@@ -76,13 +77,24 @@ class StandalonePage {
   draw() {
     const { answer } = this.state;
     const { root, predictions } = this.view.elements;
-    findByTestId(this.#root, "notes").replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
+    const notes = answer.notes.map((note) => createElement("p", "", note));
+    findByTestId(this.#root, "notes").replaceChildren(...notes, ...this.#changes());
     predictions.hidden = !answer.predictions.length;
     drawTokenStrips(this);
     drawPredictions(this);
     for (const button of predictions.querySelectorAll("button")) button.disabled = true;
     this.view.redraw(true);
     root.dataset.painted = "alone";
+  }
+
+  /** What was changed in the model, in words. */
+  #changes() {
+    const { edits } = this.state.choice;
+    if (!edits.length) return [];
+    const line = createElement("p", "", "Changed: ");
+    for (const [place, edit] of edits.entries())
+      line.append(place ? " · " : "", ...wordNodes(describeEdit(this.state, edit)));
+    return [line];
   }
 }
 

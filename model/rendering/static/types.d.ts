@@ -151,7 +151,54 @@ export interface Catalogue {
   quantities: Quantity[];
   metrics: Metric[];
   plots: PlotRow[];
+  operations: EditOperation[];
+  hook_points: Record<string, HookPoint>;
 }
+
+/** How an edit reads: a row of `EditSentence` in Python. */
+export interface EditSentence {
+  text: string;
+  operation: string;
+  indices: string[];
+  number: number | null;
+}
+
+/** A row of HOOK_POINTS in Python: a value of the network that edits can change. */
+export interface HookPoint {
+  axes: string[];
+  title: string;
+  edited_in: ("stack" | "layer" | "attention" | "feed_forward")[];
+  edit_sentences: EditSentence[];
+}
+
+/**
+ * A row of EDIT_OPERATIONS in Python. `title` stands in a menu in front of the number; `description` completes a sentence
+ * about the value, with {number}, or {signed} for a number with its sign.
+ */
+export interface EditOperation {
+  name: string;
+  title: string;
+  description: string;
+  takes_number: boolean;
+  /** The only hook points that it applies to; none for all. */
+  hook_points: string[];
+}
+
+/** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
+export interface ParsedEdit {
+  path: string;
+  hookPoint: string;
+  stack: string;
+  layer: string;
+  part: string;
+  at: Record<string, string>;
+  operation: string;
+  number: number;
+  title: string;
+}
+
+/** Words about an edit: text, and tokens of the sentence. */
+export type Words = (string | { token: Pick<Token, "text"> })[];
 
 /** A row of PLOTS in Python; `reads` is what the model must read for it, or "". */
 export interface PlotRow {

@@ -3,8 +3,8 @@
 import { ExploreState } from "../../../app/explore/frontend/state.js";
 import { DEFAULT_CHOICE } from "../../../model/rendering/static/state/state.js";
 
-/** @import { Choice, EditSentence, ExploreAnswer, ExplorePage, HookPoint } from "../../../app/explore/frontend/types.js" */
-/** @import { Grid, Token } from "../../../model/rendering/static/types.js" */
+/** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/explore/frontend/types.js" */
+/** @import { EditSentence, Grid, HookPoint, Token } from "../../../model/rendering/static/types.js" */
 
 /** @type {Choice} */
 const CHOICE = {

@@ -80,7 +80,7 @@ def test_every_weight_is_there_as_float32() -> None:
     exact = np.frombuffer(numbers, "<f4", cells, -(-cells // 4) * 4).reshape(2, 4, count, count)
     np.testing.assert_array_equal(np.nan_to_num(exact), trace.attention())
     assert [token["text"] for token in meta["tokens"]] == list(trace.text.token_texts)
-    assert meta["state"] == {"layer": 1, "head": 2}
+    assert meta["state"] == {"layer": 1, "head": 2, "edits": []}
     (grid,) = meta["attention_groups"]
     assert grid["name"] == "decoder.self" and grid["exact"] and len(grid["metrics"]["previous"]) == 8
 
@@ -91,7 +91,7 @@ def test_without_a_choice_it_begins_with_the_strongest_local_head() -> None:
     previous = np.array(meta["attention_groups"][0]["metrics"]["previous"]).reshape(2, 4)
     choice = meta["state"]
     assert previous[choice["layer"], choice["head"]] == previous.max()
-    assert script_data(trace.show(layer=1))[0]["state"] == {"layer": 1, "head": 0}
+    assert script_data(trace.show(layer=1))[0]["state"] == {"layer": 1, "head": 0, "edits": []}
 
 
 def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
@@ -119,6 +119,14 @@ def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_kee
         run(toys.decoder(), toys.causal(), TEXT, keep=("logits",)).show()
     with pytest.raises(EditError, match="no layers"):
         run(toys.decoder(layers=0), toys.causal(), TEXT).show()
+
+
+def test_edits_are_there_with_the_heads_that_they_switch_off() -> None:
+    edit = "decoder.1.self.weights[3]=set:0"
+    meta, _ = script_data(run(toys.decoder(), toys.causal(), TEXT, [edit]).show())
+    assert meta["state"]["edits"] == [edit]
+    assert meta["attention_groups"][0]["ablations"] == {edit: [[1, 3]]}
+    assert meta["operations"] and "edit_sentences" in meta["hook_points"]["weights"], "by which words are found for it"
 
 
 def test_the_repr_of_a_view_is_short() -> None:

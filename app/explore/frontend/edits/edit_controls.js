@@ -1,6 +1,7 @@
 // Controls that make changes: of heads, of who sees whom, of where a token stands, of any value. The panel of changes
 // shows all of them, the menus of a head, a cell and a token those that belong there. Each is { element, update() }.
 
+import { formatFigure } from "../../../../model/rendering/static/state/edit_words.js";
 import { isOff } from "../../../../model/rendering/static/state/head_ablation.js";
 import { headCodes } from "../../../../model/rendering/static/state/head_matrix.js";
 import {
@@ -12,7 +13,7 @@ import {
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { activeElement, createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
-import { editText, formatFigure } from "./edit_text.js";
+import { editText } from "./edit_text.js";
 
 /** @import { Control, ControlElements, EditTarget, ExplorePage } from "../types.js" */
 /** @import { Head, Side } from "../../../../model/rendering/static/types.js" */

@@ -1,12 +1,13 @@
 // The changes to the model: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
+import { describeEdit, wordNodes, wordText } from "../../../../model/rendering/static/state/edit_words.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { activeElement, createElement, updateChildren } from "../../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../../model/rendering/static/ui/elements.js";
 import { onUndoKey, redoEdit, removeEdit, toggleEdit, undoEdit } from "./edit_actions.js";
 import { updateMenu } from "./edit_menus.js";
 import { createEditPanel, drawEditPanel } from "./edit_panel.js";
-import { describeEdit, formatEditList, parseEditList, wordNodes, wordText } from "./edit_text.js";
+import { formatEditList, parseEditList } from "./edit_text.js";
 
 /** @import { ExplorePage } from "../types.js" */
 

@@ -1,6 +1,7 @@
 // Menus of a head, a cell and a token: they open where the thing to be changed is.
 
 import { onPlotMove } from "../../../../model/rendering/static/heads/plot_events.js";
+import { wordNodes, wordText } from "../../../../model/rendering/static/state/edit_words.js";
 import { columnSums, shownMatrix } from "../../../../model/rendering/static/state/head_matrix.js";
 import { isSelected, selectHead } from "../../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
@@ -21,10 +22,9 @@ import {
   scopeControl,
   visibilityControl,
 } from "./edit_controls.js";
-import { wordNodes, wordText } from "./edit_text.js";
 
-/** @import { Control, ExplorePage, Menu, Words } from "../types.js" */
-/** @import { Side } from "../../../../model/rendering/static/types.js" */
+/** @import { Control, ExplorePage, Menu } from "../types.js" */
+/** @import { Side, Words } from "../../../../model/rendering/static/types.js" */
 
 /** The menu that is open. */
 const memory = remembered(() => ({ controls: /** @type {Control[]} */ ([]), close: () => {} }));

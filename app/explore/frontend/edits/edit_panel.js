@@ -20,7 +20,8 @@ import { listenToMenus } from "./edit_menus.js";
 import { editText } from "./edit_text.js";
 
 /** @import { Option } from "../../../../model/rendering/static/ui/charts.js" */
-/** @import { Control, EditTarget, ExplorePage, HookPoint } from "../types.js" */
+/** @import { Control, EditTarget, ExplorePage } from "../types.js" */
+/** @import { HookPoint } from "../../../../model/rendering/static/types.js" */
 
 /** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPoint["edited_in"][number], axes: string[] }} EditableValue */
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeEdit, formatFigure, parseEdit, wordText } from "../../../app/explore/frontend/edits/edit_text.js";
-import { createPage, token } from "./page.js";
+import { describeEdit, formatFigure, parseEdit, wordText } from "../../../model/rendering/static/state/edit_words.js";
+import { createPage, token } from "../explore/page.js";
 
 const NARROW = "\u00a0"; // keeps a sign and its number on one line
 
