@@ -27,6 +27,7 @@ MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
 MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
 EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
 HEADS_PER_EDGE = 3  # of one edge
+NATS_PER_BIT = float(np.log(2))
 
 
 def handle_logit_lens(body: dict[str, Any]) -> bytes:
@@ -48,7 +49,7 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
                 lens_output.token_ids,
                 lens_output.probabilities,
                 lens_output.rank[:, None],
-                lens_output.negative_log_likelihood[:, None],
+                lens_output.negative_log_likelihood[:, None] / NATS_PER_BIT,
             )
         )
         for lens_output in lens_outputs
@@ -75,7 +76,7 @@ def handle_residual_norms(body: dict[str, Any]) -> bytes:
 
 
 def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
-    """How surprising each true token was to the whole model (nats, NaN where none is known), from `first` on.
+    """How surprising each true token was to the whole model (bits, NaN where none is known), from `first` on.
 
     The answer has the tokens that take a moment to compute; the next request asks from `first` + `count` on. `shifted`
     says that the true token of a position is the one after it.
@@ -98,7 +99,7 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
         "count": len(losses),
         "shifted": not task_of(traced.config).fills_masks,
     }
-    return pack(meta, losses.astype("<f4").tobytes())
+    return pack(meta, (losses / NATS_PER_BIT).astype("<f4").tobytes())
 
 
 def handle_logit_attribution(body: dict[str, Any]) -> bytes:
@@ -149,7 +150,7 @@ def handle_information_flow(body: dict[str, Any]) -> bytes:
 
 
 def handle_head_ablation(body: dict[str, Any]) -> bytes:
-    """By how much the log-probability (nats) of an answer changes without head `first` of an attention, and the next.
+    """By how much the log-probability (bits) of an answer changes without head `first` of an attention, and the next.
 
     The answer has the heads that one batch holds; the next request asks from `first` + `count` on.
     """
@@ -161,10 +162,10 @@ def handle_head_ablation(body: dict[str, Any]) -> bytes:
     position, token, logits = _target_answer(body, resolved)
     count = min(head_ablation.heads_per_batch(traced), heads - first)
     found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
-    before = float(logits[token] - np.logaddexp.reduce(logits))
+    before = float(logits[token] - np.logaddexp.reduce(logits)) / NATS_PER_BIT
     meta = {"first": first, "count": count, "heads": heads, "position": position, "token": token, "before": before,
             "text": _answer_text(traced, tokenizer, token)}  # fmt: skip
-    return pack(meta, (found - before).astype("<f4").tobytes())
+    return pack(meta, (found / NATS_PER_BIT - before).astype("<f4").tobytes())
 
 
 def attribution_assumptions(config: Config) -> list[str]:

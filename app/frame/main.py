@@ -26,6 +26,7 @@ from app.state import session
 from app.state.session import current_state
 from app.state.state import State
 from app.ui.markdown import escape_markdown, escaped_lines
+from app.ui.model_summary import describe_heads
 from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
@@ -139,8 +140,7 @@ def _show_warning(slot: DeltaGenerator, message: str) -> None:
 
 def _model_summary(entry: AvailableModel) -> str:
     config = entry.config
-    layers = f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else f"{config.layers}"
     kind = config.architecture.capitalize()
     patches = f"{config.image.patch_rows} × {config.image.patch_columns} patches"
     input_size = patches if config.image.channels else f"{config.context_length} tokens"
-    return f"{kind} · {layers} layers × {config.heads} heads · {input_size}"
+    return f"{kind} · {describe_heads(config)} · {input_size}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from app.ui.model_summary import describe_heads
 from app.ui.wire_format import pack
 from app.worker.model_listing import ListedModel, listed_models
 from app.worker.open_models import model_pool, nonfinite_warning, open_checkpoint, own_models
@@ -121,16 +122,6 @@ def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
         "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
         "Context": f"{config.context_length:,} tokens",
     }
-
-
-def describe_heads(config: Config) -> str:
-    """The numbers of layers and heads, of both stacks in an encoder-decoder."""
-    if not config.has_cross_attention:
-        return f"{config.layers} layers × {config.heads} heads"
-    encoder = config.for_stack("encoder")
-    if encoder.heads == config.heads:
-        return f"{encoder.layers} + {config.layers} layers × {config.heads} heads"
-    return f"{encoder.layers} × {encoder.heads} + {config.layers} × {config.heads} layers × heads"
 
 
 def _describe_feed_forward(config: Config) -> str:

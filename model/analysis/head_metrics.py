@@ -23,8 +23,8 @@ from model.vision.patches import EncodedImage
 
 
 def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
-    """The entropy of each row in nats: 0 on one key, log n evenly on n (Shannon 1948, section 6)."""
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
+    logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
     rows: np.ndarray = np.maximum(-(weights * logs).sum(-1), 0.0)
     return rows
 
@@ -162,7 +162,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
         "induction": HeadMetric("Induction", "the token after an earlier occurrence", _after_earlier_occurrence),
         "punctuation": HeadMetric("Punctuation", "punctuation marks", _punctuation_keys),
         "special": HeadMetric("Special tokens", "special tokens", _special_keys),
-        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="nats"),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
     },
 )
@@ -174,7 +174,7 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
         "row": HeadMetric("Row", "other patches of its row", patch_metrics.same_row),
         "column": HeadMetric("Column", "other patches of its column", patch_metrics.same_column),
         "special": HeadMetric("Class token", "the class token", _special_keys),
-        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="nats"),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
     },
 )

@@ -1,4 +1,4 @@
-"""The likelihood of a text under a next-token model: nats per token, bits per byte.
+"""The likelihood of a text under a next-token model: bits per token, bits per byte.
 
 Every token of the text but the first is counted, also the `<|endoftext|>` between two documents. Bytes are those of the
 documents as UTF-8, with the line ends inside a document, without the separators and without what the tokenizer drops:
@@ -34,9 +34,9 @@ class TextLikelihood:
     byte_count: int
 
     @property
-    def nats_per_token(self) -> float:
-        """Nats per token."""
-        return self.negative_log_likelihood / max(1, self.token_count)
+    def bits_per_token(self) -> float:
+        """Bits per token."""
+        return self.negative_log_likelihood / math.log(2) / max(1, self.token_count)
 
     @property
     def bits_per_byte(self) -> float:

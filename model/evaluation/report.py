@@ -60,7 +60,7 @@ def _likelihood_row(checkpoint: Checkpoint, source: TextSource, log: Log) -> Row
     measured = text_likelihood(checkpoint.model, text)
     return {
         "bits per byte": measured.bits_per_byte,
-        "nats per token": measured.nats_per_token,
+        "bits per token": measured.bits_per_token,
         "tokens": measured.token_count,
         "bytes": measured.byte_count,
     }
@@ -117,7 +117,9 @@ def format_markdown(report: Report) -> str:
 
 
 def format_number(column: str, value: float | int) -> str:
-    """A count with thousands separators, bits and nats with three decimals, a fraction in percent."""
+    """A count with thousands separators, bits per byte to three decimals, per token to two, a fraction in percent."""
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.3f}" if column.endswith((" per byte", " per token")) else f"{value:.1%}"
+    if column.endswith(" per byte"):
+        return f"{value:.3f}"
+    return f"{value:.2f}" if column.endswith(" per token") else f"{value:.1%}"

@@ -128,7 +128,7 @@ def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
     traced = resolve(Question("next", TEXT)).trace_of("logits")
     assert (meta["first"], meta["count"], meta["shifted"]) == (0, len(traced.text.ids), True)
     shares = [traced.probabilities(place)[token] for place, token in enumerate(traced.text.ids[1:])]
-    assert numbers[:-1] == pytest.approx(-np.log(shares), abs=1e-4)
+    assert numbers[:-1] == pytest.approx(-np.log2(shares), abs=1e-4)
     assert math.isnan(numbers[-1])
 
 
@@ -203,7 +203,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
     for head in range(4):
         row = resolve(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",))).logits(3).astype(float)
-        share = row[meta["token"]] - np.log(np.exp(row).sum())
+        share = (row[meta["token"]] - np.log(np.exp(row).sum())) / np.log(2)
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 
 

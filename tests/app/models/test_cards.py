@@ -55,7 +55,7 @@ def test_names_from_a_checkpoint_are_escaped(name: str) -> None:
     [
         ("next", ("Continues texts", "2 layers × 4 heads", "RoPE (rotary)", "48 tokens", "not stated")),
         ("masked", ("Fills masks", "Learned", "WordPiece")),
-        ("both", ("Sequence to sequence", "2 + 2 layers × 4 heads", "Relative (T5)")),
+        ("both", ("Sequence to sequence", "encoder 2 layers × 4 heads, decoder 2 layers × 4 heads", "Relative (T5)")),
         ("mood", ("Labels texts", "ALiBi")),
     ],
 )

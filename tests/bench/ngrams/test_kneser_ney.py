@@ -125,4 +125,4 @@ def test_saved_tables_load_equal(tmp_path: Path) -> None:
 def test_uniform_probabilities_cost_the_logarithm_of_the_vocabulary() -> None:
     nothing = np.zeros(0, dtype=np.int64)
     text = TokenizedText("toy", 1.0, np.arange(20), nothing, nothing, 0)
-    assert likelihood_from_probabilities(np.full(20, 1 / 300), text).nats_per_token == pytest.approx(math.log(300))
+    assert likelihood_from_probabilities(np.full(20, 1 / 300), text).bits_per_token == pytest.approx(math.log2(300))

@@ -68,7 +68,7 @@ def test_a_text_that_was_counted_gets_a_warning(
     printed = capsys.readouterr()
     assert "tales.valid is measured on and counted, too" in printed.err
     assert printed.out.startswith(
-        "| held-out text | bits per byte | nats per token | Kneser-Ney bits per byte | less by | tokens | bytes |\n"
+        "| held-out text | bits per byte | bits per token | Kneser-Ney bits per byte | less by | tokens | bytes |\n"
     )
 
 

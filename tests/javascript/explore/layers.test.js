@@ -10,6 +10,7 @@ import {
   readEdges,
   squareAt,
 } from "../../../app/explore/frontend/layers/information_flow/flow_layout.js";
+import { depthLabel } from "../../../app/explore/frontend/layers/layer_panel.js";
 import { readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
 import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
 import { token } from "./page.js";
@@ -28,6 +29,10 @@ const PARTS = [
   part("bias", -1, -1, 0.5),
   part("edit", -1, -1, 0),
 ];
+
+test("an axis counts layers as the rows do", () => {
+  assert.deepEqual([0, 1, 6].map(depthLabel), ["emb.", "L0", "L5"]);
+});
 
 test("each part has a name", () => {
   assert.deepEqual(PARTS.map(componentName), [

@@ -5,22 +5,22 @@ import { test } from "node:test";
 import { describeMean } from "../../../app/explore/frontend/layers/surprise.js";
 
 const TOKENS = [false, true, false, true].map((masked) => ({ masked }));
-const NATS = Float32Array.from([0, 2, Number.NaN, 4]);
+const BITS = Float32Array.from([0, 2, Number.NaN, 4]);
 
 test("each token whose truth is known counts for a model that predicts the next one", () => {
-  assert.equal(describeMean(NATS, TOKENS, false), "On average 2 nats a token, as if each had 13.5 %.");
-  assert.equal(describeMean(NATS.subarray(2, 3), TOKENS, false), "");
+  assert.equal(describeMean(BITS, TOKENS, false), "On average 2 bits a token, as if each had 25.0 %.");
+  assert.equal(describeMean(BITS.subarray(2, 3), TOKENS, false), "");
 });
 
 test("only masked tokens count for a model that fills masks, which reads all others", () => {
-  const words = describeMean(NATS, TOKENS, true);
+  const words = describeMean(BITS, TOKENS, true);
   assert.equal(
     words,
-    "On average 3 nats a masked token, as if each had 5.0 %. Tokens that are not masked do not count.",
+    "On average 3 bits a masked token, as if each had 12.5 %. Tokens that are not masked do not count.",
   );
 });
 
 test("nothing is averaged where a model that fills masks reads every token", () => {
   const visible = TOKENS.map(() => ({ masked: false }));
-  assert.match(describeMean(NATS, visible, true), /^Mask a token/);
+  assert.match(describeMean(BITS, visible, true), /^Mask a token/);
 });

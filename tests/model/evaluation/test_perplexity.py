@@ -52,7 +52,7 @@ def test_a_text_within_the_context_is_one_forward(text: TokenizedText) -> None:
     nats = torch.nn.functional.cross_entropy(logits[0], ids[1:], reduction="sum").item()
     assert measured.negative_log_likelihood == pytest.approx(nats, rel=1e-5)
     assert measured.token_count == len(ids) - 1
-    assert measured.nats_per_token == pytest.approx(nats / (len(ids) - 1))
+    assert measured.bits_per_token == pytest.approx(nats / math.log(2) / (len(ids) - 1))
 
 
 def test_bytes_are_those_of_the_documents_alone(text: TokenizedText) -> None:

@@ -14,7 +14,7 @@ import { drawRankedBars } from "./ranked_bars.js";
 /** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
 
 /**
- * What is known of one attention's heads for one answer: the change of its log-probability without each head, in nats.
+ * What is known of one attention's heads for one answer: the change of its log-probability without each head, in bits.
  * @typedef {object} AblationState
  * @property {(number | null)[][]} changes [layer head]
  * @property {AblationMeta | null} meta of the last answer
@@ -87,8 +87,8 @@ function drawTable(page, { meta }, cells) {
       reading.textContent = HELP;
       return;
     }
-    const before = Math.exp(meta.before);
-    reading.textContent = `${cell.title} off: ${formatSigned(cell.value)} nats, from ${formatPercent(before)} to ${formatPercent(before * Math.exp(cell.value))}`;
+    const before = 2 ** meta.before;
+    reading.textContent = `${cell.title} off: ${formatSigned(cell.value)} bits, from ${formatPercent(before)} to ${formatPercent(before * 2 ** cell.value)}`;
   };
   const columns = cells[0].map((_, head) => head);
   const rows = cells.map((line, layer) => ({ label: `L${layer}`, cells: line }));
@@ -136,7 +136,7 @@ function drawProgress(page, grid, state) {
     status.replaceChildren(
       `${done} of ${all} heads; with all of them `,
       token,
-      ` has ${formatPercent(Math.exp(state.meta.before))}`,
+      ` has ${formatPercent(2 ** state.meta.before)}`,
     );
   }
 }

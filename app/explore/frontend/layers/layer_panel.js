@@ -44,6 +44,11 @@ export function answerPosition(page) {
   return masked >= 0 ? masked : tokens.length - 1;
 }
 
+/** A depth of the residual stream on an axis: the layer that it comes after, by its number. @param {number} depth */
+export function depthLabel(depth) {
+  return depth === 0 ? "emb." : `L${depth - 1}`;
+}
+
 /**
  * Chooses a head from any picture of the tab.
  * @param {ExplorePage} page @param {number} layer @param {number} head

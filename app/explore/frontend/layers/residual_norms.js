@@ -3,7 +3,7 @@
 import { currentStyle } from "../../../../model/rendering/static/heads/measurements.js";
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 import { hidpiContext, inlineText, quotedToken } from "../../../../model/rendering/static/ui/dom.js";
-import { answerPosition, layerElement } from "./layer_panel.js";
+import { answerPosition, depthLabel, layerElement } from "./layer_panel.js";
 
 /** @import { ExplorePage } from "../types.js" */
 /** @import { CanvasStyle } from "../../../../model/rendering/static/types.js" */
@@ -71,7 +71,7 @@ function drawAxes(context, { low, high, left, x, y }, depths, style) {
   context.fillStyle = style.quiet;
   context.textAlign = "center";
   for (let depth = 0; depth < depths; depth += Math.ceil(depths / MOST_LABELS))
-    context.fillText(depth === 0 ? "emb." : String(depth), x(depth), HEIGHT - 5);
+    context.fillText(depthLabel(depth), x(depth), HEIGHT - 5);
   context.textAlign = "right";
   for (const log of [low, (low + high) / 2, high])
     context.fillText(formatNumber(10 ** log, 2), left - 6, y(10 ** log) + 4);

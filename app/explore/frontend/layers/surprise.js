@@ -13,32 +13,32 @@ import { layerElement } from "./layer_panel.js";
 /** @import { ExplorePage } from "../types.js" */
 /** @import { Token } from "../../../../model/rendering/static/types.js" */
 
-const FULL_SHADE = Math.log(1000); // nats
+const FULL_SHADE = Math.log2(1000); // bits
 
 /** Asks for one part of the text after the other, and draws what is known. @param {ExplorePage} page */
 export function drawSurprise(page) {
   const { tokens } = page.state.answer;
-  const nats = new Float32Array(tokens.length).fill(Number.NaN);
+  const bits = new Float32Array(tokens.length).fill(Number.NaN);
   let part = page.server.get("negative_log_likelihood", { first: 0 });
   let first = 0;
   let shifted = false;
   while (part && !part.meta.error) {
-    nats.set(part.numbers, first);
+    bits.set(part.numbers, first);
     ({ shifted } = part.meta);
     first += part.meta.count;
-    if (first >= nats.length) break;
+    if (first >= bits.length) break;
     part = page.server.get("negative_log_likelihood", { first }); // asked for when the part before is here
   }
   if (first === 0 || part?.meta.error) return;
   // Where the true token of a place is the next token, the surprise belongs to the token behind it.
   drawTokens(
     page,
-    tokens.map((_, position) => nats[position - (shifted ? 1 : 0)] ?? Number.NaN),
+    tokens.map((_, position) => bits[position - (shifted ? 1 : 0)] ?? Number.NaN),
   );
-  layerElement(page, "surprise-reading").textContent = describeMean(nats, tokens, !shifted);
+  layerElement(page, "surprise-reading").textContent = describeMean(bits, tokens, !shifted);
 }
 
-/** @param {ExplorePage} page @param {number[]} surprise of each token, in nats */
+/** @param {ExplorePage} page @param {number[]} surprise of each token, in bits */
 function drawTokens(page, surprise) {
   const reading = layerElement(page, "surprise-reading");
   const spans = page.state.answer.tokens.map((token, position) => {
@@ -49,31 +49,31 @@ function drawTokens(page, surprise) {
   layerElement(page, "surprise").replaceChildren(...spans);
 }
 
-/** @param {Token} token @param {number} nats */
-function createToken({ text }, nats) {
+/** @param {Token} token @param {number} bits */
+function createToken({ text }, bits) {
   const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "));
-  const share = Number.isNaN(nats) ? 0 : Math.min(nats / FULL_SHADE, 1);
+  const share = Number.isNaN(bits) ? 0 : Math.min(bits / FULL_SHADE, 1);
   span.style.setProperty("--shade", `${Math.round(share * 78)}%`);
-  span.title = Number.isNaN(nats) ? "nothing to compare with" : formatPercent(Math.exp(-nats));
+  span.title = Number.isNaN(bits) ? "nothing to compare with" : formatPercent(2 ** -bits);
   return span;
 }
 
-/** @param {number} nats */
-function describe(nats) {
-  if (Number.isNaN(nats)) return "nothing says how likely it was";
-  return `${formatPercent(Math.exp(-nats))}, a surprise of ${formatNumber(nats, 3)} nats`;
+/** @param {number} bits */
+function describe(bits) {
+  if (Number.isNaN(bits)) return "nothing says how likely it was";
+  return `${formatPercent(2 ** -bits)}, a surprise of ${formatNumber(bits, 3)} bits`;
 }
 
 /**
  * The average surprise in words. Of a model that fills masks only masked tokens count: it reads all others.
- * @param {Float32Array} nats at each position, NaN where the true token is not known
+ * @param {Float32Array} bits at each position, NaN where the true token is not known
  * @param {Pick<Token, "masked">[]} tokens @param {boolean} fillsMasks
  */
-export function describeMean(nats, tokens, fillsMasks) {
-  const known = nats.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));
+export function describeMean(bits, tokens, fillsMasks) {
+  const known = bits.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));
   if (!known.length)
     return fillsMasks ? "Mask a token to see how surprising it is: the model reads those that are not masked." : "";
   const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
   const [which, hint] = fillsMasks ? ["masked token", " Tokens that are not masked do not count."] : ["token", ""];
-  return `On average ${formatNumber(mean, 3)} nats a ${which}, as if each had ${formatPercent(Math.exp(-mean))}.${hint}`;
+  return `On average ${formatNumber(mean, 3)} bits a ${which}, as if each had ${formatPercent(2 ** -mean)}.${hint}`;
 }

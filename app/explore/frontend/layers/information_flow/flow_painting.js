@@ -1,6 +1,7 @@
 // The flow graph on its canvas.
 
 import { formatPercent, hidpiContext, inlineText, truncateText } from "../../../../../model/rendering/static/ui/dom.js";
+import { depthLabel } from "../layer_panel.js";
 import { squareAt } from "./flow_layout.js";
 
 /** @import { FlowGraph } from "./information_flow.js" */
@@ -31,7 +32,7 @@ function paintLabels(context, { columns, layers, position: asked, top, x, y }, s
   context.textBaseline = "middle";
   context.fillStyle = style.quiet;
   context.textAlign = "left";
-  for (let depth = 0; depth <= layers; depth++) context.fillText(depth === 0 ? "emb." : `L${depth - 1}`, 4, y(depth));
+  for (let depth = 0; depth <= layers; depth++) context.fillText(depthLabel(depth), 4, y(depth));
   for (const { side, position, label } of columns) {
     const isAsked = side === "text" && position === asked;
     context.save();

@@ -1,0 +1,12 @@
+"""A model in a few words."""
+
+from app.ui.model_summary import describe_heads
+from model.config import Config
+
+DECODER = Config(vocabulary_size=9, context_length=8, d_model=24, layers=3, heads=6)
+
+
+def test_the_heads_of_encoder_and_decoder_are_told_apart() -> None:
+    config = DECODER.replace(architecture="encoder-decoder", encoder_layers=2, encoder_heads=4)
+    assert describe_heads(config) == "encoder 2 layers × 4 heads, decoder 3 layers × 6 heads"
+    assert describe_heads(DECODER) == "3 layers × 6 heads"
