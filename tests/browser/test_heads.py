@@ -81,6 +81,27 @@ def test_the_heads_can_be_put_in_the_order_of_what_they_do(visitor: Visitor) -> 
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
 
 
+def test_a_click_takes_no_head_from_under_the_pointer(visitor: Visitor) -> None:
+    page = opened(visitor, "&sort=previous")
+    best = page.locator(".thumb", has_text="L2 H5")  # the heads after it read what it wrote
+    expect(thumbs(page).first).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
+    again = page.get_by_test_id("sort-again")
+    expect(again).to_be_hidden()
+    place = best.bounding_box()
+    best.hover()
+    best.locator(".dot").click()
+    expect(best).to_have_class(re.compile("off"))
+    expect(best.locator(".rank")).to_contain_text("–")
+    expect(again).to_be_visible()
+    assert best.bounding_box() == place
+    best.locator(".dot").click()
+    expect(page.get_by_test_id("changes")).to_have_text("No changes")
+    best.locator(".dot").click()
+    again.click()
+    expect(thumbs(page).last).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
+    expect(again).to_be_hidden()
+
+
 def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None:
     page = opened(visitor)
     page.get_by_test_id("head-1-2").click()

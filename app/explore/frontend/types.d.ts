@@ -97,6 +97,7 @@ export interface ExploreData extends ExploreCatalogue {
 
 /** What the model is asked. */
 export interface ModelQuestion extends Question, Settings {
+  model: string;
   masks: string;
   positional_encoding: string;
   attention_function: string;

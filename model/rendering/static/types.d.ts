@@ -97,6 +97,7 @@ export interface EmbeddedImage {
 
 /** A text for a model; the app's questions say more. */
 export interface Question {
+  model?: string;
   text: string;
   source: string;
   image?: string;
@@ -349,6 +350,7 @@ export interface HeadElements {
   prose: HTMLElement;
   sheet: HTMLElement;
   gridScale: HTMLCanvasElement;
+  sortAgain: HTMLButtonElement;
   legend: HTMLElement;
   low: HTMLElement;
   high: HTMLElement;

@@ -125,6 +125,7 @@ export function createPage(choice = {}, answer = {}) {
   const tokens = ["The", " dog", " sat"].map(token);
   state.receive(
     /** @type {ExploreAnswer} */ ({
+      question: { model: "tiny", text: "The dog sat", source: "" },
       tokens,
       source_tokens: null,
       attention_groups: [GRID],

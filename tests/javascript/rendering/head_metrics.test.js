@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricsOf, metricsTrouble } from "../../../model/rendering/static/heads/head_grid.js";
+import { metricsOf, metricsTrouble } from "../../../model/rendering/static/heads/head_order.js";
 import { createPage, GRID } from "../explore/page.js";
 
 /** @param {object | null} meta what the server says of the metrics */

@@ -4,7 +4,7 @@ import { currentQuantity } from "../state/head_matrix.js";
 import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
 import { fillSelect, setValue } from "../ui/charts.js";
 import { find } from "../ui/elements.js";
-import { metricsOf, metricsTrouble } from "./head_grid.js";
+import { metricsOf, metricsTrouble } from "./head_order.js";
 
 /** @import { Grid, Page } from "../types.js" */
 /** @import { Option } from "../ui/charts.js" */

@@ -14,8 +14,9 @@ import {
 import { remembered } from "../state/memory.js";
 import { isMultiSelect } from "../state/token_selection.js";
 import { HEAD_COLOURS } from "../ui/colours.js";
-import { activeElement, closest, createElement, formatPercent } from "../ui/dom.js";
+import { activeElement, closest, createElement } from "../ui/dom.js";
 import { GRID_STEPS } from "../ui/keyboard.js";
+import { forgetOrder, formatMetric, headOrder } from "./head_order.js";
 import { clearTiles, keepOutOfMeasuring, measuredWidth } from "./measurements.js";
 import { drawThumbnails } from "./thumbnails.js";
 
@@ -24,37 +25,6 @@ import { drawThumbnails } from "./thumbnails.js";
 const MIN_CELL_SIZE = 24; // pixels of a thumbnail; past that the grid scrolls
 const MAX_CELL_SIZE = 92;
 const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
-
-/**
- * Every metric of every head, layer after layer; null while a long text's are on their way, or where there are none.
- * @param {Page} page @param {Grid} grid
- */
-export function metricsOf(page, grid) {
-  return grid.metrics || askedMetrics(page, grid)?.metrics || null;
-}
-
-/** Why there are no metrics; empty where they are here or on their way. @param {Page} page @param {Grid} grid */
-export function metricsTrouble(page, grid) {
-  return (!grid.metrics && askedMetrics(page, grid)?.error) || "";
-}
-
-/** @param {Page} page @param {Grid} grid */
-function askedMetrics(page, grid) {
-  return page.server.get("head_metrics", { attention: grid.name }, 120)?.meta;
-}
-
-/**
- * The heads in the order in which they are shown, and whether that is by a metric.
- * @param {Page} page @param {Grid} grid
- */
-function sortedHeads(page, grid) {
-  const heads = Array.from({ length: grid.layers }, (_, layer) => layerHeads(grid, layer)).flat();
-  const values = page.state.choice.sort === "layer" ? null : metricsOf(page, grid)?.[page.state.choice.sort];
-  if (!values) return { heads, values: null };
-  /** @param {Head} pair */
-  const rank = ([layer, head]) => values[layer * grid.heads + head] ?? -Infinity;
-  return { heads: heads.sort((one, other) => rank(other) - rank(one)), values };
-}
 
 /**
  * A head's cell in the grid.
@@ -167,7 +137,7 @@ function thumbnailAt(page, layer, head) {
 /** @param {Page} page */
 export function drawGrid(page) {
   const grid = currentGrid(page);
-  const { heads, values } = sortedHeads(page, grid);
+  const { heads, values, outdated } = headOrder(page, grid);
   const focused = page.view.elements.grid.contains(activeElement(page.view.elements.grid));
   layoutGrid(page, grid, Boolean(values));
   heads.forEach(([layer, head], place) => {
@@ -177,6 +147,9 @@ export function drawGrid(page) {
     thumbnail.off.dataset.testid = `switch-${layer}-${head}`;
     thumbnail.rank.replaceChildren(...(values ? rankLabel(page, layer, head, values[layer * grid.heads + head]) : []));
   });
+  const { sortAgain } = page.view.elements;
+  sortAgain.hidden = !values;
+  sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
   paintGrid(page, grid);
   if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
 }
@@ -187,22 +160,19 @@ function paintGrid(page, grid) {
   if (canvas) drawThumbnails(page, grid, thumbnails, canvas);
 }
 
-/** @param {Page} page @param {number} layer @param {number} head @param {number | null} value */
+/** The heads in the order that their numbers have now. @param {Page} page */
+export function sortAgain(page) {
+  forgetOrder(page);
+  drawGrid(page);
+  markHeads(page);
+}
+
+/** @param {Page} page @param {number} layer @param {number} head @param {number | null | undefined} value */
 function rankLabel(page, layer, head, value) {
   return [
     createElement("b", "", `L${layer} H${head}`),
     createElement("span", "", formatMetric(page, page.state.choice.sort, value)),
   ];
-}
-
-/**
- * A metric as a reader wants it: shares in percent, all else with its unit.
- * @param {Page} page @param {string} name @param {number | null | undefined} value
- */
-export function formatMetric(page, name, value) {
-  if (value === null || value === undefined) return "–";
-  const unit = page.state.catalogue.metrics.find((metric) => metric.name === name)?.unit;
-  return unit ? `${value.toFixed(2)} ${unit}` : formatPercent(value);
 }
 
 /** @param {Page} page @returns {Head} */

@@ -2,7 +2,7 @@
 
 import { currentGrid } from "../state/head_selection.js";
 import { createElement, updateChildren } from "../ui/dom.js";
-import { formatMetric, metricsOf, metricsTrouble } from "./head_grid.js";
+import { formatMetric, metricsOf, metricsTrouble } from "./head_order.js";
 
 /** @import { Metric, Page } from "../types.js" */
 

@@ -7,8 +7,9 @@ import { paintScale } from "../ui/colours.js";
 import { drawChoices } from "../ui/dom.js";
 import { find, findByTestId } from "../ui/elements.js";
 import { listenToOptions } from "./display_options.js";
-import { clearGrid, drawGrid, markHeads, metricsOf, onGridClick, onGridKey } from "./head_grid.js";
+import { clearGrid, drawGrid, markHeads, onGridClick, onGridKey, sortAgain } from "./head_grid.js";
 import { drawHeadMetrics } from "./head_metrics.js";
+import { metricsOf } from "./head_order.js";
 import { drawHeadPanel, markPointer } from "./head_panel.js";
 import { clearMeasurements, currentStyle, measuredWidth } from "./measurements.js";
 import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
@@ -76,6 +77,7 @@ export function headElements(place) {
     attentions: named("attentions"),
     grid: named("grid"),
     gridScale: canvas("grid-scale"),
+    sortAgain: button("sort-again"),
     metrics: named("metrics"),
     title: named("head-title"),
     off: button("head-switch"),
@@ -111,6 +113,7 @@ export function listenToHeads(page) {
   paintScale(elements.gridScale);
   elements.grid.onclick = (event) => onGridClick(page, event);
   elements.grid.onkeydown = (event) => onGridKey(page, event);
+  elements.sortAgain.onclick = () => sortAgain(page);
   elements.off.onclick = () => toggleHeads(page, selectedHeads(page));
   elements.stage.onmousemove = (event) => onPlotMove(page, event);
   elements.stage.onmouseleave = () => setHover(page, null);
