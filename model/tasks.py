@@ -85,7 +85,7 @@ def task_of(config: Config) -> Task:
 def require_token_task(config: Config) -> None:
     """Raise ConfigError unless the model predicts tokens of its vocabulary."""
     if not task_of(config).predicts_tokens:
-        raise ConfigError(f"This model predicts no tokens: its output head is {config.output_head!r}.")
+        raise ConfigError(f"This model predicts no tokens: it {task_of(config).no_generation}.")
 
 
 def label_text(config: Config, index: int) -> str:

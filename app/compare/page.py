@@ -29,7 +29,9 @@ STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "quer
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     models, titles = available_models(), own_titles()
-    known, _ = ask("compare_page", asdict(state) | {"names": [each.name for each in models]})
+    known, _ = ask(
+        "compare_page", asdict(state) | {"titles": {each.name: titles.get(each.name, each.name) for each in models}}
+    )
     example, default_side_b = known.pop("example"), _tuples(known.pop("default_side_b"))
     question = asdict(state.question(example["text"], example["source"]))
     side_b = decode_side_b(state.side_b)

@@ -26,15 +26,15 @@ class Preset:
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
-    """All that the page shows before the first comparison; `names` are of the models that the visitor can open."""
+    """All that the page shows at first; `titles` are of the models that the visitor can open, by name."""
     state = parse_state(body)
-    entry, names = find_model(state.model), [str(name) for name in body.get("names", [])]
+    entry, titles = find_model(state.model), dict(body.get("titles", {}))
     return pack(
         {
             "example": asdict(opening_example(entry, state.device)),
             "default_side_b": default_difference(entry.config),
             "presets": [
-                {"title": each.title, "text": each.text, "side_b": each.side_b} for each in presets(entry, names)
+                {"title": each.title, "text": each.text, "side_b": each.side_b} for each in presets(entry, titles)
             ],
             "options": {
                 **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
@@ -60,8 +60,8 @@ def default_difference(config: Config) -> dict[str, Any]:
     return {"masks": "none" if config.masks else "causal"}
 
 
-def presets(entry: CatalogEntry, names: list[str]) -> list[Preset]:
-    """The presets for a model; `names` are those of the models that are here."""
+def presets(entry: CatalogEntry, titles: dict[str, str]) -> list[Preset]:
+    """The presets for a model; `titles` are those of the models that are here, by name."""
     config, found_presets = entry.config, []
     last = config.layers - 1
     if config.positional_encoding != "none":
@@ -87,5 +87,5 @@ def presets(entry: CatalogEntry, names: list[str]) -> list[Preset]:
         found_presets.append(
             Preset("Who bit whom", "The dog bit the man and he", {"text": "The man bit the dog and he"})
         )
-    others = [name for name in names if name != entry.name]
-    return found_presets + [Preset(f"Compared with {name}", None, {"model": name}) for name in others[:2]]
+    others = [(name, title) for name, title in titles.items() if name != entry.name]
+    return found_presets + [Preset(f"Compared with {title}", None, {"model": name}) for name, title in others[:2]]

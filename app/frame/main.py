@@ -16,7 +16,7 @@ from app.access.uploads import UPLOAD_GONE, UPLOAD_PREFIX, upload_store
 from app.access.visitor import current_visitor
 from app.compare import page as compare
 from app.engine.client import ask
-from app.engine.models import AvailableModel, available_models, own_titles
+from app.engine.models import AvailableModel, available_models, listed_models, own_models, own_titles
 from app.explore import page as explore
 from app.frame import sidebar
 from app.generate import page as generate
@@ -98,12 +98,17 @@ def _show_page(page: ModuleType) -> None:
         return
     is_known = not state.model or state.model in {entry.name for entry in entries}
     if not is_known:
-        missing = (
-            UPLOAD_GONE if state.model.startswith(UPLOAD_PREFIX) else "The model that this link names is not here."
-        )
-        st.warning(f"{missing} Another one is shown.")
+        st.warning(escape_markdown(f"{_absence(state.model)} Another one is shown."))
     entry = _chosen_entry(state, entries)
     page.show(state.change(model=entry.name).normalized_for(entry.config), entry)
+
+
+def _absence(name: str) -> str:
+    """Why the model that a link names is not among those that can be opened."""
+    for listed in (*listed_models(), *own_models()):
+        if listed.name == name:
+            return f"The model that this link names is here, but it cannot be opened. {listed.problem}"
+    return UPLOAD_GONE if name.startswith(UPLOAD_PREFIX) else "The model that this link names is not here."
 
 
 def _draw_controls(state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:

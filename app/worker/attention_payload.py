@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from model.analysis.head_metrics import head_metrics
 from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.config import Config
+from model.nn.masks import masks_title
 from model.nn.variants import describe_missing_weights
 from model.rendering.html import ablations_json, metric_values_json, patches_json, utf16_ends
 from model.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
@@ -248,7 +249,7 @@ def notes(resolved: ResolvedQuestion) -> list[str]:
 def variant_notes(resolved: ResolvedQuestion) -> list[str]:
     """What was exchanged, in sentences, and what that means."""
     trained, model = resolved.checkpoint.model.config, resolved.model
-    note_texts = [_describe_difference(part, was, now) for part, was, now in variant_differences(trained, model.config)]
+    note_texts = [f"{part}: {now} instead of {was}." for part, was, now in variant_differences(trained, model.config)]
     if note_texts:
         note_texts.append("The model was not trained this way; its weights expect the other.")
     missing = describe_missing_weights(model)
@@ -256,15 +257,15 @@ def variant_notes(resolved: ResolvedQuestion) -> list[str]:
 
 
 def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str]]:
-    """Each part that differs from training: its name, what it was, what it is."""
+    """Each part that differs from training: its title, and the titles of what it was and what it is."""
     trained_fields, now_fields = variant_fields(trained), variant_fields(variant_config)
-    changes = [
-        (title, trained_fields[part], now_fields[part])
-        for part, (title, _) in variant_choices().items()
+    return [
+        (title, _choice_title(names, trained_fields[part]), _choice_title(names, now_fields[part]))
+        for part, (title, names) in variant_choices().items()
         if trained_fields[part] != now_fields[part]
     ]
-    return [(title, before.replace("+", " + "), after.replace("+", " + ")) for title, before, after in changes]
 
 
-def _describe_difference(title: str, before: str, after: str) -> str:
-    return f"{title}: {after if len(after) < 40 else 'custom'} instead of {before}."
+def _choice_title(names: Mapping[str, str], choice: str) -> str:
+    """What people call a choice for a part; only masks have more than these names."""
+    return names[choice] if choice in names else masks_title(choice.split("+"))

@@ -41,7 +41,7 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
     sections = [
         CodeSection("Attention", attention_function.formula, source_of(Attention.forward)),
         CodeSection(
-            f"Attention function: {config.attention_function}",
+            f"Attention function: {attention_function.title}",
             score_formula(config),
             f"{source_of(type(attention_function))}\n\n{source_of(AttentionFunction)}",
         ),
@@ -51,14 +51,14 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
     for mask in config.masks:
         name = mask.partition(":")[0]
-        sections.append(CodeSection(f"Mask: {name}", MASKS[name].formula, source_of(MASKS[name].allowed)))
+        sections.append(CodeSection(f"Mask: {MASKS[name].title}", MASKS[name].formula, source_of(MASKS[name].allowed)))
     return tuple(sections)
 
 
 def positional_encoding_section(name: str) -> CodeSection:
     """A positional encoding by its name. Raises UnknownNameError for one that there is not."""
     encoding = POSITIONAL_ENCODINGS[name]
-    return CodeSection(f"Positional encoding: {name}", encoding.formula, source_of(encoding))
+    return CodeSection(f"Positional encoding: {encoding.title}", encoding.formula, source_of(encoding))
 
 
 def source_of(function_or_class: Callable[..., Any] | type) -> str:

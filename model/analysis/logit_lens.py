@@ -41,10 +41,7 @@ class LensOutput:
 def require_language_head(model: Transformer) -> None:
     """Raise ConfigError for a model without a language head."""
     if not task_of(model.config).predicts_tokens:
-        raise ConfigError(
-            "The logit lens applies the model's own language head to each layer; "
-            f"this model has none (its output head is {model.config.output_head!r})."
-        )
+        raise ConfigError("The logit lens applies the model's own language head to each layer; this model has none.")
 
 
 @torch.inference_mode()

@@ -146,7 +146,19 @@ def mask_titles() -> dict[str, str]:
     """The choices that pages offer, by name: no mask, each mask alone, and those that go with the causal one."""
     offered = {name: row for name, row in MASKS.items() if row.selectable}
     combined = {f"causal+{name}": f"Causal + {row.title.lower()}" for name, row in offered.items() if row.with_causal}
-    return {NO_MASK: "Bidirectional", **titles(offered), **combined}
+    return {NO_MASK: BIDIRECTIONAL, **titles(offered), **combined}
+
+
+def masks_title(masks: Sequence[str]) -> str:
+    """What people call the masks of a model: `Causal + sliding window (4)`, or `Bidirectional` for none."""
+    parts = []
+    for mask in masks:
+        name, _, argument = mask.partition(":")
+        row = MASKS[name]
+        has_number = row.argument is not None and row.argument.control == "number"
+        parts.append(f"{row.title} ({argument})" if has_number else row.title)
+    together = " + ".join(parts)
+    return together[:1] + together[1:].lower() if together else BIDIRECTIONAL
 
 
 def mask_examples() -> tuple[str, ...]:
@@ -188,6 +200,7 @@ def _extend_matrix(text: str, old_length: int, new_length: int) -> str:
 
 
 NO_MASK = "none"
+BIDIRECTIONAL = "Bidirectional"  # what people call no mask
 
 MASKS: Registry[Mask] = Registry(
     "mask",

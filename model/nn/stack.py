@@ -81,8 +81,8 @@ class Stack(nn.Module):
                     "integer positions" if encoding.integer_only else "positions",
                 )
                 raise EditError(
-                    f"Token {token} cannot be at position {float(ids[token]):g}: positional encoding "
-                    f"{self.config.positional_encoding!r} has {kind} from {first:,} to {last:,}."
+                    f"Token {token} cannot be at position {float(ids[token]):g}: the positional encoding "
+                    f"{encoding.title} has {kind} from {first:,} to {last:,}."
                 )
         return ids if bool(fractional.any()) else ids.long()
 

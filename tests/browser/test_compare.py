@@ -40,7 +40,7 @@ def pictures(page: Page) -> dict[str, str]:
 
 def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Visitor) -> None:
     page = painted(compare(visitor), TEXT, TEXT)
-    expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: none instead of rope")
+    expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: None instead of RoPE (rotary)")
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
     layer, head = re.findall(r"\d+", first.inner_text())[:2]
@@ -116,7 +116,7 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> No
     page = compare(visitor, text="We eat", side_b="text=We+drink&positional_encoding=alibi")
     page.get_by_test_id("swap").click()
     painted(page, "We drink", "We eat")
-    expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: alibi instead of rope")
+    expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: ALiBi instead of RoPE (rotary)")
     expect(page.get_by_test_id("variant-a")).to_contain_text("ALiBi")
     wait_for_address(page, positional_encoding="alibi")
 

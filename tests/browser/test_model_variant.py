@@ -1,7 +1,5 @@
 """The sidebar's model variant as a person uses it: the heads follow at once, the address a moment later."""
 
-import re
-
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_explore import instrument, pixels
@@ -86,7 +84,7 @@ def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_test_id("ranked")).to_be_visible()
     control(page, "positional_encoding").select_option("alibi")
-    expect(page.get_by_test_id("notes")).to_contain_text(re.compile("A – Positional encoding: alibi instead of rope"))
+    expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: ALiBi instead of RoPE (rotary)")
     wait_for_address(page, positional_encoding="alibi")
 
 

@@ -33,8 +33,9 @@ def test_a_model_without_a_vocabulary_to_predict_gets_a_sentence(name: str) -> N
     if TASKS[name].predicts_tokens:
         require_token_task(config)
         return
-    with pytest.raises(ConfigError, match=f"predicts no tokens: its output head is '{name}'"):
+    with pytest.raises(ConfigError, match="predicts no tokens: it ") as caught:
         require_token_task(config)
+    assert name == "none" or name not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", sorted(TASKS))

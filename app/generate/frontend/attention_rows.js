@@ -2,7 +2,7 @@
 
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 
-/** @import { Choice, StepAttentionGroup, StepRecord } from "./types.d.ts" */
+/** @import { Choice, Mode, StepAttentionGroup, StepRecord } from "./types.d.ts" */
 /** @typedef {Pick<Choice, "blend" | "layer" | "head">} HeadChoice */
 
 /**
@@ -35,6 +35,14 @@ export function attentionRow(record, group, { blend, layer, head }) {
     }
   }
   return sum.map((weight) => weight / (layers.length * group.heads));
+}
+
+/**
+ * What stands beside the row of a step whose token is not chosen yet: the mask that it fills, or that something follows.
+ * @param {StepRecord} record @param {{ text: string }[]} tokens @param {Mode} mode
+ */
+export function openRowText({ position }, tokens, mode) {
+  return mode === "fill" ? tokens[position].text : "next…";
 }
 
 /** The largest weight of each of `width` blocks, as byte codes. @param {Float32Array} row @param {number} width */

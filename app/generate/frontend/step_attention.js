@@ -11,7 +11,7 @@ import {
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { cellAtPointer, drawHeatmap } from "../../../model/rendering/static/ui/heatmap.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
-import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes } from "./attention_rows.js";
+import { attentionRow, blendTitle, groupOf, headRow, openRowText, pooledCodes, stepCodes } from "./attention_rows.js";
 
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { Generator } from "./generator.js" */
@@ -83,7 +83,7 @@ export class StepAttention {
     if (!record || record.done || !record.attention_groups.length) return;
     const group = groupOf(record, choice.attention);
     const keys = group.keys === "source" ? (source ?? []) : tokens;
-    this.#rows = this.#mapRows();
+    this.#rows = this.#mapRows(mode);
     this.#paintMap(group, choice, keys, key);
     this.#elements.map.setAttribute(
       "aria-label",
@@ -115,15 +115,18 @@ export class StepAttention {
     });
   }
 
-  /** The steps whose answers are here, the one that is shown among them: their rows make the map. */
-  #mapRows() {
-    const { generated, endReason } = this.#generator;
+  /**
+   * The steps whose answers are here, the one that is shown among them: their rows make the map.
+   * @param {GenerateState["mode"]} mode
+   */
+  #mapRows(mode) {
+    const { generated, endReason, tokens } = this.#generator;
     /** @type {MapRow[]} */
     const rows = [];
     for (let step = 0; step <= generated.length; step++) {
       const record = this.#generator.recordAt(step);
       if (!record || record.done || (step === generated.length && endReason)) continue;
-      rows.push({ step, record, text: generated[step]?.text ?? "next…" });
+      rows.push({ step, record, text: generated[step]?.text ?? openRowText(record, tokens, mode) });
     }
     return rows;
   }

@@ -1,13 +1,18 @@
 """Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
 
 import json
+import os
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.engine.models import listed_models
 from app.worker import serve
 from app.worker.serve import answer
+from model.checkpoints.catalog import MODELS_VARIABLE
 from tests.app.pages import component_data, open_app, scripted, unfolded
 
 
@@ -249,6 +254,18 @@ def test_an_unknown_model_is_said_to_be_missing() -> None:
     at = open_app(model="../../etc")
     assert not at.exception
     assert "not here" in at.warning[0].value
+
+
+def test_a_model_that_is_refused_is_said_to_be_here(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "models" / "broken"
+    shutil.copytree(toys / "next", broken)
+    (broken / "config.json").write_text('{"d_model": "wide"}')
+    monkeypatch.setenv(MODELS_VARIABLE, f"{toys}{os.pathsep}{broken.parent}")
+    listed_models(refresh=True)
+    said = open_app(model="broken").warning[0].value
+    assert "is here, but it cannot be opened" in said and "config" in said
 
 
 def test_a_text_too_long_for_an_address_says_so() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,9 @@ def test_a_classifier_answers_with_its_labels(client: TestClient) -> None:
 def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
     meta, _ = ask(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
-    assert "learned instead of rope" in note and "none instead of causal" in note
+    assert "Learned instead of RoPE (rotary)" in note and "Bidirectional instead of Causal" in note
     assert "not trained this way" in note and "those of no positional encoding" in note
+    assert not re.search(r"\brope|\.weight", note)
     assert meta["changed"]
 
 

@@ -89,9 +89,13 @@ def test_only_what_differs_is_called_exchanged() -> None:
     assert variant_differences(config, config) == []
     other = config.replace(attention_function="hardmax", masks=())
     assert variant_differences(config, other) == [
-        ("Mask", "causal", "none"),
-        ("Attention function", "softmax", "hardmax"),
+        ("Mask", "Causal", "Bidirectional"),
+        ("Attention function", "Softmax", "Hard (argmax)"),
     ]
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "window:3")))
+    assert masks == "Causal + sliding window (3)"
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("custom:10/11",)))
+    assert masks == "Custom matrix"
 
 
 def test_the_code_of_every_part_can_be_shown() -> None:

@@ -19,7 +19,7 @@ def test_the_formulas_are_the_attention_functions_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))
 def test_a_positional_encoding_comes_with_its_formula(name: str) -> None:
-    sections = code_sections(toys.config(positional_encoding=name))
-    [section] = [section for section in sections if section.title == f"Positional encoding: {name}"]
+    sections, title = code_sections(toys.config(positional_encoding=name)), POSITIONAL_ENCODINGS[name].title
+    [section] = [section for section in sections if section.title == f"Positional encoding: {title}"]
     assert section.formula == POSITIONAL_ENCODINGS[name].formula
     assert bool(section.formula) == (name != "none")

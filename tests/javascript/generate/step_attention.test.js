@@ -6,6 +6,7 @@ import {
   attentionRow,
   groupOf,
   headRow,
+  openRowText,
   pooledCodes,
   stepCodes,
 } from "../../../app/generate/frontend/attention_rows.js";
@@ -34,6 +35,13 @@ test("a mean is over a layer's heads, or over all", () => {
   assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "head", layer: 1, head: 0 })], [0, 1]);
   assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "layer", layer: 0, head: 1 })], [0.75, 0.25]);
   assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "all", layer: 0, head: 0 })], [0.4375, 0.5625]);
+});
+
+test("a token that is not chosen yet is called the mask that it fills, or the next one", () => {
+  const record = /** @type {StepRecord} */ ({ position: 1 });
+  const tokens = [{ text: "the" }, { text: "[MASK]" }];
+  assert.equal(openRowText(record, tokens, "fill"), "[MASK]");
+  assert.equal(openRowText(record, tokens, "continue"), "next…");
 });
 
 test("a stripe shows the largest weight of each block", () => {
