@@ -44,6 +44,7 @@ def main() -> None:
     entries = available_models()
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
+    st.html(f'<style>:root {{ --page: "{chosen.title}"; }}</style>')
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
     weights_slot = st.empty() if state.embedded else _draw_sidebar(state, entries, pages)
@@ -76,6 +77,7 @@ def _draw_sidebar(
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=state.to_query())
         weights_slot = _draw_controls(state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
+        sidebar.HELP.mount({})
         sidebar.invitation()
     return weights_slot
 

@@ -24,6 +24,13 @@ VARIANT = Component(
     styles=shared_styles("app/frame/frontend/model_variant.css"),
 )
 
+HELP = Component(
+    "help",
+    module="app/frame/frontend/help.js",
+    html="app/frame/frontend/help.html",
+    styles=("model/rendering/static/base.css", "app/frame/frontend/help.css"),
+)
+
 
 @lru_cache(maxsize=1)
 def offered() -> dict[str, Any]:

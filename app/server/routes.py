@@ -12,7 +12,7 @@ import traceback
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from app.engine.client import submit
@@ -38,7 +38,13 @@ def routes() -> list[Route]:
 
         return Route(f"/api/{name}", ask, methods=["POST"])
 
-    return [*(route(name) for name, row in HANDLERS.items() if row.is_route), *IMAGE_ROUTES, modules.route()]
+    answers = (route(name) for name, row in HANDLERS.items() if row.is_route)
+    return [*answers, *IMAGE_ROUTES, modules.route(), Route("/explore", _lead_to_first_page)]
+
+
+def _lead_to_first_page(request: Request) -> Response:
+    """The first page has no path of its own for Streamlit; who types its name gets there with all that they asked."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
 async def respond(request: Request, handler: str) -> Response:

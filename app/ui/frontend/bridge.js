@@ -1,5 +1,7 @@
 // The bridge to Streamlit: how a component is mounted, takes over what Streamlit says, and reports what was chosen.
 
+import { listenToTouch } from "./touch_hint.js";
+
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
 const PATIENCE = 750; // milliseconds that a report waits for an answer; who leaves the page by then leaves the change behind
 const SOON = 50; // milliseconds in which an answer that came late is on the screen
@@ -21,14 +23,18 @@ const SOON = 50; // milliseconds in which an answer that came late is on the scr
  * @param {(page: Page) => void} [component.unmount] @returns {(run: Run<Data>) => () => void}
  */
 export function defineComponent({ mount, update, unmount }) {
-  /** @type {WeakMap<HTMLElement, Page>} */
+  /** @type {WeakMap<HTMLElement, { page: Page, endTouch: () => void }>} */
   const pages = new WeakMap();
   return ({ parentElement, data, setStateValue }) => {
-    const page = pages.get(parentElement) ?? mount(parentElement, data);
-    pages.set(parentElement, page);
-    update(page, data, setStateValue);
+    const mounted = pages.get(parentElement) ?? {
+      page: mount(parentElement, data),
+      endTouch: listenToTouch(parentElement),
+    };
+    pages.set(parentElement, mounted);
+    update(mounted.page, data, setStateValue);
     return () => {
-      unmount?.(page);
+      unmount?.(mounted.page);
+      mounted.endTouch();
       pages.delete(parentElement);
     };
   };

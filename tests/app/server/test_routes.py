@@ -45,6 +45,12 @@ def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
     assert np.allclose(shares, 1, atol=0.05)
 
 
+def test_the_name_of_the_first_page_leads_to_it(client: TestClient) -> None:
+    for query in ("", "?text=the+cat&layer=1"):
+        answer = client.get(f"/explore{query}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (307, f"./{query}")
+
+
 def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
     meta, _ = ask(client, model="next", text="the cat")
     (prediction,) = meta["predictions"]

@@ -102,7 +102,7 @@ test("nothing is reported after the end, or where there is nothing to say", (con
 test("each place has a page of its own, made once", () => {
   const setStateValue = () => {};
   /** @type {HTMLElement[]} */
-  const places = [{}, {}].map((place) => /** @type {HTMLElement} */ (place));
+  const places = [1, 2].map(() => /** @type {HTMLElement} */ (new EventTarget()));
   /** @type {string[][]} */
   const texts = [];
   const run = defineComponent({

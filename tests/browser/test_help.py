@@ -1,0 +1,47 @@
+"""What cannot be found by looking is told: by a sheet, and on a touch screen by titles."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor
+
+
+@pytest.mark.parametrize(("title", "part"), [("Explore", "instrument"), ("Models", "stFileUploader")])
+def test_a_key_opens_the_sheet_on_every_page(visitor: Visitor, title: str, part: str) -> None:
+    page = visitor.open()
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
+    expect(page.get_by_test_id(part).first).to_be_visible()
+    visitor.settle()
+    sheet = page.get_by_test_id("help-sheet")
+    expect(sheet).to_be_hidden()
+    expect(page.get_by_test_id("help-button")).to_be_visible()
+    page.locator("body").press("?")
+    expect(sheet).to_be_visible()
+    expect(sheet).to_contain_text("Right click")
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    page.get_by_test_id("help-button").click()
+    page.get_by_test_id("help-close").click()
+    expect(sheet).to_be_hidden()
+
+
+def test_a_question_mark_in_a_sentence_is_one(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    page.get_by_test_id("sentence").fill("Who")
+    page.get_by_test_id("sentence").press("?")
+    expect(page.get_by_test_id("sentence")).to_have_value("Who?")
+    expect(page.get_by_test_id("help-sheet")).to_be_hidden()
+
+
+def test_a_finger_that_rests_reads_what_a_pointer_would(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal")
+    metric = page.get_by_test_id("metrics").locator("[title]").first
+    title = metric.get_attribute("title")
+    assert title
+    hint = page.get_by_test_id("stMain").get_by_test_id("touch-hint")
+    finger = {"pointerType": "touch", "bubbles": True, "composed": True, "clientX": 200, "clientY": 300}
+    metric.dispatch_event("pointerdown", finger)
+    expect(hint).to_have_text(title)
+    expect(hint).to_be_visible()
+    page.get_by_test_id("instrument").dispatch_event("pointerdown", finger)
+    expect(hint).to_be_hidden()

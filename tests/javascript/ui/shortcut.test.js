@@ -1,0 +1,19 @@
+// Keys of the whole page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isShortcut } from "../../../app/ui/frontend/shortcut.js";
+
+/** @param {Partial<KeyboardEvent>} [event] */
+function pressed(event) {
+  return /** @type {KeyboardEvent} */ ({ key: "?", composedPath: () => /** @type {EventTarget[]} */ ([]), ...event });
+}
+
+test("a key pressed alone is a shortcut, and one with Control or one that was used is none", (context) => {
+  Object.assign(globalThis, { Element: class {} });
+  context.after(() => Reflect.deleteProperty(globalThis, "Element"));
+  assert.equal(isShortcut(pressed(), "?"), true);
+  assert.equal(isShortcut(pressed({ key: "p" }), "?"), false);
+  assert.equal(isShortcut(pressed({ ctrlKey: true }), "?"), false);
+  assert.equal(isShortcut(pressed({ defaultPrevented: true }), "?"), false);
+});
