@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
+HELP = "headlight_help"  # which is given nothing
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 
@@ -46,7 +47,8 @@ def unfolded(at: AppTest, *expanders: str) -> AppTest:
 
 def component_data(part: Any) -> dict[str, Any]:
     """What the component in a part of the page (`at.main`, `at.sidebar`) was given."""
-    (component,) = part.get("bidi_component")
+    components = part.get("bidi_component")
+    (component,) = (each for each in components if each.proto.component_name != HELP)
     data: dict[str, Any] = json.loads(component.proto.json)
     return data
 

@@ -284,6 +284,8 @@ def change_file_kind(draw: Random, folder: Path) -> None:
     """A pipe, a device, a folder, a link in a circle or nothing in a file's place."""
     names = ["README.md", "tokenizer_config.json", "model.safetensors.index.json", "pytorch_model.bin", "model.bin"]
     path = draw.choice([_any_file(draw, folder), folder / draw.choice(names)])
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()  # an earlier change made it one
     path.unlink(missing_ok=True)
     match draw.randrange(6):
         case 0:
