@@ -19,6 +19,8 @@ from app.engine.client import submit
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import HANDLERS
 from app.engine.job import Job, Stream
+from app.frame.main import PAGES
+from app.server.deep_links import deep_link_route
 from app.server.images import IMAGE_ROUTES
 from app.state.request import integer_or_zero
 from app.ui import modules
@@ -30,7 +32,7 @@ MAX_CLIENT_LENGTH = 64  # characters by which a part of a page is told from othe
 
 
 def routes() -> list[Route]:
-    """The routes of one server: `/api/NAME` for each handler that components ask, and images as files."""
+    """The routes of one server: pages, `/api/NAME` for each handler that components ask, images and modules."""
 
     def route(name: str) -> Route:
         async def ask(request: Request) -> Response:
@@ -39,7 +41,9 @@ def routes() -> list[Route]:
         return Route(f"/api/{name}", ask, methods=["POST"])
 
     answers = (route(name) for name, row in HANDLERS.items() if row.is_route)
-    return [*answers, *IMAGE_ROUTES, modules.route(), Route("/explore", _lead_to_first_page)]
+    first, *others = PAGES
+    pages = [Route(f"/{first.PATH}", _lead_to_first_page), *(deep_link_route(page.PATH) for page in others)]
+    return [*pages, *answers, *IMAGE_ROUTES, modules.route()]
 
 
 def _lead_to_first_page(request: Request) -> Response:

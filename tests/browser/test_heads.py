@@ -13,6 +13,7 @@ from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait
 
 TEXT = "The dog saw the cat and the dog ran"
 OPEN = "model=stories-causal&text=" + TEXT.replace(" ", "+")
+SELECTED = "element => String(element.getRootNode().getSelection())"
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
@@ -328,3 +329,24 @@ def test_a_long_text_stays_readable_and_turns_its_pages(visitor: Visitor) -> Non
     expect(page.get_by_test_id("prose").locator(".word")).to_have_count(111)
     plot(page, "lines")
     expect(reading(page)).to_contain_text("looks at")
+
+
+def test_pointing_at_a_key_marks_its_chip_and_moves_nothing(visitor: Visitor) -> None:
+    page = opened(visitor)
+    plot(page, "table")
+    chip = page.get_by_test_id("tokens").locator("button").nth(1)
+    expect(chip).to_be_visible()
+    before = chip.bounding_box()
+    page.get_by_test_id("sheet").locator("td[data-col='1']").nth(2).hover()
+    expect(chip).to_contain_class("key")
+    assert chip.bounding_box() == before
+
+
+def test_shift_click_chooses_and_selects_no_text(visitor: Visitor) -> None:
+    page = opened(visitor)
+    plot(page, "text")
+    words = page.get_by_test_id("prose").locator(".word")
+    words.nth(1).click()
+    for target in (words.nth(3), page.get_by_test_id("head-1-2")):
+        target.click(modifiers=["Shift"])
+        assert page.get_by_test_id("prose").evaluate(SELECTED) == ""

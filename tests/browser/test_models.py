@@ -64,6 +64,13 @@ def card(page: Page, title: str) -> Locator:
     return page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
+def test_a_page_opens_at_its_own_address_without_an_error_in_the_console(visitor: Visitor) -> None:
+    page = visitor.open(path="/models")
+    expect(page.get_by_test_id("stSidebar").get_by_role("link", name="Explore")).to_be_visible()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Positions").click()
+    expect(page).to_have_url(re.compile(re.escape(visitor.url) + r"/positions(\?|$)"))
+
+
 def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     page = models(visitor)
     told = card(page, "stories-masked")

@@ -20,7 +20,7 @@ export function drawPredictions(panel, predictions) {
       createElement("p", "quiet", "One of the two ends without a head."),
     );
   }
-  const key = createElement("p", "quiet key");
+  const key = createElement("p", "quiet key-line");
   const words = createElement("span", "", " · probabilities over everything that either can predict");
   key.append(createElement("i", "swatch before"), "A", createElement("i", "swatch after"), "B", words);
   updateChildren(panel, ...predictions.map(createPrediction), key);

@@ -56,7 +56,7 @@ export class TokenStrips {
       const weight = comparison.weights(side, group, heads[side]);
       strip.querySelectorAll("button").forEach((chip, position) => {
         const share = query === null || group.keys !== "text" ? 0 : weight(query, position);
-        chip.style.setProperty("--shade", share > 0 ? `${Math.round(Math.sqrt(share) * 85)}%` : "0%");
+        chip.style.setProperty("--shade", share > 0 ? `${Math.round(Math.sqrt(share) * 100)}%` : "0%");
         chip.classList.toggle("query", position === query && group.queries === "text");
       });
     });

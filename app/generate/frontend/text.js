@@ -59,7 +59,7 @@ export class TextView {
     for (const word of [...words, ...sources]) word.style.removeProperty("--shade");
     const keys = axis === "source" ? sources : words;
     Array.from(weights).forEach((weight, key) => {
-      if (weight > 0) keys[key]?.style.setProperty("--shade", `${Math.round(Math.sqrt(weight) * 85)}%`);
+      if (weight > 0) keys[key]?.style.setProperty("--shade", `${Math.round(Math.sqrt(weight) * 100)}%`);
     });
   }
 

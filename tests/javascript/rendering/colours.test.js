@@ -6,6 +6,7 @@ import {
   CIVIDIS,
   colour,
   PURPLE_ORANGE,
+  readableInk,
   SIGNED_COLOURS,
   WEIGHT_COLOURS,
   WEIGHT_OF_CODE,
@@ -54,4 +55,15 @@ test("codes are square roots of weights", () => {
   assert.equal(WEIGHT_OF_CODE[1], 0);
   assert.equal(WEIGHT_OF_CODE[255], 1);
   assert.equal(WEIGHT_OF_CODE[128], 0.25);
+});
+
+test("what is written on a scale is read everywhere: 4.5 to 1, as WCAG wants it", () => {
+  const linear = (/** @type {number} */ channel) =>
+    channel <= 10 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4;
+  for (const share of Array.from({ length: 255 }, (_, step) => step / 254)) {
+    const [red, green, blue] = colour(share).map(linear);
+    const ground = 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+    const ratio = readableInk(colour(share)) === "#000" ? ground / 0.05 : 1.05 / ground;
+    assert.ok(ratio >= 4.5, `${ratio} at ${share}`);
+  }
 });

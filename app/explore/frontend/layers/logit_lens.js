@@ -1,7 +1,7 @@
 // The logit lens: what each layer would say at each token; how surprising the tokens were; how long the residual stream is.
 
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
-import { colour, paintScale } from "../../../../model/rendering/static/ui/colours.js";
+import { colour, paintScale, readableInk } from "../../../../model/rendering/static/ui/colours.js";
 import {
   activeElement,
   createElement,
@@ -22,7 +22,6 @@ import { drawSurprise } from "./surprise.js";
 /** @typedef {Found<LensMeta>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time
-const DARK_TEXT_ABOVE = 125; // brightness of a cell, from 0 to 255
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   /** The window that somebody opened for an answer. */
@@ -158,11 +157,11 @@ function createCell(page, found, depth, column) {
   const { tokens, shares, rank } = readCell(found, depth, column);
   const cell = createElement("td", position === answerPosition(page) ? "asked" : "");
   const button = createElement("button");
-  const [red, green, blue] = colour(Math.sqrt(shares[0]));
+  const ground = colour(Math.sqrt(shares[0]));
   button.tabIndex = -1;
   button.dataset.testid = `lens-${depth}-${position}`;
-  button.style.background = `rgb(${red} ${green} ${blue})`;
-  button.style.color = 0.299 * red + 0.587 * green + 0.114 * blue > DARK_TEXT_ABOVE ? "#10151f" : "#fff";
+  button.style.background = `rgb(${ground.join(" ")})`;
+  button.style.color = readableInk(ground);
   button.append(createElement("bdi", "", inlineText(tokens[0])), createElement("small", "", rank ? `#${rank}` : ""));
   const read = () => drawReadout(page, found, depth, column);
   button.onfocus = read;

@@ -53,7 +53,7 @@ function drawTokens(page, surprise) {
 function createToken({ text }, bits) {
   const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "));
   const share = Number.isNaN(bits) ? 0 : Math.min(bits / FULL_SHADE, 1);
-  span.style.setProperty("--shade", `${Math.round(share * 78)}%`);
+  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
   span.title = Number.isNaN(bits) ? "nothing to compare with" : formatPercent(2 ** -bits);
   return span;
 }

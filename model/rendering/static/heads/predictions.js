@@ -79,7 +79,7 @@ export function changeLabel(change) {
 }
 
 function barsLegend() {
-  const key = createElement("p", "quiet key");
+  const key = createElement("p", "quiet key-line");
   key.append(
     createElement("i", "swatch before"),
     "as trained",

@@ -157,7 +157,7 @@ export function shadeTokens(page, matrix) {
   keys.forEach((button, place) => {
     const sum = sums[matrix.columnOf.get(place) ?? -1] ?? NaN;
     const strength = Math.sqrt(magnitude(matrix, sum));
-    if (strength > 0) button.style.setProperty("--shade", `${Math.round(strength * 85)}%`);
+    if (strength > 0) button.style.setProperty("--shade", `${Math.round(strength * 100)}%`);
     button.style.setProperty("--tint", matrix.signed && sum < 0 ? NEGATIVE_COLOUR : "var(--beam)");
     button.classList.toggle("key", page.state.pointer?.key === place);
   });

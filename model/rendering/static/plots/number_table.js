@@ -150,7 +150,7 @@ function createTableCell(matrix, row, column) {
   );
   cell.dataset.col = String(column);
   if (state !== SHOWN) return cell;
-  cell.style.setProperty("--shade", `${Math.round(Math.sqrt(magnitude(matrix, number)) * 80)}%`);
+  cell.style.setProperty("--shade", `${Math.round(Math.sqrt(magnitude(matrix, number)) * 100)}%`);
   if (matrix.signed && number < 0) cell.style.setProperty("--tint", NEGATIVE_COLOUR);
   return cell;
 }

@@ -42,7 +42,7 @@ export function formatShort(number) {
 
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */
 export function divergingColour(share) {
-  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 58); // no more, so that the number on it can be read
+  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 50); // no more, so that the number on it can be read
   return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
 }
 

@@ -52,6 +52,17 @@ export function colour(share, scale = CIVIDIS) {
   return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
 }
 
+/** Black or white, whichever is read better on a colour. @param {number[]} ground red, green, blue */
+export function readableInk(ground) {
+  return luminance(ground) > 0.179 ? "#000" : "#fff"; // where both are read equally well
+}
+
+/** The relative luminance of WCAG 2. @param {number[]} channels red, green, blue from 0 to 255 */
+function luminance(channels) {
+  const [red, green, blue] = channels.map((channel) => ((channel / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 /**
  * The pixel of each byte code: nothing for 0, from 1 to 255 the scale; red is the lowest byte.
  * @param {number[][]} scale
