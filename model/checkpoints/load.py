@@ -22,6 +22,7 @@ from model.checkpoints.weight_mapping import join_names
 from model.config import Config
 from model.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
 from model.nn.transformer import Transformer
+from model.origin import Origin
 from model.paths import open_regular
 from model.text.tokenizer import Tokenizer
 from model.vision.patches import class_token_tokenizer
@@ -76,9 +77,15 @@ def _load_source(
         if foreign is None
         else load_weights(foreign, model, device, dtype)
     )
+    model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
     return Checkpoint(
         model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), (*notes, *_program_notes(source))
     )
+
+
+def _bare_name(name: str) -> str:
+    """The name by which a model is known elsewhere: of a path its last part alone."""
+    return display_name(Path(name)) if Path(name).exists() else name
 
 
 def read_card(folder: Path) -> str:

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from model.checkpoints.config_reader import ConfigReader, read_json
 from model.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG
-from model.checkpoints.files.tensor_files import LazyTensors, read_tensors
+from model.checkpoints.files.tensor_files import LazyTensors, read_tensors, tensor_files
 from model.errors import CheckpointError
 
-ADAPTER_WEIGHTS = "adapter_model"
+ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _PREFIX = "base_model.model."
 _REQUIRED_VALUES = {
     "peft_type": "LORA", "use_dora": False, "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
@@ -33,11 +33,16 @@ def find_base_model(folder: Path, name: str) -> Path:
     raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
 
 
+def adapter_files(folder: Path, name: str) -> tuple[Path, ...]:
+    """The weight files of an adapter."""
+    return tensor_files(folder, name, *ADAPTER_WEIGHTS)
+
+
 def merge_lora(folder: Path, name: str, base: LazyTensors) -> LazyTensors:
     """The base model's tensors, with scale * B A added to those that the adapter changes. Raises CheckpointError."""
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     fields.require_values(_REQUIRED_VALUES)
-    lora_weights = read_tensors(folder, name, f"{ADAPTER_WEIGHTS}.safetensors", f"{ADAPTER_WEIGHTS}.bin")
+    lora_weights = read_tensors(folder, name, *ADAPTER_WEIGHTS)
     modules = sorted(key.removesuffix(".lora_A.weight") for key in lora_weights if key.endswith(".lora_A.weight"))
     unknown = sorted(set(lora_weights) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
     if unknown:

@@ -10,20 +10,24 @@ from typing import Any
 from model.checkpoints.config_reader import read_json
 from model.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
 from model.checkpoints.files.single_file import is_llama2c, read_llama2c, read_nanogpt
-from model.checkpoints.files.tensor_files import LazyTensors, open_tensors
-from model.checkpoints.lora import find_base_model, merge_lora
+from model.checkpoints.files.tensor_files import LazyTensors, open_tensors, tensor_files
+from model.checkpoints.lora import adapter_files, find_base_model, merge_lora
 from model.errors import CheckpointError
 from model.text.tokenizer import TOKENIZER_FILE
 
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card."""
+    """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
+
+    `weight_files` are those that the tensors are read from, those of an adapter after those of its base model.
+    """
 
     name: str
     config_json: dict[str, Any]
     open_tensors: Callable[[], LazyTensors]
     folder: Path
+    weight_files: Callable[[], tuple[Path, ...]]
 
 
 def open_source(path: Path, name: str = "") -> CheckpointSource:
@@ -35,7 +39,13 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
     if path.is_file():
         return _open_single_file(path, name)
     if (path / CONFIG).is_file():
-        return CheckpointSource(name, read_json(path / CONFIG, name), lambda: open_tensors(path, name), path)
+        return CheckpointSource(
+            name,
+            read_json(path / CONFIG, name),
+            lambda: open_tensors(path, name),
+            path,
+            lambda: tensor_files(path, name),
+        )
     if (path / ADAPTER_CONFIG).is_file():
         base = find_base_model(path, name)
         has_own_tokenizer = any(path.glob(TOKENIZER_FILE))
@@ -45,6 +55,7 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
             values,
             lambda: merge_lora(path, name, open_tensors(base, base.name)),
             path if has_own_tokenizer else base,
+            lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
         )
     files = [path / file for file in SINGLE_FILES]
     return next((_open_single_file(file, name) for file in files if file.is_file()), None) or _raise_no_checkpoint(
@@ -90,7 +101,7 @@ def _open_single_file(path: Path, name: str) -> CheckpointSource:
     if path.suffix not in (".pt", ".bin"):
         raise CheckpointError(f"{name} is no checkpoint; name a folder, nanoGPT's ckpt.pt or llama2.c's .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)
-    return CheckpointSource(name, values, lambda: tensors, path.parent)
+    return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,))
 
 
 def _raise_no_checkpoint(path: Path, name: str) -> CheckpointSource:

@@ -15,6 +15,7 @@ from model.nn.masks import mask_examples, parse_masks
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
+from model.rendering.provenance import provenance, provenance_arrays
 from model.tracing.run import run
 from model.tracing.trace import Trace
 
@@ -31,7 +32,8 @@ def trace(arguments: Sequence[str]) -> int:
         model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
     )
     warn_of_overflow(traced)
-    _write_npz(options.out, npz_arrays(traced))
+    fields = provenance(traced, masked_positions=options.mask_token, image=options.image.name if options.image else "")
+    _write_npz(options.out, npz_arrays(traced) | provenance_arrays(fields))
     return 0
 
 

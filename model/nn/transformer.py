@@ -19,6 +19,7 @@ from model.nn.output_heads import OUTPUT_HEADS, POOLINGS, LanguageModelHead, Mas
 from model.nn.patch_embedding import PatchEmbedding
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.stack import Stack
+from model.origin import Origin
 
 ALL_POSITIONS = slice(None)
 RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
@@ -34,6 +35,7 @@ class Transformer(nn.Module):
         POOLINGS[config.pooling]
         self.config = config
         self.new_parameters: tuple[str, ...] = ()
+        self.origin: Origin | None = None  # of the weights, where they were read from files
         self.embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim)
         self.segment_embedding = (
             nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None

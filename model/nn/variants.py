@@ -76,5 +76,6 @@ def _with_config(model: Transformer, config: Config) -> Transformer:
     }
     rewired.load_state_dict({**weights, **zeros}, assign=True)
     rewired.tie_embeddings()
+    rewired.origin = model.origin
     rewired.new_parameters = missing + tuple(name for name in model.new_parameters if name in weights)
     return rewired.requires_grad_(False).train(model.training)

@@ -27,6 +27,7 @@ from model.errors import EditError
 from model.nn.hook_points import HOOK_POINTS, HookPoint
 from model.rendering.panels import PANELS_PLACEHOLDER, tab_panel
 from model.rendering.plots import plots_json
+from model.rendering.provenance import provenance, provenance_json
 from model.rendering.quantize import quantize_weights
 from model.text.tokenizer import Encoded
 from model.tracing.interventions import EDIT_OPERATIONS, Intervention
@@ -118,6 +119,7 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
     attentions = [_attention_data(trace, group) for group in known]
     first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
     groups, numbers = pack_attentions(attentions)
+    fields = provenance(trace, shown=WEIGHTS_QUANTITY["description"])
     is_image = isinstance(trace.text, EncodedImage)
     meta: dict[str, Any] = {
         "tokens": _tokens_json(trace.text),
@@ -136,6 +138,7 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
         "state": {"layer": first[0], "head": first[1], "edits": trace.interventions}
         | ({"plot": "overlay", "query": 0} if is_image else {}),
         "saved_views": {},
+        **provenance_json(fields),
     }
     return HtmlView(f"Attention over {len(trace.text.ids)} tokens", meta, numbers)
 

@@ -81,13 +81,13 @@ class FinishedRun:
             path: _extended(path, value, new[path], start) if path in new else value
             for path, value in self.trace.values.items()
         }
-        trace = request.trace(model.config, values)
+        trace = request.trace(model, values)
         for attention in dict.fromkeys(map(_attention_of, recomputed)):
             rows = recompute_attention(model, trace, attention).compute(slice(0, start))
             for name in _WITH_LATER_KEYS:
                 if (path := f"{attention}.{name}") in recomputed:
                     values[path] = np.concatenate((to_numpy(rows[name]), new[path]), axis=1)
-        return request.trace(model.config, values) if recomputed else trace
+        return request.trace(model, values) if recomputed else trace
 
     def _paths_with_later_keys(self) -> list[str]:
         """The recorded values that have numbers for the keys after each query."""

@@ -119,7 +119,7 @@ class RunRequest:
         record = RecordingHook(edits, self.keep)
         memory = self.read(model, record, cache)
         edits.require_all_applied()
-        return self.trace(model.config, record.arrays()), memory
+        return self.trace(model, record.arrays()), memory
 
     def read(
         self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
@@ -140,9 +140,9 @@ class RunRequest:
         """Whether logits are recorded or edited."""
         return hook_scope(RecordingHook(InterventionHook(self.edits), self.keep), "logits") is not HookScope.NONE
 
-    def trace(self, config: Config, values: Mapping[str, np.ndarray]) -> Trace:
+    def trace(self, model: Transformer, values: Mapping[str, np.ndarray]) -> Trace:
         """The trace of a run that recorded these values."""
-        return Trace(config, self.text, self.source, values, tuple(map(str, self.edits)))
+        return Trace(model.config, self.text, self.source, values, tuple(map(str, self.edits)), model.origin)
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ import numpy as np
 from model.array_types import Float, Shaped
 from model.config import Config
 from model.errors import EditError
+from model.origin import Origin
 from model.text.tokenizer import Encoded
 from model.tracing.indices import position_index
 
@@ -31,7 +32,8 @@ class Trace:
 
     `text` is what the predicting stack read (the decoder's text of an encoder-decoder, whose encoder read `source`);
     of an image it is an EncodedImage, which knows where the patches lie. `values` maps a path to its array, for the
-    paths that `run` was asked to keep; `interventions` are the edits in force, in their text form.
+    paths that `run` was asked to keep; `interventions` are the edits in force, in their text form; `origin` is where
+    the weights were read from, None where they were not.
     """
 
     config: Config
@@ -39,6 +41,7 @@ class Trace:
     source: Encoded | None
     values: Mapping[str, np.ndarray]
     interventions: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         for value in self.values.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 from urllib.parse import urlencode
@@ -13,13 +14,16 @@ from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
 from app.explore.export.pdf import Figure, render_pdf
 from app.explore.head_view import head_view
 from app.explore.quantities import quantity_json
+from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
 from app.state.request import parse_question, parse_request, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
 from app.worker.attention_payload import build_payload
-from app.worker.resolved_question import resolve
+from app.worker.head_selection import selected_attention, selected_heads
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import TextError
 from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json
+from model.rendering.provenance import Provenance, provenance, provenance_json
 
 MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
 
@@ -46,8 +50,32 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
         if path.strip()
         else displayed_array(resolved, parse_state(body), file_format.max_values)
     )
+    made_from = _provenance(resolved, array.description, array.heads, array.attention_group)
     return pack(
-        {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type}, file_format.write(array)
+        {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type},
+        file_format.write(array, made_from),
+    )
+
+
+def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
+    attention_group = selected_attention(resolved.config, state)
+    rules = "; ".join(head_view(resolved, state).rules)
+    return _provenance(resolved, rules, selected_heads(state, attention_group), attention_group.name)
+
+
+def _provenance(
+    resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]], attention_group: str
+) -> Provenance:
+    question, reads_image = resolved.question, bool(resolved.config.image.channels)
+    own = question.image.startswith(OWN_IMAGE_PREFIX)
+    return provenance(
+        resolved.trace,
+        model=question.model,
+        image=("your picture" if own else question.image or shipped_image_names()[0]) if reads_image else "",
+        masked_positions=list(question.masked_positions),
+        attention_group=attention_group,
+        heads=[list(head) for head in heads],
+        shown=shown,
     )
 
 
@@ -72,6 +100,7 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         "saved_views": {
             f"view {key}": base64.b64encode(pack_head_view(head_view(resolved, state), with_heads=True)).decode("ascii")
         },
+        **provenance_json(_view_provenance(resolved, state)),
     }
     html_view = HtmlView(f"Headlight: {question.model}", meta | exact_groups | extra, numbers)
     return pack({"name": "headlight.html", "type": "text/html"}, html_view.document().encode("utf-8"))

@@ -20,6 +20,7 @@ from app.worker.resolved_question import ResolvedQuestion
 from model.errors import EditError, UnknownNameError
 from model.nn.hook_points import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.registry import Registry
+from model.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from model.text.tokenizer import Encoded
 from model.tracing.interventions import Intervention, Range
 from model.tracing.trace import Trace
@@ -31,13 +32,15 @@ _FULL_RANGE: Range = (0, None)
 
 @dataclass(frozen=True, eq=False)
 class LabelledArray:
-    """Numbers with names: `labels` name the positions along each axis."""
+    """Numbers with names: `labels` name the positions along each axis; `heads` are those of a picture."""
 
     name: str
     description: str
     axes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     values: np.ndarray
+    heads: tuple[tuple[int, int], ...] = ()
+    attention_group: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,18 +50,22 @@ class FileFormat:
     extension: str
     media_type: str
     max_values: int
-    write: Callable[[LabelledArray], bytes]
+    write: Callable[[LabelledArray, Provenance], bytes]
 
 
 def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -> LabelledArray:
     """The picture: rows and columns as they are shown, nothing (NaN) where it shows nothing."""
     view = head_view(resolved, state)
     _require_size(view.values.size, max_values)
-    heads = selected_heads(state, selected_attention(resolved.config, state))
+    attention_group = selected_attention(resolved.config, state)
+    heads = selected_heads(state, attention_group)
     name = "-".join(f"layer{layer}-head{head}" for layer, head in heads[:4])
     values = np.where(view.cell_states == SHOWN, view.values, np.nan).astype(np.float32)
     labels = (_numbered_labels(view.rows.labels), _numbered_labels(view.columns.labels))
-    return LabelledArray(f"{name}-{state.quantity}", "; ".join(view.rules), ("query", "key"), labels, values)
+    description = "; ".join(view.rules)
+    return LabelledArray(
+        f"{name}-{state.quantity}", description, ("query", "key"), labels, values, tuple(heads), attention_group.name
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +192,12 @@ def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes:
     return tuple(range(first, size if end is None else end) for (first, end), size in zip(full, sizes, strict=True))
 
 
-def _write_csv(array: LabelledArray) -> bytes:
-    """One or two axes as a table, more as a line for each number."""
+def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
+    """What it is in lines of one cell; then one or two axes as a table, more as a line for each number."""
     digits = array.values.astype(str)
     out = io.StringIO()
     writer = csv.writer(out)
+    writer.writerows([line] for line in provenance_lines(made_from))
     if digits.ndim == 1:
         writer.writerow((array.axes[0], "value"))
         writer.writerows(zip(array.labels[0], digits, strict=True))
@@ -204,10 +212,11 @@ def _write_csv(array: LabelledArray) -> bytes:
     return out.getvalue().encode("utf-8", "replace")
 
 
-def _write_json(array: LabelledArray) -> bytes:
+def _write_json(array: LabelledArray, made_from: Provenance) -> bytes:
     """The shortest digits that read back as the same 32 bits; null where there is no number."""
     document = {
         "description": array.description,
+        "provenance": made_from,
         "axes": array.axes,
         "labels": dict(zip(array.axes, array.labels, strict=True)),
         "values": _json_numbers(array.values),
@@ -223,12 +232,12 @@ def _json_numbers(values: np.ndarray) -> Any:
     return exact.tolist()
 
 
-def _write_npz(array: LabelledArray) -> bytes:
-    """Plain arrays: `values`, `axes`, `description`, and the names along each axis as `labels_AXIS`."""
+def _write_npz(array: LabelledArray, made_from: Provenance) -> bytes:
+    """Plain arrays: `values`, `axes`, `description`, the names along each axis as `labels_AXIS`, and what it is."""
     labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
     out = io.BytesIO()
     arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}
-    np.savez(out, allow_pickle=False, **arrays, **labels)
+    np.savez(out, allow_pickle=False, **arrays, **labels, **provenance_arrays(made_from))
     return out.getvalue()
 
 

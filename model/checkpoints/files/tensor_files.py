@@ -64,6 +64,18 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 
+def tensor_files(
+    folder: Path, name: str, safetensors_file: str = SAFETENSORS_FILE, pickle_file: str = PICKLE_FILE
+) -> tuple[Path, ...]:
+    """The files that `read_tensors` reads, in the order of their names; none where there are none."""
+    for file_name in (safetensors_file, pickle_file):
+        if (folder / file_name).is_file():
+            return (folder / file_name,)
+        if (folder / f"{file_name}.index.json").is_file():
+            return tuple(folder / shard for shard in _shards(folder, name, f"{file_name}.index.json")[0])
+    return ()
+
+
 def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
     """The oldest files call the weight and bias of a norm gamma and beta."""
 
@@ -74,16 +86,24 @@ def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
     return {now(name): read for name, read in readers.items()}
 
 
-def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str], TensorReaders]) -> TensorReaders:
+def _shards(folder: Path, name: str, index: str) -> tuple[list[str], set[str]]:
+    """The files that an index names, and the tensors that they should hold."""
     weight_map = read_json(folder / index, name).get("weight_map")
     if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
         raise CheckpointError(f"{name}: its {index} has no weight_map.")
-    readers: TensorReaders = {}
-    for file in sorted(set(weight_map.values())):
+    files = sorted(set(weight_map.values()))
+    for file in files:
         if Path(file).name != file or not os.path.isfile(folder / file):
             raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
+    return files, set(weight_map)
+
+
+def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str], TensorReaders]) -> TensorReaders:
+    files, named = _shards(folder, name, index)
+    readers: TensorReaders = {}
+    for file in files:
         readers |= read(folder / file, name)
-    missing = sorted(set(weight_map) - set(readers))
+    missing = sorted(named - set(readers))
     if missing:
         raise CheckpointError(f"{name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
     return readers

@@ -21,6 +21,7 @@ from model.rendering.plots import PLOTS
 from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
+EDIT = "decoder.1.self.weights[3]=set:0"
 HOSTILE = "</script><b>x</b> & \u2028 שלום 😀"
 
 
@@ -68,6 +69,18 @@ def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
     if form == "json":
         read = np.array(json.loads(content)["values"], dtype=np.float32)
         np.testing.assert_array_equal(read, made.values)
+
+
+def test_numbers_say_what_made_them(client: TestClient) -> None:
+    choices = {"edits": [EDIT], "positional_encoding": "alibi", "layer": 1, "head": 3}
+    _, content = ask(client, "export_numbers", model="next", text=TEXT, format="json", **choices)
+    fields = json.loads(content)["provenance"]
+    assert (fields["model"], fields["text"], len(fields["model_sha256"])) == ("next", TEXT, 64)
+    assert (fields["edits"], fields["heads"]) == ([EDIT], [[1, 3]])
+    assert (fields["mask"], fields["positional_encoding"], fields["shown"]) == ("causal", "alibi", "attention weight")
+    _, content = ask(client, "export_numbers", model="next", text=TEXT, format="csv", **choices)
+    lines = content.decode().splitlines()
+    assert lines[: len(fields)] == [line for line in lines if line.lstrip('"').startswith("# ")]
 
 
 def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:

@@ -25,6 +25,7 @@ from tests.app.worker.test_image_models import save_seers
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
 MOST = FILE_FORMATS["npz"].max_values
+MADE_FROM = {"model": "=toy, or so"}
 anything = arrays.arrays(np.float32, (3, 4), elements=st.floats(width=32))
 
 
@@ -39,14 +40,15 @@ def rows(content: bytes) -> list[list[str]]:
 
 @given(anything)
 def test_csv_holds_every_digit(values: np.ndarray) -> None:
-    (corner, *columns), *lines = rows(FILE_FORMATS["csv"].write(named(values)))
+    _, (corner, *columns), *lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))
     assert corner == "query / key" and columns == [f'{place} =x,"\n' for place in range(4)]
     np.testing.assert_array_equal(np.array([line[1:] for line in lines], dtype=np.float32), values)
 
 
 @given(anything)
 def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.ndarray) -> None:
-    document = json.loads(FILE_FORMATS["json"].write(named(values)))
+    document = json.loads(FILE_FORMATS["json"].write(named(values), MADE_FROM))
+    assert document["provenance"] == MADE_FROM
     assert document["axes"] == ["query", "key"] and len(document["labels"]["key"]) == 4
     read = np.array(document["values"], dtype=np.float32)
     np.testing.assert_array_equal(read, np.where(np.isfinite(values), values, np.nan))
@@ -54,15 +56,16 @@ def test_json_holds_every_digit_and_null_where_there_is_no_number(values: np.nda
 
 @given(anything)
 def test_npz_holds_every_bit_and_needs_no_pickle(values: np.ndarray) -> None:
-    with np.load(io.BytesIO(FILE_FORMATS["npz"].write(named(values))), allow_pickle=False) as file:
+    with np.load(io.BytesIO(FILE_FORMATS["npz"].write(named(values), MADE_FROM)), allow_pickle=False) as file:
         np.testing.assert_array_equal(file["values"], values)
+        assert str(file["model"]) == "=toy, or so"
         assert file["axes"].tolist() == ["query", "key"] and file["labels_query"].shape == (3,)
 
 
 def test_three_axes_are_a_line_for_each_number() -> None:
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    head, *lines = rows(FILE_FORMATS["csv"].write(named(values)))
-    assert head == ["head", "query", "key", "value"]
+    about, head, *lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))
+    assert (about, head) == (["# model: =toy, or so"], ["head", "query", "key", "value"])
     assert [line[-1] for line in lines] == [str(float(number)) for number in range(24)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from PIL import Image
 
 from model import Tokenizer, Transformer, run, save, variant
 from model.cli.main import main
+from model.rendering.provenance import provenance
 from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"
+PROVENANCE = tuple(provenance(run(toys.decoder(), toys.causal(), TEXT)))
 Traced = Callable[..., dict[str, np.ndarray]]
 MODELS: dict[str, Callable[[], Transformer]] = {
     "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
@@ -40,16 +43,29 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def traced(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Traced:
-    """Runs `headlight trace` and reads its file as a stranger would: without pickles."""
+    """Runs `headlight trace` and reads its numbers as a stranger would: without pickles."""
 
     def trace(model: str, *arguments: str) -> dict[str, np.ndarray]:
         out = tmp_path / "out.npz"
         assert main(["trace", "--model", str(models / model), "--out", str(out), *arguments]) == 0
         assert capsys.readouterr().out == ""
         with np.load(out, allow_pickle=False) as file:
-            return dict(file)
+            return {name: file[name] for name in file if name not in PROVENANCE}
 
     return trace
+
+
+def test_the_file_says_what_made_it(models: Path, tmp_path: Path) -> None:
+    edit, out = "decoder.1.self.weights[3]=set:0", tmp_path / "out.npz"
+    choices = ["--mask", "window:2", "--positional-encoding", "alibi", "--edit", edit]
+    assert main(["trace", TEXT, "--model", str(models / "decoder"), *choices, "--out", str(out)]) == 0
+    with np.load(out, allow_pickle=False) as file:
+        assert str(file["model"]) == "decoder" and str(file["text"]) == TEXT
+        weights = (models / "decoder" / "model.safetensors").read_bytes()
+        assert str(file["model_sha256"]) == hashlib.sha256(weights).hexdigest()
+        assert (str(file["mask"]), str(file["positional_encoding"])) == ("window:2", "alibi")
+        assert file["edits"].tolist() == [edit]
+        assert set(file) >= set(PROVENANCE)
 
 
 def test_the_arrays_of_a_decoder(traced: Traced) -> None:
