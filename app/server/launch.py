@@ -20,6 +20,7 @@ from app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, se
 from model.errors import HeadlightError
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight.py"
+SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB of anything
@@ -203,7 +204,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
 
     from app.server.hosts import HostCheck, known_names
     from app.server.lifespan import lifespan, on_script_error
-    from app.server.middleware import UploadLimiter, VisitorMiddleware
+    from app.server.middleware import SkeletonMiddleware, UploadLimiter, VisitorMiddleware
     from app.server.routes import routes
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
@@ -218,7 +219,12 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "logger.hideWelcomeMessage": True,
     }
     hosts = known_names(settings().hosts)
-    middleware = [Middleware(HostCheck, hosts), Middleware(VisitorMiddleware), Middleware(UploadLimiter)]
+    middleware = [
+        Middleware(HostCheck, hosts),
+        Middleware(VisitorMiddleware),
+        Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
+        Middleware(UploadLimiter),
+    ]
     import_module("app.frame.main")  # or the first visitors wait for it, a class that comes at once the longest
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)

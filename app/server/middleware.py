@@ -1,4 +1,4 @@
-"""Middleware: a cookie for each visitor, and a limit on uploads in progress."""
+"""Middleware: a cookie for each visitor, a limit on uploads in progress, and something to see at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.access.settings import settings
 from app.access.visitor import COOKIE_NAME, CURRENT_VISITOR, visitor_id
 
 UPLOAD_PATH = "/_stcore/upload_file/"
+ROOT_ELEMENT = b'<div id="root">'  # where Streamlit draws
 PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
 
 
@@ -84,3 +85,45 @@ def _new_cookie(scope: Scope) -> str:
     # Lax: a link from elsewhere arrives with the cookie, a request that another site's page makes does not.
     ending = "; Secure" if scope.get("scheme") == "https" else ""
     return f"{COOKIE_NAME}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax{ending}"
+
+
+class SkeletonMiddleware:
+    """Puts the outline of a page into Streamlit's empty HTML, to be seen until the page draws itself."""
+
+    def __init__(self, app: ASGIApp, skeleton: bytes) -> None:
+        self.app = app
+        self.skeleton = skeleton
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; where HTML is asked for, it comes uncompressed, which it has to be for this."""
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self.app(scope, receive, send)
+            return
+        headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+        await self.app({**scope, "headers": headers}, receive, self._completed(send))
+
+    def _completed(self, send: Send) -> Send:
+        """The same for whoever answers, with the skeleton in what is HTML."""
+        start: Message | None = None
+        body = b""
+
+        async def complete(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and _is_html(message):
+                start = message
+            elif start is None or message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body"):
+                    body = body.replace(ROOT_ELEMENT, self.skeleton + ROOT_ELEMENT)
+                    MutableHeaders(scope=start)["content-length"] = str(len(body))
+                    await send(start)
+                    await send({**message, "body": body})
+
+        return complete
+
+
+def _is_html(start: Message) -> bool:
+    content_type = Headers(raw=start["headers"]).get("content-type", "")
+    return bool(start["status"] == 200) and content_type.startswith("text/html")

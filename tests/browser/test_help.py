@@ -1,4 +1,4 @@
-"""What cannot be found by looking is told: by a sheet, and on a touch screen by titles."""
+"""What cannot be found by looking is told: by a sheet, and on a touch screen by titles. An outline before all."""
 
 import pytest
 from playwright.sync_api import expect
@@ -45,3 +45,14 @@ def test_a_finger_that_rests_reads_what_a_pointer_would(visitor: Visitor) -> Non
     expect(hint).to_be_visible()
     page.get_by_test_id("instrument").dispatch_event("pointerdown", finger)
     expect(hint).to_be_hidden()
+
+
+def test_the_outline_of_a_page_makes_room_for_the_page(visitor: Visitor) -> None:
+    page = visitor.open()
+    outline = page.locator(".headlight-skeleton")
+    for side in ("aside", "main"):
+        expect(outline.locator(side)).to_have_css("opacity", "0")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Positions").click()
+    expect(page.get_by_role("heading", name="How the model knows order")).to_be_visible()
+    for side in ("aside", "main"):
+        expect(outline.locator(side)).to_have_css("opacity", "0")
