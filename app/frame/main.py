@@ -133,9 +133,11 @@ def _report_weights(
         report, _ = ask("weight_report", {"model": entry.name, "device": state.device, "find_nonfinite": True})
     except HeadlightError:
         return
-    if not state.embedded:
-        with weights_slot.expander("Its weights"):
-            st.caption(escaped_lines(report["notes"]))
+    notes = report["notes"]
+    if len(notes) == 1:
+        weights_slot.caption(escaped_lines(notes))
+    else:
+        weights_slot.expander(f"{len(notes)} notes on its weights").caption(escaped_lines(notes))
     st.session_state[NONFINITE_WARNING] = {entry.name: report["warning"]}
     _show_warning(warning_slot, report["warning"])
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -275,8 +276,18 @@ def test_a_text_too_long_for_an_address_says_so() -> None:
 
 def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
     at = open_app(model="next")
-    assert at.sidebar.expander[0].label == "Its weights"
-    assert "All weights were loaded" in at.sidebar.expander[0].caption[0].value
+    assert any("All weights were loaded" in caption.value for caption in at.sidebar.caption)
+    assert not at.sidebar.expander
+
+
+def test_several_notes_on_the_weights_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = ("3 tensors were loaded.", "lm_head.bias is not used.")
+    monkeypatch.setattr("app.worker.model_cards.open_checkpoint", lambda *_: SimpleNamespace(notes=notes))
+    monkeypatch.setattr("app.worker.model_cards.nonfinite_warning", lambda name, device: "")
+    (folded,) = open_app(model="next").sidebar.expander
+    assert folded.label == "2 notes on its weights"
+    told = folded.caption[0].value.replace("\\", "")  # Markdown's signs are escaped
+    assert all(note in told for note in notes)
 
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
