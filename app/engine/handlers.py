@@ -62,6 +62,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "link": HandlerRow("app.explore.export.api:handle_link"),
         "export_numbers": _long("app.explore.export.api:handle_export_numbers"),
         "export_page": _long("app.explore.export.api:handle_export_page"),
+        "export_provenance": _long("app.explore.export.api:handle_export_provenance"),
         "export_pdf": _long("app.explore.export.api:handle_export_pdf"),
         "export_code": _long("app.explore.export.api:handle_export_code"),
         # What pages ask, and the server itself.

@@ -56,11 +56,7 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
 
 
 def describe_provenance(fields: Provenance) -> list[str]:
-    """The same in words, without the edits, which the browser tells; the last part says by what, and when."""
-    heads = ", ".join(f"layer {layer} head {head}" for layer, head in fields["heads"])
-    stack, _, kind = fields["attention_group"].partition(".")
-    several = heads and fields["source"]  # attentions, of which one is meant
-    where = f"{'cross-attention' if kind == 'cross' else stack} {heads}" if several else heads
+    """What made the numbers, in words; the browser tells the edits. The last part says by what, and when."""
     masked = ", ".join(map(str, fields["masked_positions"]))
     parts = [
         f"{fields['model'] or 'a model without a name'}{_short_hash(fields['model_sha256'])}",
@@ -68,7 +64,6 @@ def describe_provenance(fields: Provenance) -> list[str]:
         f"image {fields['image']}" if fields["image"] else "",
         f"masked: token {masked}" if masked else "",
         *_wiring(fields),
-        ": ".join(part for part in (where, fields["shown"]) if part),
         f"{fields['version']}, {fields['date'][:10]}",
     ]
     return [part.strip() for part in parts if part]

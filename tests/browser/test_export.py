@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
@@ -67,7 +68,7 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     theirs = ben.open(urlsplit(link).query)
     instrument(theirs, SENTENCE)
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
-    expect(theirs.get_by_test_id("notes")).to_contain_text("hardmax instead of softmax")
+    expect(theirs.get_by_test_id("notes")).to_contain_text("Hard (argmax) instead of Softmax")
 
 
 def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, tmp_path: Path) -> None:
@@ -118,6 +119,30 @@ def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_p
     (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
     assert float(paper.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=0.1)
     assert "Layer 2 · Head 4" in paper.extract_text() and "Two <heads>" in paper.extract_text()
+
+
+def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, asked(layer=1, head=2, edits="decoder.1.self.weights[3]=set:0"), SENTENCE)
+    svg = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    line, fields = root.findtext(f"{svg}desc") or "", json.loads(root.findtext(f"{svg}metadata") or "")
+    for told in ("stories-causal (SHA-256 ", f"“{SENTENCE}”", "mask: Causal", "changed: Head 3 of layer 1 off"):
+        assert told in line
+    assert (fields["model"], fields["heads"], fields["shown"]) == ("stories-causal", [[1, 2]], "attention weight")
+    assert fields["changes"] == ["Head 3 of layer 1 off"]
+
+    def foot() -> str:
+        return " ".join(element.text or "" for element in root.iter(f"{svg}text"))
+
+    assert "stories-causal" in foot() and "Head 3 of layer 1 off" in foot()
+    picture = Image.open(download(page, "export-png", tmp_path))
+    assert isinstance(picture, PngImageFile)
+    assert picture.text["Description"] == line and json.loads(picture.text["Comment"])["model"] == "stories-causal"
+    page.get_by_test_id("figure-foot").uncheck()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert "stories-causal" not in foot() and root.findtext(f"{svg}desc") == line
+    about = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).metadata
+    assert about and about.subject == line and json.loads(str(about["/Keywords"]))["text"] == SENTENCE
 
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
@@ -184,6 +209,8 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
     expect(found.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     expect(found.get_by_test_id("reading")).to_have_text(there)
     expect(found.get_by_test_id("notes")).to_contain_text("Changed: Head 3 of layer 1 off")
+    expect(found.get_by_test_id("provenance")).to_contain_text("stories-causal (SHA-256 ")
+    expect(found.get_by_test_id("provenance")).to_contain_text("changed: Head 3 of layer 1 off")
     expect(found.get_by_test_id("predictions")).to_contain_text("with your changes")
     expect(found.locator("b")).to_have_count(0)
     wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])

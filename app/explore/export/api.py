@@ -57,6 +57,11 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
     )
 
 
+def handle_export_provenance(body: dict[str, Any]) -> bytes:
+    """What a figure of the chosen heads says of itself, as fields and in words."""
+    return pack(provenance_json(_view_provenance(resolve(parse_question(body)), parse_state(body))))
+
+
 def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
     attention_group = selected_attention(resolved.config, state)
     rules = "; ".join(head_view(resolved, state).rules)

@@ -29,12 +29,16 @@ Side = Annotated[float, Meta(gt=0, le=MAX_SIDE, description=f"a number of millim
 Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 Colour = Annotated[str, Meta(pattern=r"\A#[0-9a-f]{6}\Z", description="a colour such as #e0951f")]
+Metadata = Annotated[str, Meta(max_length=8 << 20, description="a text")]
 Base64 = Annotated[bytes, Meta(description="base64")]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes."""
+    """Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes.
+
+    `subject` and `keywords` say where it is from: in words, and as JSON.
+    """
 
     width: Side
     height: Side
@@ -44,6 +48,8 @@ class Figure:
         Meta(max_length=MAX_SHAPES, description=f"at most {MAX_SHAPES:,} shapes; take fewer heads"),
     ]
     title: str = ""
+    subject: Metadata = ""
+    keywords: Metadata = ""
 
 
 def render_pdf(figure: Figure) -> bytes:
@@ -59,6 +65,8 @@ def render_pdf(figure: Figure) -> bytes:
     out = io.BytesIO()
     canvas = Canvas(out, pagesize=(figure.width * POINTS_PER_MM, figure.height * POINTS_PER_MM), pageCompression=1)
     canvas.setTitle(figure.title[:200])
+    canvas.setSubject(figure.subject)
+    canvas.setKeywords(figure.keywords)
     canvas.setCreator("Headlight")
     canvas.transform(POINTS_PER_MM, 0, 0, -POINTS_PER_MM, 0, figure.height * POINTS_PER_MM)  # millimetres, downwards
     for shape in figure.shapes:

@@ -8,6 +8,7 @@ import { drawTokenStrips } from "./heads/token_strip.js";
 import { describeEdit, wordNodes } from "./state/edit_words.js";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "./state/head_matrix.js";
 import { currentGrid, selectedHeads } from "./state/head_selection.js";
+import { editsInWords, provenanceLine } from "./state/provenance.js";
 import { DEFAULT_CHOICE, State } from "./state/state.js";
 import { createElement } from "./ui/dom.js";
 import { find, findByTestId } from "./ui/elements.js";
@@ -46,11 +47,13 @@ class StandalonePage {
   /** @type {Server} */
   server;
   #root;
+  #provenance;
 
   /** @param {ShadowRoot} root @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
   constructor(root, saved, bytes) {
     this.#root = root;
-    const { quantities, state, saved_views } = saved;
+    const { quantities, state, saved_views, provenance_parts } = saved;
+    this.#provenance = provenance_parts;
     this.state = new State({ ...DEFAULT_CHOICE, ...state }, saved);
     this.state.receive({ ...saved, maskable: false, bytes });
     const board = find(root, ".board");
@@ -79,6 +82,8 @@ class StandalonePage {
     const { root, predictions } = this.view.elements;
     const notes = answer.notes.map((note) => createElement("p", "", note));
     findByTestId(this.#root, "notes").replaceChildren(...notes, ...this.#changes());
+    const changes = editsInWords(this.state, this.state.choice.edits);
+    findByTestId(this.#root, "provenance").textContent = provenanceLine(this.#provenance, changes);
     predictions.hidden = !answer.predictions.length;
     drawTokenStrips(this);
     drawPredictions(this);

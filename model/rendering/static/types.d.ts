@@ -390,4 +390,5 @@ export interface Plot {
 export interface SavedPage extends Omit<Answer, "bytes" | "maskable">, Catalogue {
   state: Partial<HeadChoice>;
   saved_views: Record<string, string>;
+  provenance_parts: string[];
 }

@@ -133,7 +133,7 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
 
 def test_a_saved_page_says_what_was_changed(client: TestClient) -> None:
     page = saved(client, text=TEXT, edits=["decoder.1.self.weights[3]=set:0"], attention_function="hardmax")
-    assert '"edits": ["decoder.1.self.weights[3]=set:0"]' in page and "hardmax instead of softmax" in page
+    assert '"edits": ["decoder.1.self.weights[3]=set:0"]' in page and "Hard (argmax) instead of Softmax" in page
 
 
 def test_a_saved_page_asks_for_nothing_and_its_text_is_no_markup(client: TestClient) -> None:

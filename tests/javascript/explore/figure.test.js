@@ -23,7 +23,13 @@ function linesOfFigure(locked) {
   new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 8);
   const found = /** @type {Found<MatrixMeta>} */ ({ meta: META, numbers });
   const matrix = exactMatrix(createPage().page, found);
-  const { shapes } = createFigure(matrix, ["Layer 0 · Head 0"], { picture: "lines", width: 85, title: "", locked });
+  const { shapes } = createFigure(matrix, ["Layer 0 · Head 0"], {
+    picture: "lines",
+    width: 85,
+    title: "",
+    locked,
+    foot: "",
+  });
   const curves = /** @type {CurveShape[]} */ (shapes.filter(({ kind }) => kind === "curve"));
   const texts = /** @type {TextShape[]} */ (shapes.filter(({ kind }) => kind === "text"));
   return {

@@ -48,7 +48,7 @@ def test_wiring_and_edits_are_those_of_the_run() -> None:
     assert fields["edits"] == [EDIT]
     words = describe_provenance(fields)
     assert "“the cat sat on the mat”" in words and "mask: Sliding window 3" in words
-    assert "layer 1 head 2: attention weight" in words and words[-1].startswith("Headlight")
+    assert "Hard (argmax), not divided by √d" in words and words[-1].startswith("Headlight")
 
 
 def _fields(model: Transformer) -> dict[str, object]:

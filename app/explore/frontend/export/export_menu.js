@@ -4,6 +4,7 @@ import { fileName } from "../../../../model/rendering/static/plots/number_table.
 import { exactMatrix, matrixQuery } from "../../../../model/rendering/static/state/head_matrix.js";
 import { currentGrid, selectedHeads } from "../../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { editsInWords, provenanceLine } from "../../../../model/rendering/static/state/provenance.js";
 import { lineIndices } from "../../../../model/rendering/static/state/token_selection.js";
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
@@ -42,6 +43,7 @@ function menuElements(place) {
     path: findByTestId(place, "export-path", HTMLInputElement),
     width: findByTestId(place, "figure-width", HTMLSelectElement),
     title: findByTestId(place, "figure-title", HTMLInputElement),
+    foot: findByTestId(place, "figure-foot", HTMLInputElement),
   };
 }
 
@@ -225,18 +227,32 @@ async function saveFigure(page, form) {
   const { meta, start, buffer } = await askRoute(page, "head_view", asked);
   const matrix = exactMatrix(page, { meta, numbers: readFloats(buffer, start) });
   const heads = selectedHeads(page).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
-  const title = elementsOf(page).title.value.trim();
+  const { title: titleBox, foot } = elementsOf(page);
+  const title = titleBox.value.trim();
+  const metadata = await figureMetadata(page);
   const figure = createFigure(matrix, heads, {
     picture: page.state.choice.plot,
     width: Number(elementsOf(page).width.value),
     title,
     locked: lineIndices(matrix.rowOf, page.state.choice.pinned),
+    foot: foot.checked ? metadata.line : "",
   });
   const name = `${fileName(page)}.${form}`;
-  if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure));
-  else if (form === "png") saveBlob(name, await figurePng(figure));
-  else saveBlob(name, await fetchFile(page, "export_pdf", pdfRequest(figure)));
+  if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure, metadata));
+  else if (form === "png") saveBlob(name, await figurePng(figure, metadata));
+  else saveBlob(name, await fetchFile(page, "export_pdf", pdfRequest(figure, metadata)));
   showStatus(page, `${name} is saved, ${figure.width} × ${Math.round(figure.height)} mm.`);
+}
+
+/** What a figure says of itself, in words and as JSON. @param {ExplorePage} page */
+async function figureMetadata(page) {
+  /** @type {Packed<{ provenance: object, provenance_parts: string[] }>} */
+  const { meta } = await askRoute(page, "export_provenance", currentState(page));
+  const changes = editsInWords(page.state, page.state.choice.edits);
+  return {
+    line: provenanceLine(meta.provenance_parts, changes),
+    fields: JSON.stringify({ ...meta.provenance, changes }),
+  };
 }
 
 /** @param {ExplorePage} page @param {string} route @param {object} body */

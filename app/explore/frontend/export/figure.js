@@ -26,6 +26,7 @@ export const PRINT_COLOURS = {
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 const LABEL_SIZE = 2.3; // millimetres; 6.5 points
 const HEADING_SIZE = 2.9;
+const FOOT_SIZE = 1.8;
 const GAP = 5; // between two heads
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 const measuringContext = context2d(document.createElement("canvas"));
@@ -48,9 +49,9 @@ function fitText(text, size, width) {
  * A matrix (with `each` head) and what its heads are called, as a figure of a width.
  * `locked` are the rows whose lines stand out from the rest; none: all do alike.
  * @param {HeadMatrix} matrix @param {string[]} heads
- * @param {{ picture: string, width: number, title: string, locked: number[] }} options @returns {Figure}
+ * @param {{ picture: string, width: number, title: string, locked: number[], foot: string }} options @returns {Figure}
  */
-export function createFigure(matrix, heads, { picture, width, title, locked }) {
+export function createFigure(matrix, heads, { picture, width, title, locked, foot }) {
   /** @type {Figure} */
   const figure = { width, height: 0, title, palette: colourNames(matrix), shapes: [] };
   const lines = picture === "lines";
@@ -78,6 +79,10 @@ export function createFigure(matrix, heads, { picture, width, title, locked }) {
   y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, matrix, y);
   const rules = matrix.rules.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
   y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
+  if (foot) {
+    const lines = wrapText(foot, FOOT_SIZE, width - 4);
+    y = addLines(figure, lines, 2, y + 0.5, { size: FOOT_SIZE, fill: PRINT_COLOURS.quiet });
+  }
   figure.height = y + 1.5;
   return figure;
 }

@@ -3,6 +3,7 @@
 import { paintCodes } from "../../../../model/rendering/static/ui/colours.js";
 import { context2d } from "../../../../model/rendering/static/ui/dom.js";
 import { PRINT_COLOURS, PRINT_FONT } from "./figure.js";
+import { addPngTexts } from "./png_texts.js";
 
 /** @import { CellsShape, Figure, Shape, StampShape, TextShape } from "../types.js" */
 
@@ -105,8 +106,16 @@ function cellsCanvas(codes, rows, columns, inks) {
   return canvas;
 }
 
-/** The figure as the text of an SVG file; tokens are text whatever they hold. @param {Figure} options */
-export function figureSvg({ width, height, title, palette, shapes }) {
+/**
+ * What a file says of itself beside the picture: a line of words, and all fields as JSON.
+ * @typedef {{ line: string, fields: string }} Metadata
+ */
+
+/**
+ * The figure as the text of an SVG file; tokens are text whatever they hold.
+ * @param {Figure} options @param {Metadata} metadata
+ */
+export function figureSvg({ width, height, title, palette, shapes }, { line, fields }) {
   const root = document.createElementNS(SVG_NAMESPACE, "svg");
   const size = {
     width: `${roundedNumber(width)}mm`,
@@ -115,22 +124,24 @@ export function figureSvg({ width, height, title, palette, shapes }) {
   };
   for (const [name, value] of Object.entries({ ...size, "font-family": PRINT_FONT })) root.setAttribute(name, value);
   svgElement(root, "title", {}, title);
+  svgElement(root, "desc", {}, line);
+  svgElement(root, "metadata", {}, fields);
   svgElement(root, "rect", { width, height, fill: PRINT_COLOURS.paper });
   for (const shape of shapes) drawShape(root, shape, palette);
   return new XMLSerializer().serializeToString(root);
 }
 
-/** @param {Figure} figure */
-export async function figurePng(figure) {
+/** @param {Figure} figure @param {Metadata} metadata */
+export async function figurePng(figure, metadata) {
   const picture = new Image();
-  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(figureSvg(figure))}`;
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(figureSvg(figure, metadata))}`;
   await picture.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [figure.width, figure.height].map((side) => Math.round(side * DOTS_PER_MM));
   context2d(canvas).drawImage(picture, 0, 0, canvas.width, canvas.height);
-  return /** @type {Promise<Blob>} */ (
-    new Promise((resolve) => canvas.toBlob((blob) => blob && resolve(blob), "image/png"))
-  );
+  /** @type {Blob} */
+  const png = await new Promise((resolve) => canvas.toBlob((blob) => blob && resolve(blob), "image/png"));
+  return addPngTexts(png, { Software: "Headlight", Description: metadata.line, Comment: metadata.fields });
 }
 
 /** @param {Uint8Array} bytes */
@@ -143,14 +154,14 @@ function toBase64(bytes) {
 
 /**
  * The figure as the server draws it: codes as base64, and labels that its font lacks as pictures.
- * @param {Figure} options
+ * @param {Figure} options @param {Metadata} metadata
  */
-export function pdfRequest({ width, height, title, palette, shapes }) {
+export function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
   const encoded = shapes.map((shape) => {
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes) };
     return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
   });
-  return { width, height, title, palette, shapes: encoded };
+  return { width, height, title, subject: line, keywords: fields, palette, shapes: encoded };
 }
 
 /** @param {TextShape} shape @returns {StampShape} */

@@ -1,0 +1,30 @@
+// Texts within a PNG file: one iTXt chunk for each keyword, behind the header (PNG specification, 11.3.3.4).
+
+const HEADER_END = 8 + 25; // bytes of the signature and of the first chunk, IHDR
+
+/** @param {Uint8Array} bytes */
+function checksum(bytes) {
+  let sum = 0xffffffff;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;
+  }
+  return ~sum >>> 0;
+}
+
+/** @param {string} keyword @param {string} text */
+function textChunk(keyword, text) {
+  const data = new TextEncoder().encode(`iTXt${keyword}\0\0\0\0\0${text.replaceAll("\0", "\ufffd")}`);
+  const chunk = new Uint8Array(data.length + 8);
+  const view = new DataView(chunk.buffer);
+  view.setUint32(0, data.length - 4);
+  chunk.set(data, 4);
+  view.setUint32(data.length + 4, checksum(data));
+  return chunk;
+}
+
+/** @param {Blob} png @param {Record<string, string>} texts by their keywords */
+export async function addPngTexts(png, texts) {
+  const chunks = Object.entries(texts).map(([keyword, text]) => textChunk(keyword, text));
+  return new Blob([png.slice(0, HEADER_END), ...chunks, png.slice(HEADER_END)], { type: "image/png" });
+}

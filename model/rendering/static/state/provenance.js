@@ -1,0 +1,19 @@
+// What a file says of where its numbers are from: parts that the server writes, and the edits in words.
+
+import { describeEdit, wordText } from "./edit_words.js";
+
+/** @import { EditContext } from "./edit_words.js" */
+
+/** @param {EditContext} state @param {readonly string[]} edits */
+export function editsInWords(state, edits) {
+  return edits.map((edit) => wordText(describeEdit(state, edit)));
+}
+
+/**
+ * The line under a picture; of `parts` the last says by what it was made, and when.
+ * @param {readonly string[]} parts @param {readonly string[]} changes
+ */
+export function provenanceLine(parts, changes) {
+  const changed = changes.length ? [`changed: ${changes.join(", ")}`] : [];
+  return [...parts.slice(0, -1), ...changed, ...parts.slice(-1)].join(" · ");
+}
