@@ -47,7 +47,10 @@ def main() -> None:
     st.html(f'<style>:root {{ --page: "{chosen.title}"; }}</style>')
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
-    weights_slot = st.empty() if state.embedded else _draw_sidebar(state, entries, pages)
+    weights_slot = st.empty()
+    if not state.embedded:
+        sidebar.presenter_mode(state)
+        weights_slot = _draw_sidebar(state, entries, pages)
     warning_slot = st.empty()
     if entries and chosen != pages[checkpoints]:
         entry = _chosen_entry(state, entries)

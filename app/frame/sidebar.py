@@ -31,6 +31,13 @@ HELP = Component(
     styles=("model/rendering/static/base.css", "app/frame/frontend/help.css"),
 )
 
+PRESENTER_MODE = Component(
+    "presenter_mode",
+    module="app/frame/frontend/presenter_mode.js",
+    html="app/frame/frontend/presenter_mode.html",
+    styles=("model/rendering/static/base.css", "app/frame/frontend/presenter_mode.css"),
+)
+
 
 @lru_cache(maxsize=1)
 def offered() -> dict[str, Any]:
@@ -96,7 +103,18 @@ def presenter_toggle(state: State) -> None:
         change_state(presenter="1" if st.session_state.presenter else "")
 
     st.session_state.presenter = state.presenter == "1"
-    st.toggle("Presenter mode", key="presenter", on_change=store, help="Large type for a projector. On Explore also: p")
+    st.toggle(
+        "Presenter mode", key="presenter", on_change=store, help="Large type for a projector. Also with the key p"
+    )
+
+
+def presenter_mode(state: State) -> None:
+    """The key that switches it, and the way out of it, on every page."""
+
+    def store() -> None:
+        change_state(presenter=str(PRESENTER_MODE.reported()["presenter"]))
+
+    PRESENTER_MODE.mount({"presenter": state.presenter == "1"}, store)
 
 
 def invitation() -> None:

@@ -141,6 +141,18 @@ def test_what_one_side_cannot_be_asked_is_said_with_its_name(visitor: Visitor) -
     expect(page.get_by_test_id("problem")).to_be_hidden()
 
 
+def test_the_sides_are_named_by_what_sets_them_apart(visitor: Visitor) -> None:
+    page = compare(visitor)
+    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
+    page.keyboard.press("p")
+    for side, name in (("a", "RoPE (rotary)"), ("b", "None")):
+        label = page.locator(f'[for="text-{side}"]')
+        expect(label).to_be_visible()
+        expect(label).to_contain_text(f"{side.upper()}{name}")
+    page.get_by_test_id("b-model").select_option("stories-masked")
+    expect(page.locator('[for="text-b"]')).to_contain_text("stories-masked")
+
+
 def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     visitor.provoked = "404"  # Streamlit first asks a page's own address for its health

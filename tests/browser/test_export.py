@@ -287,6 +287,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
     instrument(page, f"{SENTENCE}p")
     expect(found).not_to_have_class("instrument presenter")
     page.get_by_test_id("head-0-0").click()
+    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
     page.keyboard.press("p")
     expect(found).to_have_class("instrument presenter")
     wait_until(page, lambda: size_of(page, "reading"), lambda large: large > 1.4 * small)
@@ -303,7 +304,53 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
     expect(found).to_have_class("instrument presenter")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit) -> None:
+    page = visit(width=1280, height=720).open(asked())
+    instrument(page, SENTENCE)
+    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
+    page.keyboard.press("p")
+    expect(instrument(page, SENTENCE)).to_have_class("instrument presenter")
+    box = page.get_by_test_id("sentence")
+    wait_until(page, lambda: box.evaluate("box => box.scrollHeight - box.clientHeight"), lambda cut: cut <= 0)
+
+
+def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor: Visitor) -> None:
+    page = visitor.open(asked(presenter=1))
+    found = instrument(page, SENTENCE)
+    hidden = [page.get_by_test_id(name) for name in ("sort", "examples", "changes", "export-menu-button")]
+    for part in hidden:
+        expect(part).to_be_hidden()
+    page.get_by_test_id("presenter-menu-button").click()
+    for part in hidden:
+        expect(part).to_be_visible()
+    page.get_by_test_id("export-menu-button").click()
+    expect(page.get_by_test_id("export-link")).to_be_visible()
+    page.get_by_test_id("sort").select_option("entropy")
+    wait_for_address(page, sort="entropy")
+    page.get_by_role("heading", name="All heads").click()
+    expect(page.get_by_test_id("presenter-menu")).to_be_hidden()
+    page.keyboard.press("p")
+    expect(found).to_have_class("instrument")
+    expect(page.get_by_test_id("presenter-menu-button")).to_be_hidden()
+    for part in hidden:
+        expect(part).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/compare", "/generate", "/positions", "/models"])
+def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
+    page = visitor.open("model=stories-causal", path)
+    leave = page.get_by_test_id("leave-presenter")
+    expect(leave).to_have_attribute("aria-keyshortcuts", "p")
+    expect(leave).to_be_hidden()
+    page.keyboard.press("p")
+    wait_for_address(page, presenter="1")
+    leave.click()
+    wait_for_address(page, presenter=None)
+    expect(leave).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (1024, 768), (390, 844)])
 def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int) -> None:
     page = visit(dark=True, width=width, height=height).open(asked(presenter=1))
     instrument(page, SENTENCE)

@@ -14,6 +14,26 @@ export function trainedParts({ models }, model) {
   return models.find(({ name }) => name === model)?.trained ?? {};
 }
 
+/**
+ * By what the two sides are told apart: the models, else the parts that differ; nothing where only texts do.
+ * @param {Catalog} catalog @param {[Question, Question]} questions @returns {[string, string]}
+ */
+export function sideNames(catalog, [a, b]) {
+  const sides = [a, b];
+  if (a.model !== b.model) {
+    const [one, other] = sides.map(({ model }) => catalog.models.find(({ name }) => name === model)?.title ?? model);
+    return [one, other];
+  }
+  const trained = trainedParts(catalog, a.model);
+  const parts = sides.map((side) =>
+    catalog.fields.map(([part]) => titleOf(catalog, part, side[part] || trained[part] || "")),
+  );
+  const [one, other] = parts.map((own, side) =>
+    own.filter((title, part) => title !== parts[1 - side][part]).join(" · "),
+  );
+  return [one, other];
+}
+
 /** What A's model is, in words. @param {HTMLElement} element @param {Catalog} catalog @param {Question} a */
 export function describeA(element, catalog, a) {
   const trained = trainedParts(catalog, a.model);

@@ -12,6 +12,7 @@ export function findElements(place) {
   return {
     root: find(place, ".instrument"),
     texts: [box("text-a"), box("text-b")],
+    names: [".a", ".b"].map((side) => [...place.querySelectorAll(`${side} .side-name`)]),
     sources: [box("source-a"), box("source-b")],
     status: named("status"),
     sameText: named("as-a"),

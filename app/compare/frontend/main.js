@@ -4,9 +4,10 @@ import { isOff, switchHeads } from "../../../model/rendering/static/state/head_a
 import { paintScale, SIGNED_COLOURS } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, drawChoices } from "../../../model/rendering/static/ui/dom.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { mostDistantHead } from "./comparison.js";
-import { describeA, drawControlsB, drawPresets, trainedParts } from "./controls.js";
+import { describeA, drawControlsB, drawPresets, sideNames, trainedParts } from "./controls.js";
 import { findElements } from "./elements.js";
 import { HeadTables } from "./head_tables.js";
 import { Heatmaps } from "./heatmaps.js";
@@ -60,7 +61,10 @@ class ComparePage {
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
     this.#listen();
-    this.#resized = new ResizeObserver(() => this.#paintPositions());
+    this.#resized = new ResizeObserver(() => {
+      fitHeights([...this.#elements.texts, ...this.#elements.sources]);
+      this.#paintPositions();
+    });
     this.#resized.observe(this.#elements.root);
     paintScale(this.#elements.distanceScale);
     paintScale(this.#elements.differenceScale, SIGNED_COLOURS);
@@ -69,7 +73,8 @@ class ComparePage {
   /** @param {CompareData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     this.#reporter.connect(tell);
-    this.#elements.root.classList.toggle("presenter", data.presenter === "1");
+    const { root, texts, sources } = this.#elements;
+    togglePresenter(root, data.presenter === "1", [...texts, ...sources]);
     this.#catalog = data;
     drawPresets(this.#elements.presets, data.presets, ({ text, side_b }) => {
       const choice = text === null ? { query: -1 } : { text, masked_positions: [], query: -1 };
@@ -160,6 +165,9 @@ class ComparePage {
     sameText.hidden = !own;
     texts[1].parentElement?.classList.toggle("same", !own);
     fitHeights([...texts, ...sources]);
+    sideNames(this.#catalog, [a, b]).forEach((name, side) => {
+      for (const element of this.#elements.names[side]) element.textContent = name;
+    });
     describeA(variantA, this.#catalog, a);
     drawControlsB(variantB, this.#catalog, b, difference, (patch) => this.#differ(patch));
   }

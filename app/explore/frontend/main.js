@@ -3,7 +3,7 @@
 import { listenToHeads } from "../../../model/rendering/static/heads/heads_tab.js";
 import { clearMeasurements } from "../../../model/rendering/static/heads/measurements.js";
 import { AddressBar } from "../../ui/frontend/address.js";
-import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { failureText, isAbort } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
@@ -61,7 +61,7 @@ class Explore {
       listenToEdits(this),
       createExportMenu(this, place),
       listenToPresenter(this, place),
-      listenToModelVariant(this),
+      listenToChoices(this),
       listenToLeaving(place, this.reporter),
     ];
   }
@@ -186,6 +186,7 @@ class Explore {
     const width = this.view.elements.board.clientWidth;
     if (width === this.#width) return;
     this.#width = width;
+    fitHeights([this.view.elements.text, this.view.elements.source]);
     clearMeasurements(this);
     this.view.redraw();
   }
@@ -227,17 +228,18 @@ function keptPositions(page, text, positions) {
 }
 
 /**
- * What the sidebar exchanges is a choice like any other; `serial` tells it when Streamlit has heard.
+ * What other components change is a choice like any other; `serial` tells them when Streamlit has heard.
  * @param {ExplorePage} page @returns {() => void} ends it
  */
-function listenToModelVariant(page) {
+function listenToChoices(page) {
   /** @param {Event} event */
   const exchange = (event) => {
     if (!(event instanceof CustomEvent)) return;
     event.preventDefault();
     page.change(event.detail.patch);
     event.detail.serial = page.reporter.serial;
+    if ("presenter" in event.detail.patch) page.reporter.flush(); // the frame around the page follows it
   };
-  document.addEventListener("headlight-model-variant", exchange);
-  return () => document.removeEventListener("headlight-model-variant", exchange);
+  document.addEventListener(CHOICE_EVENT, exchange);
+  return () => document.removeEventListener(CHOICE_EVENT, exchange);
 }

@@ -3,7 +3,7 @@
 
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
-import { defineComponent } from "../../ui/frontend/bridge.js";
+import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
 
 /** @import { VariantChoice, VariantData, VariantField } from "./types.d.ts" */
@@ -46,10 +46,8 @@ class ModelVariant {
     this.#choice = { ...this.#choice, ...patch };
     this.#draw();
     this.#until = Date.now() + PATIENCE;
-    /** @type {{ patch: Partial<VariantChoice>, serial?: number }} */
-    const detail = { patch };
-    const heard = !document.dispatchEvent(new CustomEvent("headlight-model-variant", { detail, cancelable: true }));
-    if (heard) this.#awaited = detail.serial ?? 0;
+    const serial = chooseElsewhere(patch);
+    if (serial !== null) this.#awaited = serial;
     else this.#tell("settled", { ...this.#choice, turn: ++this.#turn });
   }
 

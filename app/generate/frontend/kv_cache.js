@@ -72,11 +72,12 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
   if (!width) return;
   const style = canvasStyle(root);
   const cells = cellCount(record.length, record.context);
-  const height = Math.min(Math.max(TALLEST / layers.length, 4), 20);
-  const left = height >= 10 ? 26 : 0;
-  const context = hidpiContext(cacheStrips, width, height * layers.length + FOOTER);
+  const height = Math.min(Math.max(TALLEST / layers.length, 4), 20) * style.type;
+  const left = height >= 10 ? 26 * style.type : 0;
+  const footerHeight = FOOTER * style.type;
+  const context = hidpiContext(cacheStrips, width, height * layers.length + footerHeight);
   const place = { left, height, cell: (width - left) / cells, width: width - left };
-  context.font = `10px ${style.font}`;
+  context.font = `${10 * style.type}px ${style.font}`;
   context.textBaseline = "middle";
   layers.forEach((layer, row) => {
     context.fillStyle = style.quiet;
@@ -91,7 +92,7 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
     );
   });
   context.fillStyle = style.quiet;
-  const footer = height * layers.length + FOOTER / 2;
+  const footer = height * layers.length + footerHeight / 2;
   context.textAlign = "left";
   context.fillText(left ? "layer" : "", 0, footer);
   context.fillText("token 0", left, footer);

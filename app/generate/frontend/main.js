@@ -3,6 +3,7 @@
 import { paintScale } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
@@ -67,16 +68,19 @@ class GeneratePage {
       change: (patch) => this.#change(patch),
     });
     this.#listen();
-    this.#resized = new ResizeObserver(() => this.#draw());
+    this.#resized = new ResizeObserver(() => {
+      fitHeights([this.#elements.text, this.#elements.source]);
+      this.#draw();
+    });
     this.#resized.observe(this.#elements.root);
     paintScale(this.#elements.scale);
   }
 
   /** @param {GenerateData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
-    const { root, sourceBox, caption } = this.#elements;
+    const { root, sourceBox, caption, text, source } = this.#elements;
     this.#reporter.connect(tell);
-    root.classList.toggle("presenter", data.presenter === "1");
+    togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
     const prompt = data.has_source ? "Target: how the translation begins (may be empty)" : "Prompt";
     caption.textContent = data.mode === "fill" ? "Text with masks" : prompt;

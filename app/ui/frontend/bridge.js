@@ -6,6 +6,19 @@ const SETTLE = 250; // milliseconds without a change before the rest of the page
 const PATIENCE = 750; // milliseconds that a report waits for an answer; who leaves the page by then leaves the change behind
 const SOON = 50; // milliseconds in which an answer that came late is on the screen
 
+export const CHOICE_EVENT = "headlight-choice"; // of one component for another, which reports it
+
+/**
+ * Something is chosen that another component on the page may paint at once and report with its own choices.
+ * @param {Record<string, unknown>} patch @returns {number | null} the number of its report; null where nobody took it
+ */
+export function chooseElsewhere(patch) {
+  /** @type {{ patch: Record<string, unknown>, serial?: number }} */
+  const detail = { patch };
+  const taken = !document.dispatchEvent(new CustomEvent(CHOICE_EVENT, { detail, cancelable: true }));
+  return taken ? (detail.serial ?? 0) : null;
+}
+
 /**
  * What Streamlit calls at each run, at each change of data and of the theme.
  * @template Data

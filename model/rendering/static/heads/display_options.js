@@ -5,6 +5,7 @@ import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../
 import { fillSelect, setValue } from "../ui/charts.js";
 import { find } from "../ui/elements.js";
 import { metricsOf, metricsTrouble } from "./head_order.js";
+import { currentStyle } from "./measurements.js";
 
 /** @import { Grid, Page } from "../types.js" */
 /** @import { Option } from "../ui/charts.js" */
@@ -18,7 +19,7 @@ function hideBoxes(options) {
 
 /** Hooks the controls up, once. Each names the choice that it makes. @param {Page} page */
 export function listenToOptions(page) {
-  const { root, optionsButton, options, grow } = page.view.elements;
+  const { root, optionsButton, options, grow, stage } = page.view.elements;
   for (const control of /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
     root.querySelectorAll("[data-field]")
   )) {
@@ -39,7 +40,11 @@ export function listenToOptions(page) {
   renormalize.onchange = () => page.change({ renormalize: renormalize.checked ? "1" : "" });
   find(options, ".reset").onclick = () =>
     page.change({ unit: "tokens", top_mass: 100, hide: "", renormalize: "", segments: "", head_reduction: "mean" });
-  grow.onclick = () => page.change({ panel_size: page.state.choice.panel_size === "large" ? "panel" : "large" });
+  grow.onclick = () => {
+    const large = page.state.choice.panel_size !== "large";
+    page.change({ panel_size: large ? "large" : "panel" });
+    if (large && currentStyle(page).type > 1) stage.closest(".panel")?.scrollIntoView(); // it fills a projector's screen
+  };
   optionsButton.onclick = () => showOptions(page, Boolean(options.hidden));
   options.onkeydown = (event) => {
     if (event.key !== "Escape") return;

@@ -5,11 +5,15 @@ import { canvasStyle } from "../ui/dom.js";
 
 /** @import { CanvasStyle, Page } from "../types.js" */
 
+const HEADER = 44; // pixels above the page of a projector
+const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
+const BENEATH_STAGE = 128; // pixels there of the legend, the reading and the panel's edge
+
 /**
  * Where a thumbnail lies in its grid, in whole pixels of the screen.
  * @typedef {{ x: number, y: number, side: number }} Tile
  */
-/** @typedef {{ stage?: number, grid?: number, style?: CanvasStyle, tiles?: Tile[] }} Measured */
+/** @typedef {{ stage?: number, grid?: number, above?: number, style?: CanvasStyle, tiles?: Tile[] }} Measured */
 
 const memory = remembered(() => ({
   measured: /** @type {Measured} */ ({}),
@@ -72,6 +76,13 @@ export function clearMeasurements(page) {
 
 /** How high a plot may be. @param {Page} page */
 export function plotHeight(page) {
-  if (currentStyle(page).type > 1) return Math.max(innerHeight - 470, 280); // all of it on the projector's one screen
+  const { measured } = memory(page);
+  if (currentStyle(page).type > 1) {
+    const { root, stage } = page.view.elements;
+    measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+    // All of it on the projector's one screen; a large one has the screen for itself.
+    const above = page.state.choice.panel_size === "large" ? ABOVE_LARGE_STAGE : HEADER + measured.above;
+    return Math.max(innerHeight - above - BENEATH_STAGE, 260);
+  }
   return page.state.choice.panel_size === "large" ? 540 : 430;
 }

@@ -35,7 +35,7 @@ function layoutHeatmap(context, { queries, keys, style, tall = 430 }, width) {
     width * (style.type > 1 ? 0.32 : 0.26),
     (tall > 430 ? 150 : 110) * style.type,
   );
-  const top = Math.min(longest(keys) + 10, 84 * style.type);
+  const top = Math.min(longest(keys) + 10, style.type > 1 ? 92 : 84);
   const cell = Math.min(
     (width - left - 2) / columns,
     Math.max(tall - top, style.type > 1 ? 170 : 240) / Math.max(rows, columns / 1.6),
