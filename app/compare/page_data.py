@@ -8,7 +8,7 @@ from typing import Any
 from app.state.request import parse_state
 from app.ui.wire_format import pack
 from app.worker.choices import mask_arguments_payload, variant_choices
-from app.worker.examples import opening_examples
+from app.worker.examples import opening, opening_examples
 from app.worker.open_models import find_model
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
@@ -31,7 +31,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
     entry, titles = find_model(state.model), dict(body.get("titles", {}))
     return pack(
         {
-            "example": asdict(opening_example(entry, state.device)),
+            "example": asdict(opening(entry, state, opening_example(entry, state.device))),
             "default_side_b": default_difference(entry.config),
             "presets": [
                 {"title": each.title, "text": each.text, "side_b": each.side_b} for each in presets(entry, titles)

@@ -13,8 +13,9 @@ from app.explore.head_view import HeadView, head_qk_projection, head_view
 from app.state.request import integer_or_zero, parse_question, parse_state
 from app.ui.wire_format import pack
 from app.worker.attention_payload import build_payload, has_weights, metrics_payload, quantized_layer_weights
+from app.worker.examples import write_target
 from app.worker.head_selection import selected_attention
-from app.worker.resolved_question import resolve
+from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import EditError
 
 HEAD_MATRIX_HOOK_POINTS = ("weights", "scores")
@@ -22,10 +23,18 @@ MAX_MATRIX_CELLS = 1 << 24  # numbers of one head: 64 MB
 
 
 def handle_trace(body: dict[str, Any]) -> bytes:
-    """All heads as bytes, tokens and predictions; see `build_payload`."""
+    """All heads as bytes, tokens and predictions; see `build_payload`. Where the text is null, the model writes it."""
     start = perf_counter()
-    meta, numbers = build_payload(resolve(parse_question(body)), integer_or_zero(body.get("query", -1)))
+    meta, numbers = build_payload(_resolve_with_target(body), integer_or_zero(body.get("query", -1)))
     return pack({**meta, "milliseconds": (perf_counter() - start) * 1_000}, numbers)
+
+
+def _resolve_with_target(body: dict[str, Any]) -> ResolvedQuestion:
+    """What is asked; the target that an encoder-decoder shall write is that of the model as trained."""
+    if body.get("text", "") is not None:
+        return resolve(parse_question(body))
+    resolved = resolve(parse_question(body | {"text": ""}))
+    return resolved.with_input(text=write_target(resolved.checkpoint, resolved.location, resolved.question.source))
 
 
 def handle_head_matrix(body: dict[str, Any]) -> bytes:

@@ -64,12 +64,12 @@ def show(state: State, entry: AvailableModel) -> None:
     known, _ = ask("explore_page", asdict(state))
     default = State()
     state = state.change(**{name: getattr(default, name) for name in known.pop("unknown_names")})
-    example = known["examples"][0]
-    question = state.question(example["text"], example["source"])
+    opening = known["opening"]
+    question = state.question(opening["text"], opening["source"])
     default_head = tuple(known["default_head"])
     state = state.with_default_head(default_head)
-    apply_reports(INSTRUMENT.key, example["text"], example["source"], default_head=default_head)
-    INSTRUMENT.mount(_component_data(state, question) | known)
+    apply_reports(INSTRUMENT.key, opening["text"], opening["source"], default_head=default_head)
+    INSTRUMENT.mount(_component_data(state, question, known["writes_target"]) | known)
     if state.embedded:
         return
     if state.too_long:
@@ -84,11 +84,14 @@ def show(state: State, entry: AvailableModel) -> None:
         _source_code(question)
 
 
-def _component_data(state: State, question: Question) -> dict[str, Any]:
-    """What the component needs to know from Streamlit besides what the engine knows."""
+def _component_data(state: State, question: Question, writes_target: bool) -> dict[str, Any]:
+    """What the component needs to know from Streamlit besides what the engine knows.
+
+    A text that is None stays so where the model writes it, so that it follows the source.
+    """
     settings = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
     choice = {name: item for name, item in asdict(state).items() if name not in SIDEBAR_FIELDS}
-    choice |= {"text": question.text, "source": question.source}
+    choice |= {"text": state.text if writes_target else question.text, "source": question.source}
     return {
         "api": api_address(),
         "state": choice,

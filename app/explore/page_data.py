@@ -17,7 +17,7 @@ from app.state.request import parse_question, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack, pack_arrays
 from app.worker.attention_payload import predictions
-from app.worker.examples import opening_examples
+from app.worker.examples import opening, opening_examples
 from app.worker.head_selection import default_head, selected_attention, selected_heads
 from app.worker.open_models import find_model
 from app.worker.resolved_question import ResolvedQuestion, resolve
@@ -35,9 +35,11 @@ def handle_page(body: dict[str, Any]) -> bytes:
     examples = opening_examples(entry, state.device)
     data = {
         "examples": [asdict(example) for example in examples],
+        "opening": asdict(opening(entry, state, examples[0])),
         "default_head": default_head(entry, state.device),
         "unknown_names": _unknown_names(state),
         "has_source": entry.config.has_cross_attention,
+        "writes_target": entry.config.has_cross_attention and task_of(entry.config).continues_text,
         "images": list(shipped_image_names()) if entry.config.image.channels else None,
         "quantities": [quantity_json(name) for name in QUANTITIES],
         "tabs": tabs_json(TABS),

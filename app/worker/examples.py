@@ -8,6 +8,7 @@ from time import monotonic
 
 from cachetools import LRUCache, cached
 
+from app.state.state import State
 from app.worker.open_models import ModelLocation, open_checkpoint, open_model
 from model.checkpoints import CatalogEntry, Checkpoint
 from model.config import Config
@@ -17,7 +18,7 @@ from model.generation.sampling import SamplingConfig
 from model.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from model.text.tokenizer import Tokenizer
 
-MAX_OPENING_TOKENS = 16  # tokens that an encoder-decoder generates for an example
+MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
 MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
 
 
@@ -29,17 +30,28 @@ def examples_for(config: Config) -> tuple[Example, ...]:
 
 
 def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
-    """The examples of Explore and Compare; the text of an encoder-decoder is what it generates for the source."""
+    """The examples of Explore and Compare; the text of an encoder-decoder is what it writes for the source."""
     prompt_sentences = prompt_examples(entry, device)
     if not entry.config.has_cross_attention:
         return prompt_sentences
     try:
         location, pooled = open_model(entry.name, device)
         return tuple(
-            replace(one, text=_generate_opening(pooled.checkpoint, location, one.source)) for one in prompt_sentences
+            replace(one, text=write_target(pooled.checkpoint, location, one.source)) for one in prompt_sentences
         )
     except HeadlightError:
         return prompt_sentences
+
+
+def opening(entry: CatalogEntry, state: State, example: Example) -> Example:
+    """An example as it stands where nobody typed; an encoder-decoder writes the target for the state's source."""
+    if not entry.config.has_cross_attention or state.source is None or state.source == example.source:
+        return example
+    try:
+        location, pooled = open_model(entry.name, state.device)
+        return Example(write_target(pooled.checkpoint, location, state.source), state.source)
+    except HeadlightError:  # such as a source without tokens; who asks for the heads is told
+        return Example("", state.source)
 
 
 def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
@@ -66,8 +78,11 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
 
 # The key holds no model, which would stay open.
 @cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source), lock=Lock())
-def _generate_opening(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
-    """What a model generates for a source with greedy decoding in MAX_WAIT_SECONDS; the source where it is nothing."""
+def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
+    """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
+
+    Raises HeadlightError where it cannot write, or not for this source.
+    """
     generator = TextGenerator.from_text(
         checkpoint.model,
         checkpoint.tokenizer,
@@ -78,12 +93,13 @@ def _generate_opening(checkpoint: Checkpoint, location: ModelLocation, source: s
         prediction_row_only=True,
     )
     deadline = monotonic() + MAX_WAIT_SECONDS
+    limit = min(MAX_TARGET_TOKENS, checkpoint.model.config.context_length // 2)  # read again they may be more
     generated: tuple[int, ...] = ()
     prefix: Prefix | None = None
-    while len(generated) < MAX_OPENING_TOKENS and monotonic() < deadline:
+    while len(generated) < limit and monotonic() < deadline:
         step, prefix = generator.step(generated, prefix)
         is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # an embedding may have more rows
         if generator.is_finished(step) or not is_token:
             break
         generated = (*generated, step.chosen_token)
-    return checkpoint.tokenizer.decode(generated) or source
+    return checkpoint.tokenizer.decode(generated)

@@ -9,11 +9,12 @@ import { fitHeights } from "../../ui/frontend/text_box.js";
 export function drawExamples(page) {
   const { text, source, examples } = page.view.elements;
   const buttons = page.state.catalogue.examples.map((example) => {
-    const button = createElement("button", "example", example.text || example.source);
+    const button = createElement("button", "example", example.source || example.text);
     button.onclick = () => {
       text.value = example.text;
       source.value = example.source;
       fitHeights([text, source]);
+      page.state.writesTarget = page.state.catalogue.writes_target;
       page.change({
         text: example.text,
         source: example.source,

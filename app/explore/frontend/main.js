@@ -15,6 +15,7 @@ import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { ExploreState, MODEL_FIELDS } from "./state.js";
 import { loadTabs } from "./tabs.js";
+import { drawTexts, listenToTexts } from "./texts.js";
 import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Choice, ExploreData, ExplorePage } from "./types.js" */
@@ -44,7 +45,7 @@ class Explore {
     this.#address = new AddressBar(() => this.#linked());
     const report = () => {
       this.#address.write(); // first: Streamlit hears the address with the report
-      return { agreed: this.state.choice, value: { ...this.state.choice } };
+      return { agreed: this.state.told, value: { ...this.state.told } };
     };
     this.reporter = new Reporter(report, isWaiting, data.pause);
     loadTabs(this);
@@ -71,17 +72,16 @@ class Explore {
    * @param {ExploreData} data @param {(name: string, value: unknown) => void} [tell]
    */
   update(data, tell) {
-    const { state, view } = this;
+    const { state } = this;
     this.#data = data;
     if (tell) this.reporter.connect(tell);
     this.reporter.settle = data.pause;
     state.catalogue = data;
-    view.elements.sourceBox.hidden = !data.has_source;
-    view.elements.caption.textContent = data.has_source ? "Target: what the decoder has written so far" : "Sentence";
     clearMeasurements(this);
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
     const adopted = this.#adopt(data);
+    drawTexts(this);
     drawExamples(this);
     drawGallery(this);
     if (adopted || moved) this.#ask();
@@ -105,6 +105,7 @@ class Explore {
     if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
     this.state.update(patch);
     drawPresenter(this);
+    drawTexts(this);
     if (MODEL_FIELDS.some((name) => name in patch)) this.#ask();
     if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) drawChoice(this);
     this.reporter.changed();
@@ -123,13 +124,13 @@ class Explore {
   #linked() {
     const { state } = this;
     const { choice, catalogue } = state;
-    const [{ text, source }] = catalogue.examples;
+    const { text } = catalogue.opening;
     const isDefaultHead = String([choice.layer, choice.head]) === String(catalogue.default_head);
     const linked = {
-      ...choice,
+      ...state.told,
       ...catalogue.link_settings,
-      text: choice.text === text ? null : choice.text,
-      source: choice.source === source ? null : choice.source,
+      ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
+      source: choice.source === catalogue.examples[0].source ? null : choice.source,
       image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private, and gone after a while
       ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
     };
@@ -142,12 +143,12 @@ class Explore {
    */
   #adopt(data) {
     if (!this.reporter.accepts(data.state, data.serial)) return false;
-    this.state.replace(data.state);
+    this.state.adopt(data.state);
     this.state.history.clear();
     drawPresenter(this);
     const { text, source } = this.view.elements;
-    setText(text, data.state.text);
     setText(source, data.state.source);
+    drawTexts(this);
     fitHeights([text, source]);
     return true;
   }
@@ -163,6 +164,7 @@ class Explore {
       if (answer.error) this.#fail(answer.error, number);
       else {
         state.receive(answer, number);
+        drawTexts(this);
         drawAnswer(this);
       }
     } catch (error) {
@@ -190,41 +192,6 @@ class Explore {
     clearMeasurements(this);
     this.view.redraw();
   }
-}
-
-/** @param {ExplorePage} page */
-function listenToTexts(page) {
-  const { text, source } = page.view.elements;
-  text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
-  text.oninput = () => {
-    const { masked_positions, pinned } = page.state.choice;
-    /** @param {number[]} positions */
-    const kept = (positions) => keptPositions(page, text.value, positions);
-    page.change({
-      text: text.value,
-      masked_positions: kept(masked_positions),
-      pinned: kept(pinned),
-      query: -1,
-      target_token: -1,
-    });
-    fitHeights([text, source]); // last: while the server works there is time for it
-  };
-  source.oninput = () => {
-    page.change({ source: source.value, target_token: -1 });
-    fitHeights([text, source]);
-  };
-}
-
-/**
- * Marked tokens before the edited place stay; behind it the tokens are other ones now.
- * @param {ExplorePage} page @param {string} text @param {number[]} positions
- */
-function keptPositions(page, text, positions) {
-  const old = page.state.choice.text;
-  let same = 0;
-  while (same < Math.min(old.length, text.length) && old[same] === text[same]) same++;
-  const ends = page.state.latestAnswer?.tokens.map((token) => token.end) ?? [];
-  return positions.filter((position) => ends[position] < same || (ends[position] === same && same === text.length));
 }
 
 /**

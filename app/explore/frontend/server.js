@@ -6,7 +6,7 @@ import { clientId, post } from "../../ui/frontend/server.js";
 /** @import { Found, Grid } from "../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExploreState } from "./state.js" */
-/** @import { ExploreAnswer, ExploreRoutes, ExploreServer, ModelQuestion } from "./types.js" */
+/** @import { AskedQuestion, ExploreAnswer, ExploreRoutes, ExploreServer } from "./types.js" */
 
 const CACHE_SIZE = 48; // answers to questions about one text
 
@@ -35,7 +35,7 @@ export class HttpServer {
 
   /**
    * Everything that depends on the model; the newest question wins. `number` counts the questions.
-   * @param {ModelQuestion} question
+   * @param {AskedQuestion} question
    * @returns {Promise<{ number: number, answer: ExploreAnswer | null }>} no answer where there is a newer question
    */
   async ask(question) {

@@ -37,6 +37,9 @@ export interface Choice extends HeadChoice {
   embedded: string;
 }
 
+/** What was chosen as Streamlit and links say it: a text that the model writes is null. */
+export type ToldChoice = Omit<Choice, "text"> & { text: string | null };
+
 /** What the sidebar alone chooses. */
 export interface Settings {
   model: string;
@@ -71,6 +74,11 @@ export interface ExploreCatalogue extends Catalogue {
   /** Names of images; null for a model of texts. */
   images: string[] | null;
   examples: Example[];
+  /** What stands there where nobody typed; an encoder-decoder has written its text for the source. */
+  opening: Example;
+  has_source: boolean;
+  /** Whether the model can write the target itself. */
+  writes_target: boolean;
   /** Layer and head that pages begin with. */
   default_head: [number, number];
   /** What a link says of the sidebar: nothing of a model that nobody chose. */
@@ -87,9 +95,8 @@ export interface ExploreCatalogue extends Catalogue {
 /** What Streamlit says. */
 export interface ExploreData extends ExploreCatalogue {
   api: string;
-  state: Choice;
+  state: ToldChoice;
   settings: Settings;
-  has_source: boolean;
   serial: number;
   /** Milliseconds without a change before Streamlit hears of one. */
   pause: number;
@@ -106,6 +113,9 @@ export interface ModelQuestion extends Question, Settings {
   masked_positions: number[];
   query: number;
 }
+
+/** Where the text is null, the model writes the target first. */
+export type AskedQuestion = Omit<ModelQuestion, "text"> & { text: string | null };
 
 export interface ExploreAnswer extends Answer {
   question: ModelQuestion;
@@ -221,6 +231,8 @@ export interface ExploreElements extends HeadElements {
   source: HTMLTextAreaElement;
   sourceBox: HTMLElement;
   status: HTMLElement;
+  /** Lets the model write the target in place of the person's own. */
+  writeTarget: HTMLButtonElement;
   examples: HTMLElement;
   hint: HTMLElement;
   problem: HTMLElement;

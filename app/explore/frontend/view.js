@@ -36,6 +36,7 @@ function exploreElements(place) {
   return {
     ...headElements(place),
     caption: find(place, '[for="sentence"]'),
+    writeTarget: button("write-target"),
     text: find(place, "#sentence", HTMLTextAreaElement),
     source: find(place, "#source", HTMLTextAreaElement),
     sourceBox: find(place, ".source"),

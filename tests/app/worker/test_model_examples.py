@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from app.explore.api import handle_trace
+from app.state.state import State
+from app.ui.wire_format import unpack
 from app.worker import examples as subject
-from app.worker.examples import opening_examples
+from app.worker.examples import opening, opening_examples
 from app.worker.model_listing import listed_models
 from app.worker.open_models import available_models
 from model.checkpoints import CatalogEntry, load, save
@@ -27,38 +30,54 @@ def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monk
     save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
     listed_models(refresh=True)
     checkpoint = load(tmp_path / "writer")
-    for opening in opening_examples(entry("writer")):
+    for written in opening_examples(entry("writer")):
         steps = generate(
             checkpoint.model,
             checkpoint.tokenizer,
             "",
-            source=opening.source,
+            source=written.source,
             temperature=0.0,
-            steps=subject.MAX_OPENING_TOKENS,
+            steps=20,
         )
         ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
-        assert opening.source
+        assert written.source
         # The library's WordPiece training breaks ties by chance: what is written may be short, nothing, or marks alone.
-        assert opening.text == (checkpoint.tokenizer.decode(ids) or opening.source)
+        assert written.text == checkpoint.tokenizer.decode(ids)
+
+
+def test_the_target_is_written_for_the_source_that_was_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
+    save(tmp_path / "writer", tiny.both(seed=3, context_length=40), tiny.masked())
+    listed_models(refresh=True)
+    first = opening_examples(entry("writer"))[0]
+    assert opening(entry("writer"), State(), first) == first
+    typed = opening(entry("writer"), State(source="the dog ran on the mat"), first)
+    assert typed.source == "the dog ran on the mat" and typed.text != first.text
+    asked = {"model": "writer", "text": None, "source": typed.source}
+    assert unpack(handle_trace(asked))[0]["question"]["text"] == typed.text, "the browser is told the same"
+
+
+def test_a_sentence_without_a_source_is_left_alone() -> None:
+    first = opening_examples(entry("next"))[0]
+    assert opening(entry("next"), State(source="the dog"), first) == first
 
 
 def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject._generate_opening.cache_clear()
+    subject.write_target.cache_clear()
     monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", -1.0)
-    assert [opening.text for opening in opening_examples(entry("both"))] == [
-        opening.source for opening in opening_examples(entry("both"))
-    ]
-    subject._generate_opening.cache_clear()
+    assert {written.text for written in opening_examples(entry("both"))} == {""}
+    subject.write_target.cache_clear()
 
 
 def test_a_mask_is_the_models_own_word_for_one(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all("[MASK]" in opening.text for opening in opening_examples(entry("masked")))
+    assert all("[MASK]" in written.text for written in opening_examples(entry("masked")))
     for file in ("config.json", "model.safetensors", "tokenizer.json"):
         (tmp_path / "other").mkdir(exist_ok=True)
         (tmp_path / "other" / file).write_bytes((toys / "masked" / file).read_bytes().replace(b"[MASK]", b"<mask>"))
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     listed_models(refresh=True)
-    texts = [opening.text for opening in opening_examples(entry("other"))]
+    texts = [written.text for written in opening_examples(entry("other"))]
     assert all("<mask>" in text and "[MASK]" not in text for text in texts)
 
 
@@ -76,4 +95,4 @@ def test_a_classifier_reads_whole_sentences() -> None:
 def test_a_model_that_cannot_be_opened_has_sentences_all_the_same(toys: Path) -> None:
     (lost,) = [one for one in available_models() if one.name == "both"]
     gone = CatalogEntry("gone", lost.folder, lost.config, shipped=False)
-    assert json.dumps([opening.source for opening in opening_examples(gone)])
+    assert json.dumps([written.source for written in opening_examples(gone)])

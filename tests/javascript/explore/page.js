@@ -120,6 +120,9 @@ export function createPage(choice = {}, answer = {}) {
     own_image_prefix: "own-",
     room_address: "",
     examples: [],
+    opening: { text: "", source: "", sort: "layer", hint: "" },
+    has_source: false,
+    writes_target: false,
   };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });
   const tokens = ["The", " dog", " sat"].map(token);

@@ -138,6 +138,11 @@ function currentState(page) {
   return { ...page.state.settings, ...page.state.choice };
 }
 
+/** The same to come back to: a target that the model writes is written anew. @param {ExplorePage} page */
+function toldState(page) {
+  return { ...page.state.settings, ...page.state.told };
+}
+
 /**
  * @template Meta @param {ExplorePage} page @param {string} route @param {object} body @returns {Promise<Packed<Meta>>}
  */
@@ -169,7 +174,7 @@ async function copyToClipboard(page, text, message) {
 /** @param {ExplorePage} page @param {Partial<Choice>} more */
 async function linkTo(page, more) {
   /** @type {Packed<{ query: string, omitted: string[] }>} */
-  const { meta } = await askRoute(page, "link", { ...currentState(page), presenter: "", embedded: "", ...more });
+  const { meta } = await askRoute(page, "link", { ...toldState(page), presenter: "", embedded: "", ...more });
   const lost = meta.omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");
   return {
     link: linkAddress(location.href, meta.query, page.state.catalogue.room_address),
@@ -193,7 +198,7 @@ async function copyEmbed(page) {
 
 /** @param {ExplorePage} page */
 function saveState(page) {
-  const state = { ...currentState(page), embedded: "" };
+  const state = { ...toldState(page), embedded: "" };
   saveFile("headlight-state.json", "application/json", JSON.stringify({ [STATE_FORMAT]: 1, state }, null, 1));
   showStatus(page, "The state is saved, the whole text with it. Open it here again at any time.");
 }

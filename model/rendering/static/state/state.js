@@ -90,7 +90,7 @@ export class State {
 
   /**
    * What does not fit the answer gives way, without being a change that somebody made.
-   * @param {Partial<HeadChoice>} patch
+   * @param {Partial<Choice>} patch
    */
   correct(patch) {
     this.#choice = { ...this.#choice, ...patch };

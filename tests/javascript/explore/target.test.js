@@ -1,0 +1,45 @@
+// The target of an encoder-decoder: the model's own until somebody types one.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ExploreState } from "../../../app/explore/frontend/state.js";
+import { createPage } from "./page.js";
+
+/** @import { ExploreAnswer } from "../../../app/explore/frontend/types.js" */
+
+/** @param {string} text @param {string} source */
+const example = (text, source) => ({ text, source, sort: "layer", hint: "" });
+
+/** @param {string | null} text @param {string} source */
+function stateOf(text, source) {
+  const { choice, catalogue } = createPage().state;
+  const known = { ...catalogue, opening: example("Das Haus", "The house"), examples: [example("Der Hund", "The dog")] };
+  return new ExploreState({ ...choice, text, source }, known, { model: "writer", device: "cpu" });
+}
+
+test("what the model writes stays unsaid, and what is known of it is not asked for", () => {
+  const state = stateOf(null, "The house");
+  assert.equal(state.choice.text, "Das Haus");
+  assert.equal(state.told.text, null);
+  assert.equal(state.question.text, "Das Haus");
+  state.update({ source: "The dog" });
+  assert.equal(state.question.text, "Der Hund");
+});
+
+test("for another source the model is asked, and its target is shown", () => {
+  const state = stateOf(null, "The house");
+  state.update({ source: "The cat" });
+  assert.equal(state.question.text, null);
+  state.receive(/** @type {ExploreAnswer} */ ({ question: { ...state.question, text: "Die Katze" } }));
+  assert.equal(state.choice.text, "Die Katze");
+  assert.equal(state.told.text, null);
+});
+
+test("a target of one's own stays, whatever the source", () => {
+  const state = stateOf("Mein Haus", "The house");
+  state.update({ source: "The cat" });
+  assert.equal(state.question.text, "Mein Haus");
+  assert.equal(state.told.text, "Mein Haus");
+  state.adopt({ ...state.told, text: null });
+  assert.equal(state.question.text, null);
+});
