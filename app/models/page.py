@@ -143,17 +143,19 @@ def _show_upload_result() -> None:
     elif name:
         listed = next((card for card in (*own_models(), *listed_models()) if card.name == name), None)
         if listed:
-            st.success(
-                escaped_lines((f"{listed.title} can be opened now.", *_weight_report(name))),
-                icon=":material/check_circle:",
-            )
+            st.success(escape_markdown(f"{listed.title} can be opened now."), icon=":material/check_circle:")
+            _show_weight_report(name)
 
 
-def _weight_report(name: str) -> tuple[str, ...]:
+def _show_weight_report(name: str) -> None:
     try:
-        return tuple(ask("weight_report", {"model": name})[0]["notes"])
+        report, _ = ask("weight_report", {"model": name, "find_nonfinite": True})
     except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now
-        return (str(error),)
+        st.warning(escape_markdown(str(error)), icon=":material/warning:")
+        return
+    st.info(escaped_lines(report["notes"]), icon=":material/info:")
+    if report["warning"]:
+        st.warning(escape_markdown(report["warning"]), icon=":material/warning:")
 
 
 def _uploader_round() -> int:
@@ -181,9 +183,9 @@ def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
 
 def _card_grid(shown: Sequence[ListedModel], state: State) -> None:
     visible = shown if st.session_state.get(SHOW_ALL) else shown[:FIRST_CARDS]
-    for start in range(0, len(visible), 3):
-        for column, card in zip(st.columns(3), visible[start : start + 3], strict=False):
-            with column, st.container(border=True, height="stretch", key=f"card {card.name}"):
+    with st.container(key="own_models" if any(card.own for card in shown) else "models"):
+        for card in visible:
+            with st.container(border=True, height="stretch", key=f"card {card.name}"):
                 _draw_card(card, open_now=card.name == state.model)
     if len(visible) < len(shown):
         st.button(f"Show all {len(shown)}", on_click=lambda: st.session_state.update({SHOW_ALL: True}))

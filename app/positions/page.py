@@ -108,8 +108,10 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
         else:
             st.subheader("Bias of one head")
             head = st.pills("Head", range(heads), default=0, key="bias_head")
-            figure = charts.matrix_heatmap(bias[head or 0], "key", "query", "bias", diverging=True, height=330)
-            st.plotly_chart(figure, key="bias_map_chart")
+            figure = charts.matrix_heatmap(
+                bias[head or 0], "key", "query", "bias", diverging=True, height=440, square=True
+            )
+            st.plotly_chart(figure, width="content", key="bias_map_chart")
 
 
 def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
@@ -126,8 +128,8 @@ def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
         return
     with right:
         st.subheader("Similarity of distances")
-        figure = charts.matrix_heatmap(similarity, "distance", "distance", "similarity", start=-furthest)
-        st.plotly_chart(figure, key="bucket_similarity_chart")
+        figure = charts.matrix_heatmap(similarity, "distance", "distance", "similarity", start=-furthest, square=True)
+        st.plotly_chart(figure, width="content", key="bucket_similarity_chart")
         st.caption(
             "Cosine of the learned vectors of two distances. What they add to a score depends on the query and the "
             "key: on Explore, Step by step shows it for the tokens of a text."
@@ -138,7 +140,8 @@ def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Similarity of positions")
-        st.plotly_chart(charts.matrix_heatmap(similarity, "position", "position", "similarity"), key="similarity_chart")
+        figure = charts.matrix_heatmap(similarity, "position", "position", "similarity", height=440, square=True)
+        st.plotly_chart(figure, width="content", key="similarity_chart")
     with right:
         st.subheader("Similarity to one position")
         position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="similarity_position")

@@ -19,8 +19,6 @@ from app.engine.client import submit
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import HANDLERS
 from app.engine.job import Job, Stream
-from app.frame.main import PAGES
-from app.server.deep_links import deep_link_route
 from app.server.images import IMAGE_ROUTES
 from app.state.request import integer_or_zero
 from app.ui import modules
@@ -41,9 +39,7 @@ def routes() -> list[Route]:
         return Route(f"/api/{name}", ask, methods=["POST"])
 
     answers = (route(name) for name, row in HANDLERS.items() if row.is_route)
-    first, *others = PAGES
-    pages = [Route(f"/{first.PATH}", _lead_to_first_page), *(deep_link_route(page.PATH) for page in others)]
-    return [*pages, *answers, *IMAGE_ROUTES, modules.route()]
+    return [*answers, *IMAGE_ROUTES, modules.route(), Route("/explore", _lead_to_first_page)]
 
 
 def _lead_to_first_page(request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +15,9 @@ DIVERGING = "PuOr_r"  # purple below zero, white at zero, orange above
 PRIMARY_COLOUR, MUTED_COLOUR = "#e0951f", "#8d97a8"
 # Told apart with every kind of colour vision (Okabe and Ito 2008), the order changed to begin with our own two.
 LINE_COLOURS = ("#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100")
+LINE_DASHES = ("solid", "dash", "dot")
 TRANSPARENT = "rgba(0,0,0,0)"
+COLOUR_BAR_WIDTH = 40  # pixels, with its numbers
 MAX_LABEL_LENGTH = 18  # characters of a tick label
 
 
@@ -94,7 +97,7 @@ def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Seque
     figure = go.Figure(bars)
     figure.update_layout(barmode="group", bargap=0.25, showlegend=changed, legend={"orientation": "h", "y": 1.08})
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
-    figure.update_xaxes(tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(tickformat=".0%", range=(0, 1))
     return _with_layout(figure, height=max(len(names) * 32 + 110, 260))
 
 
@@ -107,8 +110,12 @@ def matrix_heatmap(
     diverging: bool = False,
     start: int = 0,
     height: int = 380,
+    square: bool = False,
 ) -> go.Figure:
-    """Any matrix as a heatmap, `start` being its first row and column; a diverging one has white at zero."""
+    """Any matrix as a heatmap, `start` being its first row and column; a diverging one has white at zero.
+
+    A `square` one has square cells, and a width of its own.
+    """
     limit = float(np.abs(values).max()) or 1.0
     heatmap = go.Heatmap(
         z=values.astype(np.float32),
@@ -123,6 +130,10 @@ def matrix_heatmap(
     figure = go.Figure(heatmap)
     figure.update_xaxes(title=x_title, showgrid=False)
     figure.update_yaxes(title=y_title, autorange="reversed", showgrid=False)
+    if square:
+        figure.update_layout(width=height + COLOUR_BAR_WIDTH)
+        figure.update_xaxes(constrain="domain")
+        figure.update_yaxes(scaleanchor="x", constrain="domain")
     return _with_layout(figure, height=height)
 
 
@@ -137,7 +148,7 @@ def line_chart(
                 y=values.astype(np.float32),
                 name=name,
                 mode="lines",
-                line={"color": LINE_COLOURS[index % len(LINE_COLOURS)], "width": 2},
+                line=_line_style(index),
                 hovertemplate=f"{x_title} %{{x}}<br>{y_title} %{{y:.4f}}<extra>{name}</extra>",
             )
             for index, (name, values) in enumerate(lines)
@@ -150,12 +161,19 @@ def line_chart(
 
 
 def bar_chart(names: Sequence[str], values: np.ndarray, y_title: str, *, height: int = 320) -> go.Figure:
-    """One bar for each name."""
-    bar = go.Bar(x=list(names), y=values, marker_color=PRIMARY_COLOUR, hovertemplate="%{x}<br>%{y:.5f}<extra></extra>")
+    """One bar for each name, of the colour that the line of this place has."""
+    colours = [_line_style(index)["color"] for index in range(len(names))]
+    bar = go.Bar(x=list(names), y=values, marker_color=colours, hovertemplate="%{x}<br>%{y:.5f}<extra></extra>")
     figure = go.Figure(bar)
     figure.update_xaxes(type="category")
     figure.update_yaxes(title=y_title)
     return _with_layout(figure, height=height)
+
+
+def _line_style(index: int) -> dict[str, Any]:
+    """A colour of its own for each line; past the last one they begin again, in another dash."""
+    dash, colour = divmod(index, len(LINE_COLOURS))
+    return {"color": LINE_COLOURS[colour], "dash": LINE_DASHES[dash % len(LINE_DASHES)], "width": 2}
 
 
 def _square_root_cividis() -> list[tuple[float, str]]:

@@ -14,7 +14,7 @@ from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import instrument, say
 from tests.browser.uploads import Zip, files_of, hostile, zipped
-from tests.browser.visitor import PATIENCE, Visitor, address, wait_for_address
+from tests.browser.visitor import PATIENCE, Visitor, address, wait_for_address, wait_until
 from tests.families.cases import CASES
 from tests.families.reference import build
 
@@ -71,6 +71,26 @@ def test_a_page_opens_at_its_own_address_without_an_error_in_the_console(visitor
     expect(page).to_have_url(re.compile(re.escape(visitor.url) + r"/positions(\?|$)"))
 
 
+def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_width(visit: Visit) -> None:
+    visitor = visit(width=820, height=1180)
+    told = card(models(visitor), "stories-causal").locator("dd")
+    for words in told.all():
+        wait_until(visitor.page, words.bounding_box, lambda box: box is not None and box["height"] < 40)
+    page = visitor.open(path="/positions")
+    plots = page.locator(".js-plotly-plot .nsewdrag")
+    expect(plots.nth(3)).to_be_attached()
+    for plot in plots.all():
+        wait_until(page, plot.bounding_box, lambda box: box is not None and box["width"] > 250)
+
+
+def test_on_touch_nothing_lies_on_a_chart(browser: Browser, server: Server) -> None:
+    page = browser.new_context(has_touch=True, is_mobile=True).new_page()
+    Visitor(page, server.url).open(path="/positions")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".modebar-container:visible")).to_have_count(0)
+    page.context.close()
+
+
 def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     page = models(visitor)
     told = card(page, "stories-masked")
@@ -88,8 +108,8 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     page = models(visitor, "positional_encoding=alibi")
     send(page, zipped(files))
     said = page.get_by_test_id("stAlert")
-    expect(said).to_contain_text("tiny can be opened now")
-    expect(said).to_contain_text(re.compile(r"\d+ tensors were loaded"))
+    expect(said.first).to_contain_text("tiny can be opened now")
+    expect(said.last).to_contain_text(re.compile(r"\d+ tensors were loaded"))
     mine = card(page, "tiny")
     expect(mine).to_contain_text("gpt2")
     expect(mine).to_contain_text("your upload")

@@ -38,17 +38,16 @@ function createPrediction({ titles, places, positions, distance, candidates }) {
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
   const list = createElement("ol", "bars changed pairs");
   list.dataset.testid = `prediction-${positions[0]}`;
-  const largest = Math.max(...candidates.flatMap(({ left, right }) => [left || 0, right || 0]), 1e-9);
-  list.append(...candidates.map((candidate) => createCandidate(candidate, largest)));
+  list.append(...candidates.map(createCandidate));
   section.append(title, where, list);
   return section;
 }
 
-/** @param {PredictionCandidate} candidate @param {number} largest share of all, as long as the track */
-function createCandidate({ text, left, right }, largest) {
+/** @param {PredictionCandidate} candidate */
+function createCandidate({ text, left, right }) {
   const row = createElement("li", "candidate");
   const track = createElement("span", "track");
-  track.append(createBar("ghost", left, largest), createBar("bar", right, largest));
+  track.append(createBar("ghost", left), createBar("bar", right));
   const number = (/** @type {number | null} */ share) =>
     createElement("span", "number", share === null ? "cannot" : formatPercent(share));
   row.append(
@@ -66,10 +65,10 @@ function createCandidate({ text, left, right }, largest) {
   return row;
 }
 
-/** @param {string} className @param {number | null} share @param {number} largest */
-function createBar(className, share, largest) {
+/** @param {string} className @param {number | null} share of the track */
+function createBar(className, share) {
   const bar = createElement("i", className);
-  bar.style.width = `${((share || 0) / largest) * 100}%`;
+  bar.style.width = `${(share || 0) * 100}%`;
   if (share === null) bar.style.display = "none";
   return bar;
 }

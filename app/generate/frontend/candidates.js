@@ -62,13 +62,9 @@ function positionWords({ tokens }, { position }, mode) {
  */
 function drawCandidates(list, generator, record, taken) {
   const { candidates } = record;
-  const largest = Math.max(
-    ...candidates.flatMap(({ probability, sampling_probability }) => [probability, sampling_probability]),
-    1e-9,
-  );
   const { step } = generator;
   const rows = candidates.map((candidate) => {
-    const button = createCandidate(candidate, largest, record.chosen, taken);
+    const button = createCandidate(candidate, record.chosen, taken);
     button.onclick = () => {
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
@@ -83,13 +79,12 @@ function drawCandidates(list, generator, record, taken) {
 
 /**
  * One candidate, with two bars: its probability by the model, and after the sampling settings.
- * @param {Candidate} candidate @param {number} largest share of all, as long as the track
- * @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
+ * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
  */
-function createCandidate({ id, text, probability, sampling_probability: sampling }, largest, chosen, taken) {
+function createCandidate({ id, text, probability, sampling_probability: sampling }, chosen, taken) {
   const button = createElement("button", "takes-it");
   const track = createElement("span", "track");
-  track.append(createBar("ghost", probability / largest), createBar("bar", sampling / largest));
+  track.append(createBar("ghost", probability), createBar("bar", sampling));
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
   button.append(
     createElement("bdi", "token", visibleText(text)),

@@ -34,12 +34,6 @@ def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str
     return unpack(answer.content)
 
 
-@pytest.mark.parametrize("path", ["/compare", "/models"])
-def test_the_address_of_a_page_says_where_its_server_is(client: TestClient, path: str) -> None:
-    text = client.get(path).text
-    assert text.index("BACKEND_BASE_URL") < text.index("<body>")
-
-
 def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
     meta, numbers = ask(client, model="next", text="the cat sat")
     count = len(meta["tokens"])

@@ -33,14 +33,13 @@ function drawPrediction(page, prediction, changed, count) {
   const list = createElement("ol", changed ? "bars changed" : "bars");
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
-  const largest = Math.max(...shown.flatMap((item) => [item.after, changed ? item.before : 0]), 1e-9);
-  list.append(...shown.map((item) => drawCandidate(page, item, largest, changed)));
+  list.append(...shown.map((item) => drawCandidate(page, item, changed)));
   block.append(title, where, list);
   return block;
 }
 
-/** @param {Page} page @param {Candidate} item @param {number} largest @param {boolean} changed */
-function drawCandidate(page, item, largest, changed) {
+/** @param {Page} page @param {Candidate} item @param {boolean} changed */
+function drawCandidate(page, item, changed) {
   const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about");
   name.append(createElement("bdi", "token", visibleText(item.text)));
@@ -50,13 +49,13 @@ function drawCandidate(page, item, largest, changed) {
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createElement("span", "track");
   const bar = createElement("i", "bar");
-  bar.style.width = `${(item.after / largest) * 100}%`;
+  bar.style.width = `${item.after * 100}%`;
   track.append(bar);
   const numbers = createElement("span", "number", formatPercent(item.after));
   row.append(name, track, numbers);
   if (changed) {
     const ghost = createElement("i", "ghost");
-    ghost.style.width = `${(item.before / largest) * 100}%`;
+    ghost.style.width = `${item.before * 100}%`;
     track.prepend(ghost);
     row.append(changeLabel(item.after - item.before));
   }
