@@ -40,14 +40,14 @@ function linesOfFigure(locked) {
 
 test("the lines of a locked query stand out from the others, as on the screen", () => {
   const { opacities, bold } = linesOfFigure([1]);
-  assert.deepEqual(bold, ["dog"]);
+  assert.deepEqual(bold, ["Layer 0 · Head 0", "dog"]);
   assert.equal(opacities.length, 4);
   assert.ok(Math.max(...opacities.slice(0, 2)) < 0.1, "those of the other query come first, and faintly");
   assert.ok(Math.min(...opacities.slice(2)) > 0.5);
 });
 
-test("without a locked query all lines are alike", () => {
+test("without a locked query all lines are alike, and the head has its name", () => {
   const { opacities, bold } = linesOfFigure([]);
   assert.deepEqual([...new Set(opacities)].length, 1);
-  assert.deepEqual(bold, []);
+  assert.deepEqual(bold, ["Layer 0 · Head 0"]);
 });

@@ -67,7 +67,7 @@ export function createFigure(matrix, heads, { picture, width, title, locked, foo
     const ends = row.map((panel, place) => {
       const box = { x: 2 + place * (room + GAP), y: y + 1, width: room };
       const named =
-        panels.length > 1 || !lines
+        heads.length < 2 || !lines // a legend names several heads of one picture
           ? addLines(figure, [fitText(panel.name, LABEL_SIZE, room)], box.x, box.y, { bold: true })
           : box.y;
       return lines
