@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
-HELP = "headlight_help"  # which is given nothing
+OF_EVERY_PAGE = ("headlight_help", "headlight_presenter_mode")  # of the frame around it
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 
@@ -48,7 +48,7 @@ def unfolded(at: AppTest, *expanders: str) -> AppTest:
 def component_data(part: Any) -> dict[str, Any]:
     """What the component in a part of the page (`at.main`, `at.sidebar`) was given."""
     components = part.get("bidi_component")
-    (component,) = (each for each in components if each.proto.component_name != HELP)
+    (component,) = (each for each in components if each.proto.component_name not in OF_EVERY_PAGE)
     data: dict[str, Any] = json.loads(component.proto.json)
     return data
 
