@@ -209,6 +209,10 @@ class Intervention:
     def _slices(
         self, path: str, hook_point: HookPoint, value: Tensor, start: int | None, total: int | None = None
     ) -> list[slice]:
+        if len(self.index) >= value.dim():  # a classifier's answer is for the text, not for each token
+            raise EditError(
+                f"The edit {self} counts along {len(self.index)} axes, but {path} has {value.dim() - 1} here."
+            )
         slices = []
         for axis, (name, (first, end)) in enumerate(zip(hook_point.axes, self.index, strict=False), 1):
             is_growing = (

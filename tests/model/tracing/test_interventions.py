@@ -169,6 +169,12 @@ def test_an_impossible_edit_gets_a_sentence(edit: str, message: str) -> None:
     assert str(caught.value).endswith(".")
 
 
+def test_an_index_with_more_axes_than_the_answer_of_a_whole_text_gets_a_sentence() -> None:
+    model = toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False)
+    with pytest.raises(HeadlightError, match=r"counts along 2 axes, but logits has 1 here\.$"):
+        run(model, toys.masked(), "the cat", ["logits[:,0]=add:0"])
+
+
 def test_a_star_edits_every_layer() -> None:
     edited = run_edited(None, "decoder.*.self.weights[1]=set:0")
     assert not edited[EDITED][1].any()
