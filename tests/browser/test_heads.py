@@ -350,3 +350,15 @@ def test_shift_click_chooses_and_selects_no_text(visitor: Visitor) -> None:
     for target in (words.nth(3), page.get_by_test_id("head-1-2")):
         target.click(modifiers=["Shift"])
         assert page.get_by_test_id("prose").evaluate(SELECTED) == ""
+
+
+def test_in_a_long_text_the_chosen_token_is_in_sight(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&text=" + "+".join(["word"] * 180))
+    chips = page.get_by_test_id("tokens").locator("button")
+    expect(chips.nth(180)).to_be_attached()
+    expect(chips.last).to_be_in_viewport()
+    page.get_by_test_id("tokens").evaluate("strip => { strip.scrollTop = 0; }")
+    expect(chips.last).not_to_be_in_viewport()
+    chips.nth(3).click()
+    expect(chips.nth(3)).to_have_attribute("aria-pressed", "true")
+    expect(chips.nth(3)).to_be_in_viewport()

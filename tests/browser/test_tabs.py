@@ -121,6 +121,13 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     expect(reading).to_contain_text("After layer 3")
 
 
+def test_nine_tokens_fit_into_the_logit_lens(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
+    expect(page.get_by_test_id("lens-6-8")).to_be_visible()
+    too_wide = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
+    wait_until(page, lambda: page.get_by_test_id("lens").evaluate(too_wide), lambda pixels: pixels <= 0)
+
+
 def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&tab=layers")
     say(page, "One two three. " * 20)

@@ -17,8 +17,13 @@ import { activeElement, createChip, moveChipFocus, onHover, updateChildren } fro
 
 /** @import { HeadMatrix, Page, Side, Token } from "../types.js" */
 
+const MARGIN = 6; // pixels beneath a chip that is brought into sight
+
 /** What a chip was made of. */
 const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
+
+/** Which choice a strip has shown. */
+const shown = remembered((/** @type {HTMLElement} */ _) => ({ choice: "" }));
 
 /** @param {HTMLElement} strip */
 function chipsOf(strip) {
@@ -167,8 +172,22 @@ export function shadeTokens(page, matrix) {
     button.classList.toggle("query", hot.includes(place));
     button.classList.toggle("locked", page.state.choice.pinned.includes(place));
   });
+  scrollToChosen(page, page.view.elements.tokens, chips);
   if (page.state.answer.maskable) return;
   for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
+}
+
+/**
+ * Once for each choice, in a long text, the chosen token is brought into sight; after that the person scrolls.
+ * @param {Page} page @param {HTMLElement} strip @param {HTMLElement[]} chips
+ */
+function scrollToChosen(page, strip, chips) {
+  const place = chips.findIndex((_, token) => isPressed(page, token));
+  const choice = `${place} ${chips.length}`;
+  if (place < 0 || shown(strip).choice === choice) return;
+  shown(strip).choice = choice;
+  const [chip, frame] = [chips[place].getBoundingClientRect(), strip.getBoundingClientRect()];
+  if (chip.top < frame.top || chip.bottom > frame.bottom) strip.scrollTop += chip.bottom - frame.bottom + MARGIN;
 }
 
 /** Whether a token is locked, or the one that predictions speak of. @param {Page} page @param {number} place */
