@@ -68,6 +68,7 @@ def variant_controls(state: State, trained: Config) -> None:
             for field, choice in choices.items()
             if field != "scale"
         ],
+        "trained_masks": trained_fields["masks"],
         "trained_scale": trained.scale,
         "state": {field: getattr(state, field) for field in choices},
         "mask_arguments": offered()["mask_arguments"],

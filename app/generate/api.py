@@ -21,6 +21,7 @@ from model.generation.fill_mask import fill_mask, remaining_masks
 from model.generation.generate import Prefix, TextGenerator
 from model.generation.sampling import Sample, SamplingConfig
 from model.generation.step import GenerationStep
+from model.nn.masks import is_causal
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Encoded, Tokenizer
@@ -173,7 +174,7 @@ def _cache_payload(result: StepResult, model: Transformer) -> dict[str, Any]:
         reason = (
             "Every token sees every other, so a filled word changes the keys and values of all: each step reads all."
         )
-    elif "causal" not in model.config.masks:
+    elif not is_causal(model.config.masks):
         reason = (
             "Under this mask a token may see later ones, so each new one changes the keys and values of all others."
         )

@@ -1,11 +1,13 @@
 """Masks: which query may attend to which key. True means "may attend"; several masks are combined with AND.
 
 A mask is written as its name, with its argument behind a colon: `causal`, `window:8`, `custom:100/110/111`,
-`padding`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row.
+`padding`, `painted:3-1.4-1`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row. A painted cell
+is a query and a key, whose answer is turned round.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,14 +41,14 @@ class MaskArgument:
 
     `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
     its second number of tokens. `control` says with what a page lets people choose it: a slider within `limits`, or
-    a box for rows.
+    cells that are painted.
     """
 
     title: str
     default: str
     parse: Callable[[str], Any]
     extend: Callable[[str, int, int], str] = lambda text, old_length, new_length: text
-    control: Literal["number", "matrix"] = "number"
+    control: Literal["number", "cells"] = "number"
     limits: tuple[int, int] = (1, 64)
 
 
@@ -55,7 +57,7 @@ class Mask:
     """A kind of mask; `allowed` gives its cells from the positions and the parsed argument (None without one).
 
     `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
-    together with the causal mask.
+    together with the causal mask. Where it `inverts`, its cells turn round what the masks before it say.
     """
 
     title: str
@@ -65,6 +67,7 @@ class Mask:
     argument: MaskArgument | None = None
     selectable: bool = True
     with_causal: bool = False
+    inverts: bool = False
 
 
 def causal(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
@@ -95,6 +98,13 @@ def custom(positions: QueryKeyPositions, matrix: Matrix) -> Bool[Tensor, "#batch
         )
     allowed: Tensor = torch.tensor(matrix, device=positions.keys.device)
     return allowed[positions.queries][:, positions.keys][None, None]
+
+
+def painted(positions: QueryKeyPositions, cells: Cells) -> Bool[Tensor, "#batch 1 query key"]:
+    """The cells that a person has painted; those outside the text wait until it is longer."""
+    numbers = torch.tensor([query << 32 | key for query, key in cells], device=positions.keys.device)
+    found: Tensor = torch.isin((positions.queries[:, None] << 32) + positions.keys, numbers.long())
+    return found[None, None]
 
 
 def check_mask(mask: str) -> None:
@@ -133,13 +143,20 @@ def extend_mask(mask: str, old_length: int, new_length: int) -> str:
 
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
-    """All of `masks` at once: a cell is allowed where every one of them allows it."""
+    """All of `masks`, from left to right: a cell is allowed where each allows it, or where one turns it round."""
     allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]
     for mask in masks:
         row, argument = _parse(mask)
-        combined = combined & row.allowed(positions, argument)
+        cells = row.allowed(positions, argument)
+        combined = combined ^ cells if row.inverts else combined & cells
     return combined
+
+
+def is_causal(masks: Sequence[str]) -> bool:
+    """Whether under `masks` no token sees a later one, however long the text becomes."""
+    painted_cells = (cell for row, cells in map(_parse, masks) if row.inverts for cell in cells)
+    return "causal" in masks and all(key <= query for query, key in painted_cells)
 
 
 def mask_titles() -> dict[str, str]:
@@ -162,8 +179,8 @@ def masks_title(masks: Sequence[str]) -> str:
 
 
 def mask_examples() -> tuple[str, ...]:
-    """How each mask that pages offer is written, and no mask: `window:4`, an argument being the one it begins with."""
-    rows = {name: row.argument for name, row in MASKS.items() if row.selectable}
+    """How each mask that can be chosen is written, and no mask: `window:4`, with the argument it begins with."""
+    rows = {name: row.argument for name, row in MASKS.items() if name != "padding"}
     return (*(name if argument is None else f"{name}:{argument.default}" for name, argument in rows.items()), NO_MASK)
 
 
@@ -174,6 +191,16 @@ def mask_arguments() -> dict[str, MaskArgument]:
 
 
 Matrix = tuple[tuple[bool, ...], ...]
+
+
+Cells = tuple[tuple[int, int], ...]  # query and key
+
+
+def _parse_cells(text: str) -> Cells:
+    if not _CELLS.fullmatch(text):
+        raise ConfigError(f"Painted cells are a query and a key each, as in 'painted:3-1.4-1', not {text[:40]!r}.")
+    pairs = (cell.split("-") for cell in text.split(".") if cell)
+    return tuple((int(query), int(key)) for query, key in pairs)
 
 
 def _parse_width(text: str) -> int:
@@ -201,6 +228,7 @@ def _extend_matrix(text: str, old_length: int, new_length: int) -> str:
 
 NO_MASK = "none"
 BIDIRECTIONAL = "Bidirectional"  # what people call no mask
+_CELLS = re.compile(r"([0-9]{1,9}-[0-9]{1,9}(\.[0-9]{1,9}-[0-9]{1,9})*)?")
 
 MASKS: Registry[Mask] = Registry(
     "mask",
@@ -236,8 +264,17 @@ MASKS: Registry[Mask] = Registry(
                 "100/110/111",
                 _parse_matrix,
                 _extend_matrix,
-                "matrix",
+                "cells",
             ),
+            selectable=False,
+        ),
+        "painted": Mask(
+            title="Custom",
+            description="The masks before it, turned round in cells of your own.",
+            formula=r"m_{ij} = m'_{ij} \oplus [\,(i, j)\ \mathrm{is\ painted}\,]",
+            allowed=painted,
+            argument=MaskArgument("Painted cells, as query-key", "3-1", _parse_cells, control="cells"),
+            inverts=True,
         ),
     },
 )

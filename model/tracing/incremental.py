@@ -19,6 +19,7 @@ from torch import Tensor
 from model.config import Config
 from model.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
 from model.nn.kv_cache import KeyValues, KVCache, truncate_key_values
+from model.nn.masks import is_causal
 from model.nn.transformer import Transformer
 from model.tasks import task_of
 from model.text.tokenizer import Tokenizer
@@ -123,7 +124,7 @@ def continue_run(
 
 def looks_ahead(config: Config, edits: Sequence[Intervention]) -> bool:
     """Whether a token's values may depend on a later one's, so that its keys and values hold for one text alone."""
-    return "causal" not in config.masks or not all(edit.row_local for edit in edits)
+    return not is_causal(config.masks) or not all(edit.row_local for edit in edits)
 
 
 def encodes_alike(model: Transformer, length: int, other_length: int) -> bool:

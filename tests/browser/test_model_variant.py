@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_explore import instrument, pixels
+from tests.browser.test_explore import instrument, pixels, say
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat"
@@ -61,7 +61,7 @@ def test_the_rest_of_the_page_follows_once_the_answer_is_there(visitor: Visitor)
     assert page.evaluate("window.order")[:2] == ["painted", "report"]
 
 
-def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
+def test_a_window_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     page = opened(visitor)
     control(page, "masks").select_option("causal+window")
     control(page, "width").focus()
@@ -72,11 +72,60 @@ def test_a_window_a_matrix_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     page.keyboard.press("Space")
     wait_for_address(page, scale="off")
     expect(control(page, "scale")).to_have_attribute("aria-checked", "false")
-    control(page, "masks").select_option("custom")
-    expect(page.get_by_test_id("problem")).to_contain_text("custom mask is 3 x 3")
-    control(page, "matrix").fill("\n".join("1" * 6 for _ in range(6)))
+
+
+def cell_at(page: Page, query: int, key: int, tokens: int) -> tuple[float, float]:
+    """Where a cell of the mask lies in the window."""
+    box = control(page, "cells").bounding_box()
+    assert box is not None
+    x, y = ((place + 0.5) / tokens for place in (key, query))
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+
+def drag(page: Page, *cells: tuple[float, float]) -> None:
+    page.mouse.move(*cells[0])
+    page.mouse.down()
+    for cell in cells[1:]:
+        page.mouse.move(*cell)
+    page.mouse.up()
+
+
+def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(visitor: Visitor) -> None:
+    page = opened(visitor)
+    tokens = len(TEXT.split()) + 1
+    control(page, "masks").select_option("causal+window")
+    wait_for_address(page, masks="causal+window:4")
+    instrument(page, TEXT)
+    before = pixels(page, 0, 0)
+    control(page, "masks").select_option("painted")
+    wait_for_address(page, masks="causal+window:4+painted:")
+    instrument(page, TEXT)
     expect(page.get_by_test_id("problem")).to_be_hidden()
-    expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
+    assert pixels(page, 0, 0) == before, "it begins as the mask that was on"
+    control(page, "cells").scroll_into_view_if_needed()
+    drag(page, cell_at(page, 0, 2, tokens), cell_at(page, 0, 5, tokens))
+    wait_for_address(page, masks="causal+window:4+painted:0-2.0-3.0-4.0-5")
+    drag(page, cell_at(page, 3, 3, tokens))
+    painted = "causal+window:4+painted:0-2.0-3.0-4.0-5.3-3"
+    wait_for_address(page, masks=painted)
+    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
+    for text in (TEXT + " and ran away", "The dog"):
+        say(page, text)
+        expect(page.get_by_test_id("problem")).to_be_hidden()
+        wait_for_address(page, text=text, masks=painted)
+    size = "canvas => Math.round(canvas.clientWidth / 28)"
+    wait_until(page, lambda: control(page, "cells").evaluate(size), lambda cells: cells == 3)
+
+
+def test_a_mask_is_painted_by_keyboard(visitor: Visitor) -> None:
+    page = opened(visitor, "&masks=painted:")
+    control(page, "cells").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    wait_for_address(page, masks="painted:2-1")
+    expect(control(page, "cell")).to_have_text("“dog” does not see “The”")
+    page.keyboard.press("Space")
+    wait_for_address(page, masks="painted:")
 
 
 def test_other_pages_hear_of_it_as_well(visitor: Visitor) -> None:

@@ -1,7 +1,7 @@
 // How the models of the two sides are changed: A as the sidebar says, B by a list for each part; and things worth comparing.
 
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
-import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { defaultMask, parseMask } from "../../ui/frontend/mask_spec.js";
 
 /** @import { MaskArgument } from "../../ui/frontend/mask_spec.js" */
 /** @import { Catalog, Difference, Options, Preset, Question, VariantField } from "./types.d.ts" */
@@ -90,20 +90,23 @@ function modelControl({ models }, b, difference, differ) {
  */
 function partControl(catalog, part, title, b, given, differ) {
   const trained = trainedParts(catalog, b.model)[part] ?? "";
+  const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
+  // A mask is painted on Explore alone; B has one where it was A's.
+  const isOffered = (/** @type {string} */ value) =>
+    value !== trained && (value === kind || part !== "masks" || catalog.mask_arguments[value]?.control !== "cells");
   /** @type {Options} */
   const options = [
     [SAME, SAME],
     ["", `${titleOf(catalog, part, trained)} · as trained`],
-    ...catalog.options[part].filter(([value]) => value !== trained),
+    ...catalog.options[part].filter(([value]) => isOffered(value)),
   ];
-  const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
   const pick = (/** @type {string} */ value) => {
-    const full = part === "masks" ? defaultMask(value, catalog.mask_arguments) : value;
+    const full = part === "masks" ? defaultMask(value, catalog.mask_arguments, b.masks || trained) : value;
     differ({ [part]: value === SAME ? undefined : full });
   };
   const label = labelled(title, createSelect(part, options, given === undefined ? SAME : kind, pick));
   const row = part === "masks" ? catalog.mask_arguments[kind] : undefined;
-  if (row) label.append((row.control === "number" ? numberField : matrixField)(kind, row, argument, differ));
+  if (row?.control === "number") label.append(numberField(kind, row, argument, differ));
   return label;
 }
 
@@ -115,15 +118,6 @@ function numberField(kind, { title, limits: [min, max] }, argument, differ) {
     const number = Math.round(Number(field.value)) || min;
     differ({ masks: `${kind}:${Math.min(Math.max(number, min), max)}` });
   };
-  return field;
-}
-
-/** @param {string} kind @param {MaskArgument} row @param {string} argument @param {Differ} differ */
-function matrixField(kind, { title }, argument, differ) {
-  const field = createElement("input");
-  Object.assign(field, { type: "text", value: argument, ariaLabel: title, spellcheck: false });
-  field.title = `${title}, rows separated by /`;
-  field.onchange = () => differ({ masks: matrixMask(kind, field.value) });
   return field;
 }
 

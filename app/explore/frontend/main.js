@@ -5,6 +5,7 @@ import { clearMeasurements } from "../../../model/rendering/static/heads/measure
 import { AddressBar } from "../../ui/frontend/address.js";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
+import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.js";
 import { failureText, isAbort } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
@@ -13,6 +14,7 @@ import { createExportMenu } from "./export/export_menu.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
+import { shownMask } from "./shown_mask.js";
 import { ExploreState, MODEL_FIELDS } from "./state.js";
 import { loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
@@ -63,6 +65,7 @@ class Explore {
       createExportMenu(this, place),
       listenToPresenter(this, place),
       listenToChoices(this),
+      answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),
     ];
   }
@@ -166,6 +169,7 @@ class Explore {
         state.receive(answer, number);
         drawTexts(this);
         drawAnswer(this);
+        tellMaskChanged();
       }
     } catch (error) {
       if (!isAbort(error) && server.isNewest(number)) this.#fail(failureText(error), number);

@@ -4,7 +4,9 @@
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { find, findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
-import { defaultMask, matrixMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
+import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { MaskPainter } from "./mask_painter.js";
 
 /** @import { VariantChoice, VariantData, VariantField } from "./types.d.ts" */
 
@@ -17,6 +19,7 @@ class ModelVariant {
   #data;
   #choice;
   #turn;
+  #painter;
   /** What was reported last, as somebody else counts it. */
   #awaited = 0;
   #until = 0;
@@ -30,6 +33,10 @@ class ModelVariant {
     this.#data = data;
     this.#choice = { ...data.state };
     this.#turn = data.turn;
+    this.#painter = new MaskPainter(find(place, '[data-part="cells"]'), (cells) =>
+      this.#change({ masks: paintedMask(parseMask(this.#choice.masks).base, cells) }),
+    );
+    this.end = listenToMask(() => this.#draw());
   }
 
   /** @param {VariantData} data @param {(name: string, value: unknown) => void} tell */
@@ -63,7 +70,7 @@ class ModelVariant {
       );
     this.#drawn = drawn;
     this.#drawNumber(kind, argument);
-    this.#drawMatrix(kind, argument);
+    this.#drawCells(kind, argument);
     this.#drawScale();
     const reset = findByTestId(this.#root, "as-trained");
     reset.hidden = !Object.values(this.#choice).some(Boolean);
@@ -77,9 +84,10 @@ class ModelVariant {
     select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
     select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
+    const before = () => this.#choice.masks || this.#data.trained_masks;
     select.onchange = () =>
       this.#change({
-        [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments) : select.value,
+        [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments, before()) : select.value,
       });
     label.append(createElement("span", "name", title), select);
     return label;
@@ -101,16 +109,10 @@ class ModelVariant {
   }
 
   /** @param {string} kind @param {string} argument */
-  #drawMatrix(kind, argument) {
-    const part = find(this.#root, '[data-part="matrix"]');
-    const box = find(part, "textarea", HTMLTextAreaElement);
-    const row = this.#data.mask_arguments[kind];
-    part.hidden = row?.control !== "matrix";
-    if (!row || part.hidden) return;
-    find(part, ".title").textContent = row.title;
-    const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
-    if (root.activeElement !== box) box.value = argument.replaceAll("/", "\n");
-    box.oninput = () => this.#change({ masks: matrixMask(kind, box.value) });
+  #drawCells(kind, argument) {
+    const part = find(this.#root, '[data-part="cells"]');
+    part.hidden = this.#data.mask_arguments[kind]?.control !== "cells";
+    if (!part.hidden) this.#painter.draw(askMask(), argument);
   }
 
   #drawScale() {
@@ -126,4 +128,5 @@ class ModelVariant {
 export default defineComponent({
   mount: (place, /** @type {VariantData} */ data) => new ModelVariant(place, data),
   update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.end(),
 });

@@ -20,6 +20,8 @@ export interface VariantField {
 export interface VariantData {
   fields: VariantField[];
   state: VariantChoice;
+  /** The masks that the model was trained with. */
+  trained_masks: string;
   /** Whether the model was trained with scores divided by √d. */
   trained_scale: boolean;
   mask_arguments: MaskArguments;

@@ -1,33 +1,41 @@
-// Masks as the address names them: a kind, and for some kinds an argument behind a colon: "causal+window:4", "custom:100/110/111".
+// Masks as the address names them: a kind, and for some kinds an argument behind a colon: "causal+window:4". Cells that a
+// person has painted, a query and a key each, turn round what the masks before them say: "causal+painted:3-1.4-1".
 
-/** @typedef {{ kind: string, argument: string }} MaskSpec */
+/** `base` are the masks that are painted over. @typedef {{ kind: string, argument: string, base: string }} MaskSpec */
 
 /**
  * What stands behind a mask's colon, as its row in Python says.
- * @typedef {{ title: string, default: string, control: "number" | "matrix", limits: [number, number] }} MaskArgument
+ * @typedef {{ title: string, default: string, control: "number" | "cells", limits: [number, number] }} MaskArgument
  */
 /** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */
 
+const PAINTED = "painted";
+
 /** @param {string} spec @returns {MaskSpec} */
 export function parseMask(spec) {
+  const parts = spec.split("+");
+  const cells = parts.find((part) => part.startsWith(`${PAINTED}:`));
+  if (cells !== undefined) {
+    const base = parts.filter((part) => part !== cells).join("+");
+    return { kind: PAINTED, argument: cells.slice(PAINTED.length + 1), base };
+  }
   const colon = spec.indexOf(":");
-  return colon < 0 ? { kind: spec, argument: "" } : { kind: spec.slice(0, colon), argument: spec.slice(colon + 1) };
+  return colon < 0
+    ? { kind: spec, argument: "", base: "" }
+    : { kind: spec.slice(0, colon), argument: spec.slice(colon + 1), base: "" };
 }
 
 /**
  * A mask of a kind that was just chosen, with the argument to begin with where it needs one.
- * @param {string} kind @param {MaskArguments} maskArguments
+ * @param {string} kind @param {MaskArguments} maskArguments @param {string} before the mask that is on, which is painted
  */
-export function defaultMask(kind, maskArguments) {
+export function defaultMask(kind, maskArguments, before) {
   const argument = maskArguments[kind];
+  if (argument?.control === "cells") return paintedMask(before, "");
   return argument ? `${kind}:${argument.default}` : kind;
 }
 
-/**
- * A mask of a kind by a matrix that somebody typed, rows on lines of their own or parted by /.
- * @param {string} kind @param {string} typed
- */
-export function matrixMask(kind, typed) {
-  const rows = typed.trim().split(/[\s/]+/);
-  return `${kind}:${rows.join("/")}`;
+/** Masks with cells painted over them. @param {string} base @param {string} cells */
+export function paintedMask(base, cells) {
+  return `${base === "none" || !base ? "" : `${base}+`}${PAINTED}:${cells}`;
 }

@@ -96,12 +96,16 @@ def test_only_what_differs_is_called_exchanged() -> None:
     assert masks == "Causal + sliding window (3)"
     ((_, _, masks),) = variant_differences(config, config.replace(masks=("custom:10/11",)))
     assert masks == "Custom matrix"
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "painted:1-3")))
+    assert masks == "Causal + custom"
 
 
 def test_the_code_of_every_part_can_be_shown() -> None:
     for position in POSITIONAL_ENCODINGS:
         for kernel in ATTENTION_FUNCTIONS:
-            masks = tuple({"window": "window:2", "custom": "custom:1"}.get(mask, mask) for mask in MASKS)
+            masks = tuple(
+                {"window": "window:2", "custom": "custom:1", "painted": "painted:3-1"}.get(mask, mask) for mask in MASKS
+            )
             config = Config(
                 vocabulary_size=5,
                 context_length=4,

@@ -17,7 +17,7 @@ def test_every_row_is_offered() -> None:
     choices = {field: set(names) for field, (_, names) in variant_choices().items()}
     assert choices["positional_encoding"] == set(POSITIONAL_ENCODINGS)
     assert choices["attention_function"] == set(ATTENTION_FUNCTIONS)
-    assert choices["masks"] == {"none", "causal", "window", "causal+window", "custom"}
+    assert choices["masks"] == {"none", "causal", "window", "causal+window", "painted"}
 
 
 def test_a_new_row_is_offered_by_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,6 +39,6 @@ def test_a_new_row_is_offered_by_its_title(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_masks_with_an_argument_say_with_what_it_begins() -> None:
     arguments = mask_arguments_payload()
-    assert set(arguments) == {"window", "causal+window", "custom"}
+    assert set(arguments) == {"window", "causal+window", "painted"}
     for name, argument in arguments.items():
         check_mask(f"{name.removeprefix('causal+')}:{argument['default']}")

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model import MASKS, ConfigError, HeadlightError, TextError, UnknownNameError
-from model.nn.masks import MaskArgument, QueryKeyPositions, check_mask, combine_masks, extend_mask, parse_masks
+from model.nn.masks import (
+    MaskArgument,
+    QueryKeyPositions,
+    check_mask,
+    combine_masks,
+    extend_mask,
+    is_causal,
+    parse_masks,
+)
 
 LENGTHS = st.integers(1, 12)
 
@@ -70,6 +78,19 @@ def test_later_queries_see_the_same_alone_as_among_all(length: int, first: int) 
     assert torch.equal(combine_masks(masks, late), combine_masks(masks, pair(length))[:, :, start:])
 
 
+@given(LENGTHS, st.sampled_from([(), ("causal",), ("window:2",)]), st.sets(st.tuples(LENGTHS, LENGTHS), max_size=9))
+def test_painted_cells_turn_round_what_stands_before_them_in_a_text_of_any_length(
+    length: int, masks: tuple[str, ...], painted: set[tuple[int, int]]
+) -> None:
+    written = "painted:" + ".".join(f"{query}-{key}" for query, key in sorted(painted))
+    before, after = cells(masks, length), cells((*masks, written), length)
+    turned = {
+        (query, key) for query in range(length) for key in range(length) if before[query][key] != after[query][key]
+    }
+    assert turned == {(query, key) for query, key in painted if max(query, key) < length}
+    assert is_causal((*masks, written)) == (masks == ("causal",) and all(key <= query for query, key in painted))
+
+
 def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
     with pytest.raises(TextError, match=r"2 x 2, but the text has 3 tokens"):
         combine_masks(("custom:10/11",), pair(3))
@@ -87,6 +108,8 @@ def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
         ("custom:", "square of 0 and 1"),
         ("custom:10/1", "square of 0 and 1"),
         ("custom:12/11", "square of 0 and 1"),
+        ("painted:3", "a query and a key each"),
+        ("painted:3-1.", "a query and a key each"),
         ("causal:3", "takes no argument"),
     ],
 )
@@ -96,7 +119,7 @@ def test_a_malformed_mask_gets_a_sentence(mask: str, told: str) -> None:
 
 
 def test_an_unknown_mask_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="causal, custom, padding, window"):
+    with pytest.raises(UnknownNameError, match="causal, custom, padding, painted, window"):
         check_mask("sideways")
 
 

@@ -15,7 +15,13 @@ from tests.model import toys
 LENGTH = 7
 # The second row sees nothing and the fourth only what comes after it, which no causal mask allows.
 CUSTOM = "custom:1000000/0000000/1110000/0000111/1111100/1111110/0111101"
-WRITTEN = {"causal": "causal", "window": "window:2", "padding": "padding", "custom": CUSTOM}
+WRITTEN = {
+    "causal": "causal",
+    "window": "window:2",
+    "padding": "padding",
+    "custom": CUSTOM,
+    "painted": "painted:6-0.2-5",
+}
 CHOICES = [
     tuple(WRITTEN[name] for name in names)
     for count in range(len(MASKS) + 1)

@@ -255,6 +255,14 @@ def test_a_custom_mask_under_a_causal_one_stays_as_large_as_the_text() -> None:
         continued(model, TEXT + " dog")
 
 
+def test_painted_cells_go_on_as_if_all_were_read_at_once() -> None:
+    trace, read = continued(toys.decoder(masks=("causal", "painted:3-1.5-0")), TEXT + " dog")
+    assert read < len(trace.text.ids), "no token sees a later one"
+    last = len(trace.text.ids) - 1
+    trace, read = continued(toys.decoder(masks=("causal", f"painted:1-{last}")), TEXT + " dog")
+    assert read == len(trace.text.ids), "one sees a token that comes later"
+
+
 def test_an_image_is_read_whole() -> None:
     model, tokenizer = toys.seer(masks=("causal",)), class_token_tokenizer()
     image = process_image(toys.photo(), model.config.image)
