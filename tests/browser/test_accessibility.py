@@ -1,12 +1,20 @@
-"""What is written can be read: in light and in dark."""
+"""What is written can be read: WCAG 2.2 AA on each page, light and dark."""
+
+import os
+from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import wait_until
+from tests.browser.visitor import Visitor, wait_until
+from tests.javascript import node
 
-# The least contrast of what Plotly wrote with the page, whose own ground is the page.
+AXE = node.FOLDER / "node_modules" / "axe-core" / "axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]
+VIOLATIONS = """async levels => (await axe.run(document, {runOnly: levels})).violations.flatMap(
+    ({id, nodes}) => nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 90)} ${failureSummary}`))"""
+# The least contrast of what Plotly wrote with the page, which axe-core does not look at: SVG has no ground of its own.
 LEAST_CONTRAST = """() => {
     const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(channel => channel / 255)
         .map(share => share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4)
@@ -18,12 +26,61 @@ LEAST_CONTRAST = """() => {
 }"""
 
 
+@dataclass(frozen=True)
+class Place:
+    """A view: where it is, what shows that it is drawn, and what is opened first."""
+
+    address: str
+    query: str
+    drawn: str
+    opens: str | None = None
+
+
+PLACES = {
+    "heads": Place("/", "", '[data-testid="metric-previous"]'),
+    "table": Place("/", "plot=table", ".sheet td"),
+    "masks": Place("/", "model=stories-masked&plot=text", ".prose .word"),
+    "edits": Place("/", "edits=decoder.1.self.weights[3]%3Dset%3A0", ".edits li", ".changes.some"),
+    "presenter": Place("/", "presenter=true", ".candidate"),
+    "walkthrough": Place("/", "tab=walkthrough", ".values .value"),
+    "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
+    "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
+    "compare": Place("/compare", "", ".answers .candidate"),
+    "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),
+    "positions": Place("/positions", "", ".js-plotly-plot"),
+    "models": Place("/models", "", '[data-testid="model"]'),
+}
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core; without it a skip, in CI a failure."""
+    if not AXE.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
+    return AXE.read_text(encoding="utf-8")
+
+
+def opened(visitor: Visitor, place: Place) -> Page:
+    """The page once the view is drawn."""
+    page = visitor.open(place.query, place.address)
+    if place.opens:
+        page.locator(place.opens).click()
+    expect(page.locator(place.drawn).first).to_be_visible()
+    return page
+
+
+@SCHEMES
+@pytest.mark.parametrize("name", PLACES)
+def test_axe_finds_nothing_against_wcag_aa(visit: Visit, axe: str, name: str, dark: bool) -> None:
+    page = opened(visit(dark=dark), PLACES[name])
+    page.evaluate(axe)
+    wait_until(page, lambda: page.evaluate(VIOLATIONS, LEVELS), lambda found: not found)
 
 
 @SCHEMES
 def test_what_a_chart_says_can_be_read(visit: Visit, dark: bool) -> None:
-    page = visit(dark=dark).open(path="/positions")
+    page = opened(visit(dark=dark), PLACES["positions"])
     expect(page.locator(".js-plotly-plot text.xtitle").first).to_be_visible()
     wait_until(page, lambda: page.evaluate(LEAST_CONTRAST), lambda contrast: contrast >= 4.5)
 
