@@ -55,7 +55,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     page.get_by_test_id("picture-house").click()
     instrument(page, "house")
     after = wait_until_repainted(page, before)
-    expect(page.get_by_test_id("predictions")).to_contain_text("of the image")
+    expect(page.get_by_test_id("predictions")).to_contain_text("of the whole image")
     click_patch(page, 0.9, 0.6)
     wait_until_repainted(page, after)
     wait_for_address(page, image="house", query=re.compile("9|1[0-9]"))
