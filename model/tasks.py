@@ -18,13 +18,16 @@ from model.registry import Registry
 class Example:
     """A text to begin with, and one line on what to look at; `source` is what an encoder-decoder's encoder reads.
 
-    `sort` is the head metric (or "layer") that brings the heads to the front of which the line speaks.
+    `sort` is the head metric (or "layer") that brings the heads to the front of which the line speaks; where it speaks
+    of one token that looks at another, they are `query` and `key`.
     """
 
     text: str
     source: str = ""
     hint: str = ""
     sort: str = "layer"
+    query: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,10 +110,14 @@ _NEXT_TOKEN_EXAMPLES = (
     Example(
         "Tom gave the ball to Anna because she asked",
         hint="A pronoun: point at “she” and see which heads lead back to Anna, and which to Tom.",
+        query="she",
+        key="Anna",
     ),
     Example(
         "The birds in the tall tree",
         hint="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
+        query="tree",
+        key="birds",
     ),
     Example(
         "Anna and Ben had a red ball. One day Anna and",
@@ -120,6 +127,8 @@ _NEXT_TOKEN_EXAMPLES = (
     Example(
         '"I want to go home',
         hint="Quotes that close: the first guess ends what was said. Which heads look at the mark that opened it?",
+        query="home",
+        key='"',
     ),
 )
 _MASKED_EXAMPLES = (
@@ -130,10 +139,14 @@ _MASKED_EXAMPLES = (
     Example(
         "She cut the bread with a [MASK].",
         hint="Point at [MASK]: which heads look at “cut”, which at “bread”? Mask those words, too.",
+        query="[MASK]",
+        key="cut",
     ),
     Example(
         "The boy was tired, so [MASK] went to bed.",
         hint="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
+        query="[MASK]",
+        key="boy",
     ),
     Example("The dogs [MASK] very hungry.", hint="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(
@@ -149,6 +162,8 @@ _WHOLE_TEXT_EXAMPLES = (
     Example(
         "The food was not bad at all.",
         hint="Negation: which heads look from “bad” to “not”? Leave the word out and compare.",
+        query="bad",
+        key="not",
     ),
     Example("When does the next train leave?", hint="A question: does its mark, or its first word, get the attention?"),
 )
@@ -156,6 +171,8 @@ _TOKEN_LABEL_EXAMPLES = (
     Example(
         "Anna Berg moved from Oslo to work for the Red Cross.",
         hint="Names of several words: point at “Cross” and see which heads look at “Red”.",
+        query="Cross",
+        key="Red",
     ),
     Example(
         "They can fish from the old can.",

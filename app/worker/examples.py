@@ -71,7 +71,9 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
         return TASKS["none"].examples
     mask_text = tokenizer.token_text(tokenizer.mask_id).strip()
     return tuple(
-        replace(example, text=example.text.replace("[MASK]", mask_text), hint=example.hint.replace("[MASK]", mask_text))
+        replace(
+            example, **{name: getattr(example, name).replace("[MASK]", mask_text) for name in ("text", "hint", "query")}
+        )
         for example in examples
     )
 

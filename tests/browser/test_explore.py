@@ -125,6 +125,17 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
     expect(page.get_by_test_id("hint")).to_be_hidden()
 
 
+def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&layer=0&head=1")
+    instrument(page, page.get_by_test_id("examples").locator("button").first.inner_text())
+    page.get_by_test_id("examples").get_by_text("Anna and Ben had").click()
+    chosen = page.locator(".thumb.chosen")
+    expect(page.locator(".thumb").first).to_have_class(re.compile("chosen"))
+    expect(chosen).to_be_in_viewport()
+    layer, head = re.findall(r"\d+", chosen.get_attribute("data-testid") or "")
+    wait_for_address(page, sort="induction", layer=layer, head=head)
+
+
 def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The boy and the girl went home.")

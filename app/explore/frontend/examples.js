@@ -1,9 +1,14 @@
 // Sentences to begin with, and what there is to see in them.
 
+import { headCodes } from "../../../model/rendering/static/state/head_matrix.js";
+import { currentGrid } from "../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../model/rendering/static/state/memory.js";
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { fitHeights } from "../../ui/frontend/text_box.js";
 
-/** @import { ExplorePage } from "./types.js" */
+/** @import { Example, ExplorePage } from "./types.js" */
+
+const memory = remembered(() => ({ chosen: /** @type {Example | null} */ (null) }));
 
 /** @param {ExplorePage} page */
 export function drawExamples(page) {
@@ -15,6 +20,7 @@ export function drawExamples(page) {
       source.value = example.source;
       fitHeights([text, source]);
       page.state.writesTarget = page.state.catalogue.writes_target;
+      memory(page).chosen = example;
       page.change({
         text: example.text,
         source: example.source,
@@ -28,6 +34,37 @@ export function drawExamples(page) {
     return button;
   });
   updateChildren(examples, ...buttons);
+}
+
+/** Once the answer to an example is here, the head that its line speaks of is the chosen one. @param {ExplorePage} page */
+export function followExample(page) {
+  const { chosen } = memory(page);
+  const { question } = page.state.answer;
+  if (!chosen || question.text !== chosen.text || question.source !== chosen.source) return;
+  memory(page).chosen = null;
+  const head = spokenOf(page, chosen);
+  if (!head) return;
+  page.change({ ...head, heads: [] });
+  page.view.elements.grid.querySelector(".thumb.chosen")?.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * The head that comes first in the example's order, or in which its query looks most at its key.
+ * @param {ExplorePage} page @param {Example} example
+ */
+export function spokenOf(page, { sort, query, key }) {
+  const grid = currentGrid(page);
+  const { tokens } = page.state.answer;
+  const row = tokens.findLastIndex(({ text }) => text.trim() === query);
+  const column = tokens.findIndex(({ text }) => text.trim() === key);
+  /** @param {number} place */
+  const looks = (place) =>
+    headCodes(page, grid, Math.floor(place / grid.heads), place % grid.heads)[row * grid.pooled_shape[1] + column];
+  const places = Array.from({ length: grid.layers * grid.heads }, (_, place) => place);
+  const scores = grid.metrics?.[sort] ?? (Math.min(row, column) < 0 ? null : places.map(looks));
+  if (!scores) return null;
+  const best = places.reduce((one, other) => ((scores[other] ?? -1) > (scores[one] ?? -1) ? other : one), 0);
+  return { layer: Math.floor(best / grid.heads), head: best % grid.heads };
 }
 
 /**

@@ -9,7 +9,7 @@ import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.js";
 import { failureText, isAbort } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
-import { drawExamples } from "./examples.js";
+import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
@@ -169,6 +169,7 @@ class Explore {
         state.receive(answer, number);
         drawTexts(this);
         drawAnswer(this);
+        followExample(this);
         tellMaskChanged();
       }
     } catch (error) {

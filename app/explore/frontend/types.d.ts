@@ -51,6 +51,8 @@ export interface Example {
   source: string;
   sort: string;
   hint: string;
+  query: string;
+  key: string;
 }
 
 /** A row of TABS in Python; `module` is a path from the project's folder. */

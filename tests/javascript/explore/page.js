@@ -120,7 +120,7 @@ export function createPage(choice = {}, answer = {}) {
     own_image_prefix: "own-",
     room_address: "",
     examples: [],
-    opening: { text: "", source: "", sort: "layer", hint: "" },
+    opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
     has_source: false,
     writes_target: false,
   };

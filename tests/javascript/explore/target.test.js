@@ -8,7 +8,7 @@ import { createPage } from "./page.js";
 /** @import { ExploreAnswer } from "../../../app/explore/frontend/types.js" */
 
 /** @param {string} text @param {string} source */
-const example = (text, source) => ({ text, source, sort: "layer", hint: "" });
+const example = (text, source) => ({ text, source, sort: "layer", hint: "", query: "", key: "" });
 
 /** @param {string | null} text @param {string} source */
 function stateOf(text, source) {

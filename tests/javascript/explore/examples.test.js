@@ -1,0 +1,26 @@
+// The head that an example speaks of.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { spokenOf } from "../../../app/explore/frontend/examples.js";
+import { createPage, GRID } from "./page.js";
+
+const EXAMPLE = { text: "The dog sat", source: "", hint: "", sort: "layer", query: "sat", key: "dog" };
+
+/** @param {Partial<typeof GRID>} [grid] */
+function pageOf(grid = {}) {
+  const bytes = new Uint8Array(GRID.layers * GRID.heads * 9).fill(1);
+  bytes[4 * 9 + 2 * 3 + 1] = 200; // layer 1, head 1: from "sat" to "dog"
+  return createPage({}, { bytes, attention_groups: [{ ...GRID, ...grid }] }).page;
+}
+
+test("it is the one in which the example's query looks most at its key", () => {
+  assert.deepEqual(spokenOf(pageOf(), EXAMPLE), { layer: 1, head: 1 });
+  assert.equal(spokenOf(pageOf(), { ...EXAMPLE, key: "bird" }), null);
+  assert.equal(spokenOf(pageOf(), { ...EXAMPLE, query: "", key: "" }), null);
+});
+
+test("it is the first in the example's order", () => {
+  const page = pageOf({ metrics: { induction: [0.1, null, 0.8, 0.2, 0.3, 0.1] } });
+  assert.deepEqual(spokenOf(page, { ...EXAMPLE, sort: "induction" }), { layer: 0, head: 2 });
+});
