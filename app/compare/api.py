@@ -184,8 +184,9 @@ def _predictions(left: Side, right: Side, query: int, alignment: TokenPairs) -> 
     """The predictions of both sides at corresponding positions; `query` is a position of the left side."""
     if not all(task_of(side.trace.config).predicts for side in (left, right)):
         return []
-    right_query = dict(alignment).get(query, -1) if query >= 0 else -1
-    positions = zip(left.prediction_positions(query), right.prediction_positions(right_query), strict=False)
+    left_positions = left.prediction_positions(query)
+    right_query = dict(alignment).get(left_positions[0], -1)
+    positions = zip(left_positions, right.prediction_positions(right_query), strict=False)
     return [
         _prediction_payload(left, right, left_position, right_position) for left_position, right_position in positions
     ]

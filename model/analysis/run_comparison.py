@@ -15,6 +15,7 @@ from model.registry import Registry
 from model.text.tokenizer import Encoded
 from model.text.word_groups import word_groups
 
+BOUNDARY = "\0"  # before the names of special tokens that no character stands for
 TokenPairs = tuple[tuple[int, int], ...]  # a position in one text and the corresponding one in the other
 
 
@@ -35,12 +36,13 @@ def _pair_in_order(one: Encoded, other: Encoded) -> TokenPairs:
     """Equal tokens in equal order, by the matching of Ratcliff and Metzener (1988), and equally long replacements."""
     left, right = _comparable_texts(one), _comparable_texts(other)
     blocks = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return tuple(
+    pairs = (
         (left_start + step, right_start + step)
         for _, left_start, left_end, right_start, right_end in blocks
         if left_end - left_start == right_end - right_start
         for step in range(left_end - left_start)
     )
+    return tuple((a, b) for a, b in pairs if left[a] == right[b] or BOUNDARY not in left[a] + right[b])
 
 
 def _pair_words(one: Encoded, other: Encoded) -> TokenPairs:
@@ -73,8 +75,8 @@ def _word_occurrences(text: Encoded) -> dict[tuple[str, int], tuple[int, ...]]:
 def _comparable_texts(text: Encoded) -> list[str]:
     """The text of each token without spaces around it.
 
-    Special tokens that no character stands for are called by the end of the text that they mark, so that those of
-    two tokenizers are equal.
+    Special tokens that no character stands for are called by what they read and the end of the text that they mark: a
+    model's start of a text is not another's [CLS], though both stand first.
     """
     length = len(text.ids)
     boundary_names = {
@@ -83,7 +85,9 @@ def _comparable_texts(text: Encoded) -> list[str]:
         if text.special_mask[position] and text.offsets[position] == (0, 0)
     }
     return [
-        f"\0{boundary_names[position]}" if position in boundary_names else token_text.strip() or token_text
+        f"{BOUNDARY}{boundary_names[position]} {token_text}"
+        if position in boundary_names
+        else token_text.strip() or token_text
         for position, token_text in enumerate(text.token_texts)
     ]
 
@@ -100,8 +104,13 @@ ALIGNMENTS: Registry[Alignment] = Registry(
 
 def default_alignment(pairs_of_texts: Iterable[tuple[Encoded, Encoded]]) -> str:
     """The alignment for texts that are compared: by word where each two have the same words, else in order."""
-    same_words = all(_word_occurrences(one).keys() == _word_occurrences(other).keys() for one, other in pairs_of_texts)
+    same_words = all(_words_of_text(one) == _words_of_text(other) for one, other in pairs_of_texts)
     return "words" if same_words else "tokens"
+
+
+def _words_of_text(text: Encoded) -> set[tuple[str, int]]:
+    """Its words without the special tokens around them, which other tokenizers have not."""
+    return {occurrence for occurrence in _word_occurrences(text) if not occurrence[0].startswith(BOUNDARY)}
 
 
 def align(one: Encoded, other: Encoded, method: str = "tokens") -> TokenPairs:

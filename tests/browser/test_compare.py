@@ -84,6 +84,8 @@ def test_another_model_beside_the_first(visitor: Visitor) -> None:
     page.get_by_test_id("text-b").fill("The cat sat on the [MASK].")
     painted(page, "The cat sat on the", "The cat sat on the [MASK].")
     expect(page.get_by_test_id("predictions")).to_contain_text("Next token / Masked token")
+    expect(page.get_by_test_id("b-masks").locator("option:checked")).to_have_text("Bidirectional · as trained")
+    expect(page.get_by_test_id("tokens-b").locator(".chip.alone.special").first).to_have_text("[CLS]")
 
 
 def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:

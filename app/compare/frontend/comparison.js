@@ -148,7 +148,8 @@ export class Comparison {
   queryPositions(query) {
     const { predictions, sides } = this.#answer;
     if (query >= 0 && query < sides[0].tokens.length) return [query, this.partner(0, "text", query)];
-    return predictions[0]?.positions || [sides[0].tokens.length - 1, sides[1].tokens.length - 1];
+    const last = this.lastPosition;
+    return predictions[0]?.positions || [last, this.partner(0, "text", last) ?? sides[1].tokens.length - 1];
   }
 
   /**

@@ -47,11 +47,14 @@ export function describeA(element, catalog, a) {
 }
 
 /**
- * @param {HTMLElement} element @param {Catalog} catalog @param {Question} b @param {Difference} difference
- * @param {Differ} differ
+ * @param {HTMLElement} element @param {Catalog} catalog @param {[Question, Question]} questions
+ * @param {Difference} difference @param {Differ} differ
  */
-export function drawControlsB(element, catalog, b, difference, differ) {
-  const parts = catalog.fields.map(([part, title]) => partControl(catalog, part, title, b, difference[part], differ));
+export function drawControlsB(element, catalog, questions, difference, differ) {
+  const b = questions[1];
+  const parts = catalog.fields.map(([part, title]) =>
+    partControl(catalog, part, title, questions, difference[part], differ),
+  );
   updateChildren(element, modelControl(catalog, b, difference, differ), ...parts, editsControl(b, difference, differ));
 }
 
@@ -85,26 +88,50 @@ function modelControl({ models }, b, difference, differ) {
 }
 
 /**
- * @param {Catalog} catalog @param {VariantField} part @param {string} title @param {Question} b
- * @param {string | undefined} given what B has instead of A's part @param {Differ} differ
+ * What B may have for a part, what it has, and whether that is another than A's. To be "as A" is to be wired alike: a
+ * part that A has from its training is another one in a model that was trained otherwise.
+ * @param {Catalog} catalog @param {VariantField} part @param {[Question, Question]} questions
+ * @param {string | undefined} given what B has instead of A's part
+ * @returns {{ options: Options, chosen: string, differs: boolean }}
  */
-function partControl(catalog, part, title, b, given, differ) {
+export function partOptions(catalog, part, [a, b], given) {
   const trained = trainedParts(catalog, b.model)[part] ?? "";
-  const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
+  const partOfA = a[part] || trainedParts(catalog, a.model)[part] || "";
+  const own = `${titleOf(catalog, part, trained)} · as trained`;
+  const kind = part === "masks" ? parseMask(given ?? "").kind : (given ?? "");
   // A mask is painted on Explore alone; B has one where it was A's.
   const isOffered = (/** @type {string} */ value) =>
     value !== trained && (value === kind || part !== "masks" || catalog.mask_arguments[value]?.control !== "cells");
+  const others = catalog.options[part].filter(([value]) => isOffered(value));
+  const inherits = b.model !== a.model && !a[part]; // each side has what it was trained with
   /** @type {Options} */
-  const options = [
-    [SAME, SAME],
-    ["", `${titleOf(catalog, part, trained)} · as trained`],
-    ...catalog.options[part].filter(([value]) => isOffered(value)),
-  ];
+  const first = inherits
+    ? [[SAME, trained === partOfA ? SAME : own]]
+    : [
+        [SAME, SAME],
+        ["", own],
+      ];
+  if (inherits && trained === partOfA) first.push(["", own]);
+  const chosen = given === undefined || (kind === "" && first.length === 1) ? SAME : kind;
+  return { options: [...first, ...others], chosen, differs: (b[part] || trained) !== partOfA };
+}
+
+/**
+ * @param {Catalog} catalog @param {VariantField} part @param {string} title @param {[Question, Question]} questions
+ * @param {string | undefined} given what B has instead of A's part @param {Differ} differ
+ */
+function partControl(catalog, part, title, questions, given, differ) {
+  const b = questions[1];
+  const { options, chosen, differs } = partOptions(catalog, part, questions, given);
+  const { kind, argument } = part === "masks" ? parseMask(given ?? "") : { kind: given ?? "", argument: "" };
   const pick = (/** @type {string} */ value) => {
-    const full = part === "masks" ? defaultMask(value, catalog.mask_arguments, b.masks || trained) : value;
+    const full =
+      part === "masks"
+        ? defaultMask(value, catalog.mask_arguments, b.masks || trainedParts(catalog, b.model)[part] || "")
+        : value;
     differ({ [part]: value === SAME ? undefined : full });
   };
-  const label = labelled(title, createSelect(part, options, given === undefined ? SAME : kind, pick));
+  const label = labelled(title, createSelect(part, options, chosen, pick, differs));
   const row = part === "masks" ? catalog.mask_arguments[kind] : undefined;
   if (row?.control === "number") label.append(numberField(kind, row, argument, differ));
   return label;
@@ -143,12 +170,15 @@ function labelled(title, ...inner) {
   return label;
 }
 
-/** @param {string} name @param {Options} options @param {string} chosen @param {(value: string) => void} pick */
-function createSelect(name, options, chosen, pick) {
+/**
+ * @param {string} name @param {Options} options @param {string} chosen @param {(value: string) => void} pick
+ * @param {boolean} [differs] from A
+ */
+function createSelect(name, options, chosen, pick, differs = chosen !== SAME) {
   const select = createElement("select");
   select.dataset.testid = `b-${name}`;
   select.append(...options.map(([value, title]) => new Option(title, value, value === chosen, value === chosen)));
-  select.classList.toggle("differs", chosen !== SAME);
+  select.classList.toggle("differs", differs);
   select.onchange = () => pick(select.value);
   return select;
 }

@@ -169,7 +169,7 @@ class ComparePage {
       for (const element of this.#elements.names[side]) element.textContent = name;
     });
     describeA(variantA, this.#catalog, a);
-    drawControlsB(variantB, this.#catalog, b, difference, (patch) => this.#differ(patch));
+    drawControlsB(variantB, this.#catalog, [a, b], difference, (patch) => this.#differ(patch));
   }
 
   /** @param {string} sentence */

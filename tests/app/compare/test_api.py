@@ -121,6 +121,12 @@ def test_two_vocabularies_are_compared_by_the_texts_of_their_tokens(client: Test
     assert meta["attentions"][0]["right_name"] == "encoder.self"
 
 
+def test_predictions_of_two_models_are_at_the_same_word(client: TestClient) -> None:
+    meta, _ = ask(client, causal("the cat"), {"model": "masked", "text": "the cat"})
+    (prediction,) = meta["predictions"]
+    assert prediction["positions"] in meta["alignments"]["text"]
+
+
 def test_masked_tokens_are_compared_in_their_order(client: TestClient) -> None:
     left = {"model": "masked", "text": "the cat sat", "masked_positions": [1, 3]}
     right = {"model": "masked", "text": "the dog lay", "masked_positions": [2, 3]}
