@@ -89,7 +89,7 @@ def test_without_json_lines_are_printed(models: Path, capsys: pytest.CaptureFixt
         (["the [MASK]", "--model", "decoder"], "decoder continues texts and fills no [MASK]"),
         (["", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
-        ([TEXT, "--model", "bare"], "'none'"),
+        ([TEXT, "--model", "bare"], "without a head"),
         ([TEXT, "--model", "both"], "headlight trace SOURCE --target"),
         ([TEXT, "--model", "decoder", "--top", "0"], "--top"),
         ([TEXT, "--model", "decoder", "--top", "²"], "--top"),
