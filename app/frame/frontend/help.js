@@ -12,7 +12,8 @@ function listen(place) {
   const open = () => {
     if (!sheet.open) sheet.showModal();
   };
-  findByTestId(place, "help-button").onclick = open;
+  const button = findByTestId(place, "help-button");
+  button.onclick = open;
   sheet.onclick = (event) => {
     if (event.target === sheet) sheet.close(); // beside the sheet's own content
   };
@@ -23,5 +24,6 @@ function listen(place) {
     open();
   };
   document.addEventListener("keydown", pressed);
+  button.hidden = false; // from now on it does what it says
   return () => document.removeEventListener("keydown", pressed);
 }
