@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from threading import RLock
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -13,6 +14,10 @@ import msgspec
 from model.errors import HeadlightError
 
 Kind = TypeVar("Kind")
+
+# msgspec keeps what it knows of a dataclass before it knows all of it: a second thread that asks meanwhile reads memory
+# that nobody has written, and the process is gone. Reentrant, since a dataclass may check itself by another one.
+_CONVERTING = RLock()
 
 # How a sentence names the types that msgspec names.
 _TYPE_NAMES = {
@@ -35,7 +40,8 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
     _check_fields(kind, values, name, error)
     check_choices(kind, values, error)
     try:
-        return msgspec.convert(values, kind)
+        with _CONVERTING:
+            return msgspec.convert(values, kind)
     except msgspec.ValidationError as fault:
         raise error(_sentence(kind, str(fault), values, name)) from fault
     except UnicodeEncodeError as fault:
