@@ -2,4 +2,5 @@
 
 from app.frame.main import main
 
-main()
+if __name__ == "__main__":  # not where a process that is started from within takes this for its own beginning
+    main()

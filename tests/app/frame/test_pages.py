@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from runpy import run_path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.engine.models import listed_models
+from app.server.launch import SCRIPT
 from app.worker import serve
 from app.worker.serve import answer
 from model.checkpoints.catalog import MODELS_VARIABLE
@@ -310,3 +312,12 @@ def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
     said = [error.value for error in scripted(page).error]
     assert "FileNotFoundError" in said[0] and "secret" not in said[0]
     assert said[1].replace("\\", "") == "a_b_ has no weights."
+
+
+def test_a_process_started_from_within_runs_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+    monkeypatch.setattr("app.frame.main.main", lambda: runs.append("a page"))
+    run_path(str(SCRIPT), run_name="__mp_main__")
+    assert not runs
+    run_path(str(SCRIPT), run_name="__main__")
+    assert runs == ["a page"]
