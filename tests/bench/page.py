@@ -101,17 +101,17 @@ def typing(explore: Explore, rerun: Callable[[], float]) -> Ratio:
 
 
 @contextmanager
-def servers() -> Iterator[tuple[Server, Server]]:
-    """The page, and beside it a script whose rerun changes one word."""
+def servers(*options: str) -> Iterator[tuple[Server, Server]]:
+    """The page, started with further options, and beside it a script whose rerun changes one word."""
     with TemporaryDirectory() as name:
         ours, theirs = Path(name, "ours"), Path(name, "theirs")
         ours.mkdir()
         theirs.mkdir()
         script = theirs / "empty.py"
         script.write_text(EMPTY)
-        options = ("--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false")
-        streamlit = (sys.executable, "-m", "streamlit", "run", str(script), *options, "--server.port")
-        with serve(ours) as headlight, started(theirs, *streamlit) as empty:
+        quiet = ("--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false")
+        streamlit = (sys.executable, "-m", "streamlit", "run", str(script), *quiet, "--server.port")
+        with serve(ours, *options) as headlight, started(theirs, *streamlit) as empty:
             yield headlight, empty
 
 
@@ -144,6 +144,7 @@ class Explore:
     """The page as the person at the keyboard has it; what takes a rerun is followed by a pause until all is quiet."""
 
     visitor: Visitor
+    model: str = MODEL
 
     @property
     def page(self) -> Page:
@@ -159,7 +160,7 @@ class Explore:
 
     def warm_up(self) -> None:
         """Opens the page, and waits for the first answer and the first charts."""
-        self.visitor.open(f"model={MODEL}")
+        self.visitor.open(f"model={self.model}")
         self.box.fill(SENTENCE)
         expect(self.root).to_have_attribute("data-sentence", SENTENCE)
         self.rest()

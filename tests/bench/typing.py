@@ -1,26 +1,40 @@
 """People's own speed: letters typed at steady cadences, each timed until the page shows that very text.
 
 The clock of a letter starts at its input event and ends with the frame after tokens, heads and prediction show the
-text that it made. `python -m tests.bench typing`
+text that it made. The shipped model first, then one of GPT-2's size. `python -m tests.bench typing`
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.bench import load
 from tests.bench.measure import Times
 from tests.bench.page import SENTENCE, Explore, Rerun, servers, visitor
 from tests.browser import chromium
 from tests.browser.conftest import ARGUMENTS
+from tests.browser.server import serve
 
 CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds from letter to letter
+LARGE_CADENCES = (300, 1500)  # of the model of GPT-2's size
 SWITCH_CADENCE = 300  # milliseconds from choice to choice
 LETTERS = 40  # of each cadence
+# Short texts that grow at their end, 11 to 16 tokens of the vocabulary that `load` makes.
+LARGE_TEXTS = [
+    beginning + ending[: number + 1]
+    for beginning, ending in (
+        ("One day a girl ", "sawhim"), ("The cat sat on a", " mat."), ("Once upon a time", " there"),
+        ("A dog ran to his", " home."), ("She gave him some", " milk"), ("We go to a lake ", "today."),
+    )
+    for number in range(len(ending))
+]  # fmt: skip
 RERUNS = 8  # empty ones around each cadence
 
 # Types LETTERS of a text, or does what `acts` says, one every `gap` ms; gives the milliseconds of each.
@@ -122,14 +136,29 @@ def lines() -> Iterator[str]:
         explore.warm_up()
         explore.page.evaluate(DEEP_FIND)
         for gap in CADENCES:
-            yield measure(f"{gap:,} ms", explore, rerun, DRIVER, {"texts": texts(gap), "gap": gap}).line()
+            yield letters(f"{gap:,} ms", explore, rerun, texts(gap), gap).line()
         heads = [("head-switch", "")] * 12
         parts = [("variant-masks", "none"), ("variant-masks", ""), ("variant-positional_encoding", "none"),
                  ("variant-positional_encoding", "")] * 3  # fmt: skip
         for what, acts in {"heads off and on": heads, "masks and positions": parts}.items():
             name = f"{what}, every {SWITCH_CADENCE} ms"
             yield measure(name, explore, rerun, SWITCHER, {"acts": acts, "gap": SWITCH_CADENCE}).line()
+        explore.page.context.close()
+        yield from large_rows(browser, rerun)
         browser.close()
+
+
+def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:
+    """A letter at the end of 11 to 16 tokens, read by a model of GPT-2's size with random weights."""
+    with TemporaryDirectory() as place:
+        folder = load.make(Path(place) / "models" / "gpt2-size")
+        with serve(Path(place), "--models", str(folder.parent)) as headlight:
+            explore = Explore(visitor(browser, headlight), folder.name)
+            explore.warm_up()
+            explore.page.evaluate(DEEP_FIND)
+            for gap in LARGE_CADENCES:
+                short = [f"{gap // 100} {text}" for text in LARGE_TEXTS]
+                yield letters(f"{gap:,} ms, GPT-2's size", explore, rerun, short, gap).line()
 
 
 def texts(gap: int) -> list[str]:
@@ -137,6 +166,11 @@ def texts(gap: int) -> list[str]:
     beginning = f"{gap} {SENTENCE}"[: len(SENTENCE) // 2]
     more = (SENTENCE[len(SENTENCE) // 2 :] + " " + SENTENCE)[:LETTERS]
     return [beginning + more[: number + 1] for number in range(LETTERS)]
+
+
+def letters(what: str, explore: Explore, rerun: Rerun, each: Sequence[str], gap: int) -> Cadence:
+    """One row of letters: these texts one after the other, one every `gap` milliseconds."""
+    return measure(what, explore, rerun, DRIVER, {"texts": each, "gap": gap})
 
 
 def measure(what: str, explore: Explore, rerun: Rerun, script: str, order: dict[str, object]) -> Cadence:
