@@ -26,15 +26,8 @@ CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds f
 LARGE_CADENCES = (300, 1500)  # of the model of GPT-2's size
 SWITCH_CADENCE = 300  # milliseconds from choice to choice
 LETTERS = 40  # of each cadence
-# Short texts that grow at their end, 11 to 16 tokens of the vocabulary that `load` makes.
-LARGE_TEXTS = [
-    beginning + ending[: number + 1]
-    for beginning, ending in (
-        ("One day a girl ", "sawhim"), ("The cat sat on a", " mat."), ("Once upon a time", " there"),
-        ("A dog ran to his", " home."), ("She gave him some", " milk"), ("We go to a lake ", "today."),
-    )
-    for number in range(len(ending))
-]  # fmt: skip
+LARGE_BEGINNING = "One day a girl saw "  # and what is written behind it, letter by letter
+LARGE_ENDINGS = ("a bird", "the cat", "my dog", "her mum", "two men", "nobody")
 RERUNS = 8  # empty ones around each cadence
 
 # Types LETTERS of a text, or does what `acts` says, one every `gap` ms; gives the milliseconds of each.
@@ -149,7 +142,7 @@ def lines() -> Iterator[str]:
 
 
 def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:
-    """A letter at the end of 11 to 16 tokens, read by a model of GPT-2's size with random weights."""
+    """A letter at the end of a short sentence, read by a model of GPT-2's size with random weights."""
     with TemporaryDirectory() as place:
         folder = load.make(Path(place) / "models" / "gpt2-size")
         with serve(Path(place), "--models", str(folder.parent)) as headlight:
@@ -157,8 +150,8 @@ def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:
             explore.warm_up()
             explore.page.evaluate(DEEP_FIND)
             for gap in LARGE_CADENCES:
-                short = [f"{gap // 100} {text}" for text in LARGE_TEXTS]
-                yield letters(f"{gap:,} ms, GPT-2's size", explore, rerun, short, gap).line()
+                what = f"{gap:,} ms, GPT-2's size, 15 to 19 tokens"
+                yield letters(what, explore, rerun, large_texts(gap), gap).line()
 
 
 def texts(gap: int) -> list[str]:
@@ -166,6 +159,12 @@ def texts(gap: int) -> list[str]:
     beginning = f"{gap} {SENTENCE}"[: len(SENTENCE) // 2]
     more = (SENTENCE[len(SENTENCE) // 2 :] + " " + SENTENCE)[:LETTERS]
     return [beginning + more[: number + 1] for number in range(LETTERS)]
+
+
+def large_texts(gap: int) -> list[str]:
+    """What stands in the box after each letter: the beginning stays, what was written behind it is replaced."""
+    beginning = f"{gap} {LARGE_BEGINNING}"
+    return [beginning + ending[: number + 1] for ending in LARGE_ENDINGS for number in range(len(ending))]
 
 
 def letters(what: str, explore: Explore, rerun: Rerun, each: Sequence[str], gap: int) -> Cadence:
