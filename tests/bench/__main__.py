@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
-from tests.bench import classroom, forward, hostile, load, long, page, peers, soak, typing
+from tests.bench import classroom, cold_start, forward, hostile, load, long, memory, page, peers, soak, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -37,6 +37,8 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "page": _tabled(page.ratios),
     "typing": typing.lines,
     "load": _tabled(load.ratios),
+    "cold_start": cold_start.lines,
+    "memory": memory.lines,
     "classroom": classroom.lines,
     "cluster": _cluster,
     "peers": peers.lines,

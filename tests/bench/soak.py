@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 
 from tests.bench.classroom import MODEL, Attacker, Session
 from tests.bench.measure import Times
+from tests.bench.memory import MEGABYTE, descendants, memory
 from tests.browser.server import Server, serve
 
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
 SETTLED = 10  # the minute with which the last is compared
-MEGABYTE = 1 << 20
 
 
 def lines(minutes: int = 60, visitors: int = 6) -> Iterator[str]:
@@ -32,7 +32,7 @@ def lines(minutes: int = 60, visitors: int = 6) -> Iterator[str]:
     with TemporaryDirectory() as folder, serve(Path(folder)) as server:
         for minute in range(1, minutes + 1):
             sessions = _minute(server, minute, visitors)
-            own, *workers = (_memory(pid) for pid in (server.pid, *_descendants(server.pid)))
+            own, *workers = (memory(pid).pss for pid in (server.pid, *descendants(server.pid)))
             totals.append(own + sum(workers))
             letters = [seconds for session in sessions for seconds in session.keys]
             times = Times.of(letters or [0.0])
@@ -61,20 +61,6 @@ def _minute(server: Server, minute: int, visitors: int) -> list[Session]:
         thread.join()
     time.sleep(max(0.0, until - time.monotonic()))
     return sessions
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    """The processes that a process started, and those that they started."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text(encoding="ascii").split():
-            yield int(child)
-            yield from _descendants(int(child))
-
-
-def _memory(pid: int) -> int:
-    """Bytes of a process; what it shares with others counts in parts."""
-    rows = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return next(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
 
 
 def main(arguments: Sequence[str]) -> None:

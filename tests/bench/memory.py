@@ -1,0 +1,110 @@
+"""What each process takes of the memory, and whether workers share the weights of a model that all have open.
+
+A folder shaped like GPT-2 small, open in every worker that answers letters. RSS counts what processes share in each of
+them, PSS in parts, so that their sum is what is really taken. `python -m tests.bench memory`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.ui.wire_format import unpack
+from tests.bench import load
+from tests.browser.server import Server, serve
+
+WORKERS = (1, 3)
+MODEL, WEIGHTS = "gpt2", "model.safetensors"
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of a process, or of what it has mapped of a file."""
+
+    rss: int = 0
+    pss: int = 0
+
+    def __add__(self, other: Memory) -> Memory:
+        return Memory(self.rss + other.rss, self.pss + other.pss)
+
+    def __str__(self) -> str:
+        return f"{self.rss // MEGABYTE:,} | {self.pss // MEGABYTE:,}"
+
+
+def lines() -> Iterator[str]:
+    """A row for each process, with few workers and with many."""
+    yield "| --workers | process | RSS MB | PSS MB | of which weights, RSS MB | PSS MB |"
+    yield "|---:|---|---:|---:|---:|---:|"
+    with TemporaryDirectory() as place:
+        folder = load.make(Path(place) / "models" / MODEL)
+        for workers in WORKERS:
+            with serve(Path(place), "--models", str(folder.parent), "--workers", str(workers)) as server:
+                open_in_all(server, workers)
+                yield from _rows(server, workers)
+
+
+def open_in_all(server: Server, workers: int) -> None:
+    """Ask, as many visitors at once as there are workers, until each has the weights."""
+    while True:
+        with ThreadPoolExecutor(workers) as visitors:
+            list(visitors.map(lambda number: ask(server, number), range(workers)))
+        if all(mapped(pid).rss for pid in descendants(server.pid)):
+            return
+
+
+def ask(server: Server, number: int) -> None:
+    """A visitor's question about a text of some length, whose answer must be one."""
+    body = json.dumps({"model": MODEL, "text": f"{number} " + "the cat sat on the mat " * 20, "query": -1})
+    line = HTTPConnection("127.0.0.1", server.port, timeout=120)
+    headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=visitor-{number}"}
+    line.request("POST", "/api/trace", body, headers)
+    meta, _ = unpack(line.getresponse().read())
+    assert "tokens" in meta, meta
+
+
+def _rows(server: Server, workers: int) -> Iterator[str]:
+    names = {server.pid: "serves people"} | {
+        pid: f"worker {number}" for number, pid in enumerate(descendants(server.pid), start=1)
+    }
+    taken, weights = Memory(), Memory()
+    for pid, name in names.items():
+        taken, weights = taken + memory(pid), weights + mapped(pid)
+        yield f"| {workers} | {name} | {memory(pid)} | {mapped(pid)} |"
+    yield f"| {workers} | together | {taken} | {weights} |"
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """The processes that a process started, and those that they started."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text(encoding="ascii").split():
+            yield int(child)
+            yield from descendants(int(child))
+
+
+def memory(pid: int) -> Memory:
+    """What a process takes."""
+    return _sum(Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii"))
+
+
+def mapped(pid: int) -> Memory:
+    """What a process has in memory of the file of weights."""
+    found, is_weights = Memory(), False
+    for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
+        if "-" in line.split(maxsplit=1)[0]:  # the addresses of the next mapping, and its file
+            is_weights = line.endswith(WEIGHTS)
+        elif is_weights:
+            found += _sum(line)
+    return found
+
+
+def _sum(text: str) -> Memory:
+    """The rows Rss and Pss of a text of the kernel's."""
+    rows = {name: int(rest.split()[0]) << 10 for name, _, rest in (row.partition(":") for row in text.splitlines())
+            if name in ("Rss", "Pss")}  # fmt: skip
+    return Memory(rows.get("Rss", 0), rows.get("Pss", 0))
