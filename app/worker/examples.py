@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Lock
 from time import monotonic
 
 from cachetools import LRUCache, cached
@@ -79,7 +78,7 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
 
 
 # The key holds no model, which would stay open.
-@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source), lock=Lock())
+@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source))
 def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
     """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
 

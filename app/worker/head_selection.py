@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from threading import Lock
 
 from cachetools import LRUCache, cached
 
@@ -34,7 +33,7 @@ def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
         return 0, 0
 
 
-@cached(LRUCache(256), key=lambda entry, device, location: location, lock=Lock())
+@cached(LRUCache(256), key=lambda entry, device, location: location)
 def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
     """The first head where finding it would take long."""
     example = opening_examples(entry, device)[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 
 from cachetools import LRUCache, cached
 
@@ -114,6 +113,6 @@ def nonfinite_warning(model: str, device: str = "auto") -> str:
 
 
 # The key holds no model, so that what is kept of one keeps no model open.
-@cached(LRUCache(256), key=lambda location, checkpoint: location, lock=Lock())
+@cached(LRUCache(256), key=lambda location, checkpoint: location)
 def _nonfinite_warning(location: ModelLocation, checkpoint: Checkpoint) -> str:
     return describe_nonfinite(find_nonfinite(checkpoint))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from weakref import ReferenceType, ref
 
 from model.generation.generate import Prefix, TextGenerator
@@ -31,21 +30,19 @@ class PrefixCache:
     def __init__(self, budget: int = 256 << 20) -> None:
         self.budget = budget
         self.entries: list[CachedPrefix] = []  # the one used last comes last
-        self.lock = Lock()
 
     def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...]) -> Prefix | None:
         """The longest known beginning of a text that leaves at least its last token to read."""
-        with self.lock:
-            matches = [
-                (_common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
-                for entry in self.entries
-                if _belongs_to(entry, generator)
-            ]
-            length, best = max(matches, key=lambda pair: pair[0], default=(0, None))
-            if best is None or length == 0:
-                return None
-            self.entries.remove(best)
-            self.entries.append(best)
+        matches = [
+            (_common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
+            for entry in self.entries
+            if _belongs_to(entry, generator)
+        ]
+        length, best = max(matches, key=lambda pair: pair[0], default=(0, None))
+        if best is None or length == 0:
+            return None
+        self.entries.remove(best)
+        self.entries.append(best)
         return best.prefix.truncate(length)
 
     def store(self, generator: TextGenerator, prefix: Prefix) -> None:
@@ -53,15 +50,12 @@ class PrefixCache:
         if not prefix.key_values:
             return
         new = CachedPrefix(ref(generator.model), _run_key(generator), prefix)
-        with self.lock:
-            others = [
-                entry
-                for entry in self.entries
-                if entry.model() is not None and not _is_prefix_of(entry, new, generator)
-            ]
-            self.entries = [*others, new]
-            while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > self.budget:
-                self.entries.pop(0)
+        others = [
+            entry for entry in self.entries if entry.model() is not None and not _is_prefix_of(entry, new, generator)
+        ]
+        self.entries = [*others, new]
+        while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > self.budget:
+            self.entries.pop(0)
 
 
 def _run_key(generator: TextGenerator) -> RunKey:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -159,7 +158,7 @@ def _logits_key(resolved: ResolvedQuestion, position: int) -> tuple[Question, Mo
 
 
 # A row for each letter typed, and those that changes are compared with. Keys hold no model, which would stay open.
-@cached(LRUCache(16), key=_logits_key, lock=Lock())
+@cached(LRUCache(16), key=_logits_key)
 def _position_logits(resolved: ResolvedQuestion, position: int) -> np.ndarray:
     logits = logits_at(resolved.model, resolved.trace, position)
     logits.flags.writeable = False
@@ -171,6 +170,6 @@ def _profile_key(resolved: ResolvedQuestion, length: int, stack: str) -> tuple[Q
     return textless, resolved.location, length, stack
 
 
-@cached(LRUCache(32), key=_profile_key, lock=Lock())
+@cached(LRUCache(32), key=_profile_key)
 def _position_profile(resolved: ResolvedQuestion, length: int, stack: str) -> PositionProfile:
     return position_profile(resolved.model, length, stack)
