@@ -13,6 +13,7 @@ from app.access.settings import settings
 from app.access.uploads import upload_store
 from app.access.visitor import current_visitor
 from app.engine.engine import Engine
+from app.engine.fair_queue import STOPPED
 from app.engine.handlers import HANDLERS, Lane
 from app.engine.job import EngineError, EngineRequest, Job, Stream, VisitorFolder
 from app.ui.wire_format import unpack
@@ -38,7 +39,7 @@ def ask(handler: str, body: Mapping[str, Any] | None = None, *, private: bool = 
     try:
         return unpack(job.future.result())
     except CancelledError as error:
-        raise EngineError("Headlight is being stopped.") from error
+        raise EngineError(STOPPED) from error
 
 
 def submit(handler: str, body: dict[str, Any], *, private: bool = False, stream: Stream | None = None) -> Job:

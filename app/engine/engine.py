@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Thread
 from time import monotonic
 from typing import Protocol
@@ -17,6 +17,8 @@ from model.errors import HeadlightError, unforeseen
 
 WARM_UP = "warm-up"  # in whose name workers start: no visitor's
 VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at a time
+GRACE_SECONDS = 0.5  # in which workers let go of what they answer, before they are killed
+END_SECONDS = 0.5  # in which those that are killed are gone
 VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside twice the largest upload
 
 
@@ -29,6 +31,10 @@ class Worker(Protocol):
 
     def stop(self) -> None:
         """End it at once; it is started again when it is asked."""
+        ...
+
+    def end(self) -> None:
+        """End it for good, from another thread: what it is answering fails, and it does not start again."""
         ...
 
 
@@ -96,9 +102,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """Stop all work, and all workers."""
-        self.queue.close()
-        for thread in self.threads:
-            thread.join(timeout=5)
+        close_pools([self])
 
 
 class Engine:
@@ -132,16 +136,28 @@ class Engine:
         self.lanes[lane or row.lane].queue.put(job)
         return job
 
-    def stop_working(self) -> None:
-        """Answer nothing more: who waits is told so, and what runs is stopped."""
-        for lane in self.lanes.values():
-            lane.queue.close()
-
     def close(self) -> None:
-        """Stop all work, and all workers."""
-        self.stop_working()
-        for lane in self.lanes.values():
-            lane.close()
+        """Stop all work, and all workers, within GRACE_SECONDS and END_SECONDS."""
+        close_pools(list(self.lanes.values()))
+
+
+def close_pools(pools: Sequence[WorkerPool]) -> None:
+    """Stop all work, and all workers, together: who waits is told so, and who does not let go in time is killed."""
+    for pool in pools:
+        pool.queue.close()
+    threads = [thread for pool in pools for thread in pool.threads]
+    _join(threads, GRACE_SECONDS)
+    for thread in threads:
+        if thread.is_alive():
+            thread.worker.end()
+    _join(threads, END_SECONDS)
+
+
+def _join(threads: Sequence[Thread], seconds: float) -> None:
+    """Wait until all have ended, so long at most."""
+    until = monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, until - monotonic()))
 
 
 def _employer(address: str) -> Callable[[WorkerLimits], Worker]:

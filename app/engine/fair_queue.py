@@ -13,6 +13,7 @@ MAX_WAITING_IN_ALL = 4_096
 TOO_MANY = "You have asked more than can be answered at once. Wait a moment, then try again."
 CROWDED = "So many people are asking that no more questions can be taken now. Try again in a moment."
 SUPERSEDED = "A newer question has replaced this one."
+STOPPED = "Headlight is being stopped."
 
 
 class Superseded(EngineError):
@@ -34,7 +35,9 @@ class FairQueue:
             dropped = self._supersede(job)
             if len(self.waiting.get(job.visitor, ())) >= MAX_WAITING:
                 raise EngineError(TOO_MANY)
-            if self.closed or sum(map(len, self.waiting.values())) >= MAX_WAITING_IN_ALL:
+            if self.closed:
+                raise EngineError(STOPPED)
+            if sum(map(len, self.waiting.values())) >= MAX_WAITING_IN_ALL:
                 raise EngineError(CROWDED)
             self.waiting.setdefault(job.visitor, deque()).append(job)
             self.changed.notify_all()
@@ -78,7 +81,7 @@ class FairQueue:
         for job in running:
             job.cancel()
         for job in left:
-            job.finish(EngineError(CROWDED))
+            job.finish(EngineError(STOPPED))
 
     def _supersede(self, job: Job) -> list[Job]:
         """Take out the visitor's older jobs of the same stream, and stop the one at work."""

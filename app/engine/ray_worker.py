@@ -25,7 +25,7 @@ import psutil
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from app.engine.fair_queue import SUPERSEDED, Superseded
+from app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from app.engine.handlers import HANDLERS
 from app.engine.job import EngineError, EngineRequest, Job, VisitorFolder
 from app.engine.worker_process import (
@@ -107,6 +107,7 @@ class RayWorker:
         self.places: dict[str, str] = {}  # where on the actor's machine what was sent lies
         self.asked = 0
         self.node = self.lost_node = ""
+        self.has_ended = False
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
@@ -137,6 +138,15 @@ class RayWorker:
                 ray.wait([self.actor.close.remote()], timeout=CLOSE_SECONDS)
         self._forget()
 
+    def end(self) -> None:
+        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        self.has_ended = True
+        self.local.end()
+        actor = self.actor
+        if actor is not None:
+            with suppress(RayError, ConnectionError):
+                actor.close.remote()
+
     def _forget(self) -> None:
         """Let the actor go, which may be gone already."""
         if self.actor is not None:
@@ -146,6 +156,8 @@ class RayWorker:
         self.places.clear()
 
     def _start(self) -> None:
+        if self.has_ended:
+            raise EngineError(STOPPED)
         if self.actor is not None:
             return
         self.actor = self.cluster.new_actor(self.limits, self.lost_node)
@@ -170,6 +182,8 @@ class RayWorker:
         """What an actor's method gives. Raises EngineError where it takes too long, and stops the actor then."""
         deadline, said = monotonic() + seconds, reference.future()
         while not wait([said], POLL_SECONDS).done:
+            if self.has_ended:
+                raise EngineError(STOPPED)
             if job and job.cancelled.is_set():
                 self.actor.cancel.remote(self.asked)
                 deadline = min(deadline, monotonic() + 2 * CANCEL_SECONDS)
@@ -265,7 +279,7 @@ class WorkerActor:
 
     def close(self) -> None:
         """End the process, and delete what was sent."""
-        self.worker.stop()
+        self.worker.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -20,7 +20,7 @@ from time import monotonic
 import msgspec
 import psutil
 
-from app.engine.fair_queue import SUPERSEDED, Superseded
+from app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from app.engine.job import EngineError, Job
 
 POLL_SECONDS = 0.05  # between two looks at what a worker at work takes
@@ -64,7 +64,7 @@ class WorkerProcess:
         self.limits = replace(limits, memory_bytes=limits.memory_bytes or psutil.virtual_memory().total * 9 // 10)
         self.process: subprocess.Popen[bytes] | None = None
         self.connection: Connection | None = None
-        self.asked = 0
+        self.asked, self.has_ended = 0, False
 
     def start(self) -> None:
         """Make sure that it runs. Raises EngineError where it does not come up."""
@@ -74,9 +74,11 @@ class WorkerProcess:
         self.connection, theirs = Pipe()
         self.process = _start_process(theirs, self.limits)
         theirs.close()
-        if not self.connection.poll(START_SECONDS) or self.connection.recv_bytes() != READY:
+        if self.has_ended:
+            self.end()
+        if not _is_ready(self.connection):
             self.stop()
-            raise EngineError("The engine does not start; the server's log says why.")
+            raise EngineError(STOPPED if self.has_ended else "The engine does not start; the server's log says why.")
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
@@ -95,6 +97,13 @@ class WorkerProcess:
             self.process.kill()
             self.process.wait()
         self.process = self.connection = None
+
+    def end(self) -> None:
+        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        self.has_ended = True
+        process = self.process
+        if process is not None:
+            process.kill()
 
     def _converse(self, job: Job) -> bytes:
         assert self.connection is not None and self.process is not None
@@ -125,6 +134,14 @@ class WorkerProcess:
         if message[:1] == SENTENCE:
             raise EngineError(message[9:].decode("utf-8", "replace"))
         return message[9:]
+
+
+def _is_ready(connection: Connection) -> bool:
+    """Whether a worker says so in time."""
+    try:
+        return connection.poll(START_SECONDS) and connection.recv_bytes() == READY
+    except (EOFError, OSError):
+        return False
 
 
 def _too_slow(seconds: float) -> str:

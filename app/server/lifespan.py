@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from threading import current_thread, main_thread
+from threading import Thread, current_thread, main_thread
+from time import monotonic, sleep
 from types import FrameType
 from typing import Any
 
@@ -16,11 +18,13 @@ from streamlit.runtime import get_instance
 
 from app.access.uploads import delete_abandoned, upload_store
 from app.engine.client import engine
+from app.engine.engine import Engine
 from app.engine.models import listed_models
 from app.ui.markdown import escape_markdown
 from model.errors import HeadlightError, unforeseen
 
 SWEEP_SECONDS = 15.0  # seconds between two sweeps
+STOP_SECONDS = 1.5  # after a signal until the process ends, whatever it still waits for
 
 
 @asynccontextmanager
@@ -29,7 +33,7 @@ async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     await asyncio.to_thread(delete_abandoned)
     for made_once in (upload_store, engine):  # two visitors who come at the same moment must not make two
         made_once()
-    _stop_work_on_signals()
+    _stop_on_signals()
     sweeping, warming = asyncio.create_task(_sweep_forever()), asyncio.create_task(asyncio.to_thread(_warm_up))
     try:
         yield {}
@@ -42,19 +46,30 @@ async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
         gc.unfreeze()
 
 
-def _stop_work_on_signals() -> None:
-    """The server waits for answers that are under way before it ends; long work is not among them."""
+def _stop_on_signals() -> None:
+    """The server waits for answers that are under way before it ends, so that work ends at once, beside it."""
     if current_thread() is not main_thread():
         return  # a test; signals come to the main thread alone
+    running = engine()
     for number in (signal.SIGTERM, signal.SIGINT):
         end = signal.getsignal(number)
 
         def stop(number: int, frame: FrameType | None, end: Any = end) -> None:
-            engine().stop_working()
+            Thread(target=_stop, args=(number, running), daemon=True, name="stopping").start()
             if callable(end):
                 end(number, frame)
 
         signal.signal(number, stop)
+
+
+def _stop(number: int, running: Engine) -> None:
+    """End workers, then delete uploads; where a slow connection keeps the server, the process ends all the same."""
+    until = monotonic() + STOP_SECONDS
+    running.close()
+    upload_store().close()
+    sleep(max(0.0, until - monotonic()))
+    upload_store().close()  # one that was being unpacked
+    os._exit(128 + number)
 
 
 def _warm_up() -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
+import psutil
 import pytest
 
+from app.engine import engine as subject
 from app.engine.engine import Engine, WorkerPool
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
@@ -125,6 +127,46 @@ def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> N
         assert ask(lane, "process", visitor="ben") == ben, "who was away longest made room"
     finally:
         lane.close()
+
+
+def process_of(lane: WorkerPool) -> psutil.Process:
+    """The process of a lane's one worker, once there is one."""
+    worker = lane.threads[0].worker
+    assert isinstance(worker, WorkerProcess)
+    while (process := worker.process) is None:
+        pass
+    return psutil.Process(process.pid)
+
+
+@pytest.mark.parametrize("module", ["tests.app.engine.faulty_worker", "tests.app.engine.silent_worker"])
+def test_closing_ends_a_worker_that_does_not_let_go_and_one_that_is_still_starting(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "END_SECONDS", PATIENCE)
+    lane = WorkerPool("short", WorkerLimits(module=module), 1)
+    hanging, waiting = Job("anna", request("hang"), 2_000.0), Job("ben", request("hang"), 2_000.0)
+    for job in (hanging, waiting):
+        lane.queue.put(job)
+    process = process_of(lane)
+    lane.close()
+    assert not any(thread.is_alive() for thread in lane.threads)
+    assert not process.is_running()
+    with pytest.raises(EngineError):
+        hanging.future.result(timeout=0)
+    with pytest.raises(EngineError, match="being stopped"):
+        waiting.future.result(timeout=0)
+    with pytest.raises(EngineError, match="being stopped"):
+        lane.queue.put(Job("cleo", request("hang"), 2_000.0))
+
+
+def test_what_has_ended_does_not_start_again() -> None:
+    worker = WorkerProcess(LIMITS)
+    worker.start()
+    worker.end()
+    for _ in range(2):  # the one that was there, and a new one
+        with pytest.raises(EngineError):
+            worker.answer(Job("anna", request("process"), 60.0))
+    assert worker.process is None
 
 
 def test_what_a_visitor_brought_travels_with_the_request(lane: WorkerPool) -> None:
