@@ -168,6 +168,11 @@ class Config:
         return self.architecture == "encoder-decoder"
 
     @property
+    def has_feed_forward(self) -> bool:
+        """Whether blocks have a feed-forward network besides attention."""
+        return self.feed_forward != "none"
+
+    @property
     def embedding_dim(self) -> int:
         """Size of a token embedding."""
         return self.embedding.dim or self.d_model

@@ -39,6 +39,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
         "default_head": default_head(entry, state.device),
         "unknown_names": _unknown_names(state),
         "has_source": entry.config.has_cross_attention,
+        "has_feed_forward": entry.config.has_feed_forward,
         "writes_target": entry.config.has_cross_attention and task_of(entry.config).continues_text,
         "images": list(shipped_image_names()) if entry.config.image.channels else None,
         "quantities": [quantity_json(name) for name in QUANTITIES],

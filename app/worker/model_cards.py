@@ -126,6 +126,8 @@ def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
 
 def _describe_feed_forward(config: Config) -> str:
     """The kind and the width of the feed-forward networks."""
+    if not config.has_feed_forward:
+        return FEED_FORWARDS[config.feed_forward].title
     parallel = ", parallel to attention" if config.parallel_residual else ""
     return f"{FEED_FORWARDS[config.feed_forward].title}, {config.d_ff:,} neurons{parallel}"
 

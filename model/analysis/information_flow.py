@@ -102,6 +102,8 @@ class _LayerFlow:
         return self._value({"": "residual"}.get(after, f"residual_after_{after}"), target)
 
     def _feed_forward(self, target: int, threshold: float) -> list[Edge]:
+        if self.block.feed_forward_residual is None:
+            return [Edge(self.layer, "residual", target, target, 1.0)]
         residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
         zeros = torch.zeros_like(residual)
         table = torch.stack((residual, zeros, zeros))

@@ -53,7 +53,8 @@ def components_of(config: Config) -> tuple[Component, ...]:
     for layer in range(config.num_layers(config.stacks[-1])):
         for kind in ("self", "cross") if config.has_cross_attention else ("self",):
             components += [Component(kind, layer, head) for head in heads]
-        components += [Component("feed_forward", layer), Component("bias", layer)]
+        components += [Component("feed_forward", layer)] if config.has_feed_forward else []
+        components.append(Component("bias", layer))
     return (*components, Component("bias"), Component("edit"))
 
 
@@ -153,10 +154,12 @@ class _ResidualDecomposer:
                 sublayer_output = self.head_contributions(f"{path}.{kind}", kind, layer, attention, table.shape)
                 table = through_residual(getattr(block, f"{kind}_attention_residual"), table, sublayer_output, bias_row)
                 table = self.with_edits(table, f"{path}.residual_after_{kind}")
+        residual = block.feed_forward_residual
+        if not self.trace.config.has_feed_forward:
+            return table
+        assert isinstance(residual, ResidualConnection)
         sublayer_output = torch.zeros_like(table)
         sublayer_output[self.row_of[Component("feed_forward", layer)]] = self.value(f"{path}.feed_forward.output")
-        residual = block.feed_forward_residual
-        assert isinstance(residual, ResidualConnection)
         return through_residual(
             residual, start if block.parallel_residual else table, sublayer_output, bias_row, onto=table
         )

@@ -69,12 +69,17 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
         ),
         # BigScience 2022, the option apply_residual_connection_post_layernorm
         "residual-from-norm": NormPlacement("Before each sublayer and its residual", _residual_from_norm),
+        "none": NormPlacement(
+            "No norm and no residual connection",
+            lambda x, residual, norm, sublayer, output_norm: sublayer(x),
+            norm_before=False,
+        ),
     },
 )
 
 
 class ResidualConnection(nn.Module):
-    """Residual connection around a sublayer, with norms as the placement has them."""
+    """Residual connection around a sublayer, with norms as the placement has them (and neither under "none")."""
 
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__()
@@ -96,7 +101,10 @@ class ResidualConnection(nn.Module):
 
 
 class Block(nn.Module):
-    """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream."""
+    """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
+
+    A block without a feed-forward network ("none") ends with its attention.
+    """
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__()
@@ -106,7 +114,7 @@ class Block(nn.Module):
         self.cross_attention_residual = ResidualConnection(config) if cross else None
         # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
-        self.feed_forward_residual = ResidualConnection(config)
+        self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
         self.feed_forward = FEED_FORWARDS[config.feed_forward].make(config)
 
     def forward(
@@ -128,8 +136,9 @@ class Block(nn.Module):
             attend = self.cross_attention
             x = self.cross_attention_residual(x, lambda h: attend(h, memory, cross_context, with_prefix(hook, "cross")))
             x = hook("residual_after_cross", x)
-        feed_forward_input = block_input if self.parallel_residual else x
-        x = self.feed_forward_residual(
-            feed_forward_input, lambda h: self.feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
-        )
+        if self.feed_forward_residual is not None and self.feed_forward is not None:
+            feed_forward, feed_forward_input = self.feed_forward, block_input if self.parallel_residual else x
+            x = self.feed_forward_residual(
+                feed_forward_input, lambda h: feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
+            )
         return x

@@ -65,10 +65,10 @@ class GatedMLP(nn.Module):
 
 @dataclass(frozen=True)
 class FeedForward:
-    """A kind of feed-forward network: its title, and what makes it from a config."""
+    """A kind of feed-forward network: its title, and what makes it from a config (None: blocks without one)."""
 
     title: str
-    make: Callable[[Config], nn.Module]
+    make: Callable[[Config], nn.Module | None]
 
 
 def _mlp(title: str, activation: str) -> FeedForward:
@@ -82,6 +82,7 @@ def _gated_mlp(title: str, activation: str) -> FeedForward:
 FEED_FORWARDS: Registry[FeedForward] = Registry(
     "feed-forward",
     {
+        "none": FeedForward("None (attention only)", lambda config: None),
         "relu": _mlp("ReLU", "relu"),
         "squared-relu": _mlp("Squared ReLU", "squared-relu"),
         "gelu": _mlp("GELU", "gelu"),

@@ -87,7 +87,7 @@ def plain(model: Transformer, ids: Tensor, top: bool = True) -> Tensor:
     stack = model.stack("decoder")
     x = model.embedding(ids) + stack.positional_encoding.embed(torch.arange(ids.shape[1]))
     for block in stack.blocks:
-        assert isinstance(block, Block)
+        assert isinstance(block, Block) and block.feed_forward is not None and block.feed_forward_residual is not None
         x = x + attend(block, normed(block.self_attention_residual, x))
         x = x + block.feed_forward(normed(block.feed_forward_residual, x), no_hook)
     final: Tensor = stack.final_norm(x)

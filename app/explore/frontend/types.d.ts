@@ -79,6 +79,7 @@ export interface ExploreCatalogue extends Catalogue {
   /** What stands there where nobody typed; an encoder-decoder has written its text for the source. */
   opening: Example;
   has_source: boolean;
+  has_feed_forward: boolean;
   /** Whether the model can write the target itself. */
   writes_target: boolean;
   /** Layer and head that pages begin with. */

@@ -62,6 +62,8 @@ test("parts stand in rows of layers; outside of them only what adds something", 
   );
   const biased = PARTS.map((one) => (one.kind === "bias" ? { ...one, value: 1 } : one));
   assert.deepEqual(tableOf(biased, cell).columns, ["0", "1", "FF", "bias"]);
+  const attentionOnly = PARTS.filter(({ kind }) => kind !== "feed_forward");
+  assert.deepEqual(tableOf(attentionOnly, cell).columns, ["0", "1"]);
 });
 
 const FLOW = {

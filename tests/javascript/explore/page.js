@@ -122,6 +122,7 @@ export function createPage(choice = {}, answer = {}) {
     examples: [],
     opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
     has_source: false,
+    has_feed_forward: true,
     writes_target: false,
   };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });

@@ -34,8 +34,9 @@ def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], li
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 @pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool) -> None:
-    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True)
+@pytest.mark.parametrize("feed_forward", ["swiglu", "none"])
+def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, feed_forward: str) -> None:
+    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, feed_forward=feed_forward, bias=True)
     sums = importances_by_sum(information_flow(model, traced(model), 4, ALL))
     for (_, _, kind), shares in sums.items():
         assert all(share >= 0 for share in shares)

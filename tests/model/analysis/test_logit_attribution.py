@@ -46,12 +46,24 @@ def test_contributions_add_up_to_the_logit(placement: str, parallel: bool, norm:
         assert_adds_up(model, trace, position)
 
 
+def test_blocks_of_attention_alone_have_no_feed_forward_component() -> None:
+    model = toys.decoder(feed_forward="none", bias=True)
+    trace = traced(model)
+    assert_adds_up(model, trace, -1)
+    kinds = {component.kind for component in components_of(model.config)}
+    assert kinds == {"embedding", "positions", "self", "bias", "edit"}
+    assert attribute_logits(model, trace).vocabulary_logits("feed_forward").shape == (0, model.config.vocabulary_size)
+    with pytest.raises(EditError, match="feed_forward"):
+        run(model, toys.causal(), TEXT, ["decoder.0.feed_forward.output=scale:0"])
+
+
 @given(
     st.fixed_dictionaries(
         {
             "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
             "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
             "norm_placement": st.sampled_from(tuple(NORM_PLACEMENTS)),
+            "feed_forward": st.sampled_from(("swiglu", "none")),
             "norm": st.sampled_from(tuple(NORMS)),
             "parallel_residual": st.booleans(),
             "tied_embeddings": st.booleans(),

@@ -105,10 +105,13 @@ export function drawEditPanel(page) {
   for (const { update } of memory(page).controls) update();
 }
 
-/** The values that the rows of the hook points offer. @param {ExplorePage} page @returns {EditableValue[]} */
+/** The values that the rows of the hook points offer, of the modules that the model has. @param {ExplorePage} page @returns {EditableValue[]} */
 function editableValues(page) {
-  return Object.entries(page.state.catalogue.hook_points).flatMap(([name, { axes, title, edited_in }]) =>
-    edited_in.map((module) => ({ name, title: valueTitle(title, module), module, axes })),
+  const { hook_points, has_feed_forward } = page.state.catalogue;
+  return Object.entries(hook_points).flatMap(([name, { axes, title, edited_in }]) =>
+    edited_in
+      .filter((module) => module !== "feed_forward" || has_feed_forward)
+      .map((module) => ({ name, title: valueTitle(title, module), module, axes })),
   );
 }
 

@@ -89,7 +89,10 @@ export function tableOf(parts, cell) {
   const kinds = ["self", "cross"].filter((kind) => parts.some((part) => part.kind === kind));
   const heads = Math.max(...parts.map((part) => part.head)) + 1;
   const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
-  const others = biased ? ["feed_forward", "bias"] : ["feed_forward"];
+  const others = [
+    ...(parts.some((part) => part.kind === "feed_forward") ? [{ kind: "feed_forward", title: "FF" }] : []),
+    ...(biased ? [{ kind: "bias", title: "bias" }] : []),
+  ];
   const headColumns = kinds.flatMap((kind) =>
     Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`)),
   );
@@ -101,11 +104,11 @@ export function tableOf(parts, cell) {
   const layerRow = (/** @type {number} */ layer) => {
     const own = parts.filter((part) => part.layer === layer);
     const inHeads = kinds.flatMap((kind) => own.filter((part) => part.kind === kind));
-    const found = [...inHeads, ...others.map((kind) => own.find((part) => part.kind === kind))];
+    const found = [...inHeads, ...others.map(({ kind }) => own.find((part) => part.kind === kind))];
     return { label: `L${layer}`, cells: found.map((part) => part && cell(part)) };
   };
   return {
-    columns: [...headColumns, "FF", ...(biased ? ["bias"] : [])],
+    columns: [...headColumns, ...others.map(({ title }) => title)],
     rows: [...outside(["embedding", "positions"]), ...layers.map(layerRow), ...outside(["bias", "edit"])],
   };
 }
@@ -149,6 +152,7 @@ function drawPromoted(page, meta) {
     line.append(createHeading(layer, "row"), createWords(promoted), createWords(suppressed));
     return line;
   });
+  layerElement(page, "promoted-part").hidden = !rows.length;
   updateChildren(layerElement(page, "promoted"), heading, ...rows);
 }
 
