@@ -10,7 +10,7 @@ from cachetools import LRUCache, cached
 from app.state.state import State
 from app.worker.open_models import ModelLocation, open_checkpoint, open_model
 from model.checkpoints import CatalogEntry, Checkpoint
-from model.config import Config
+from model.checkpoints.metadata import read_examples
 from model.errors import HeadlightError
 from model.generation.generate import Prefix, TextGenerator
 from model.generation.sampling import SamplingConfig
@@ -21,11 +21,24 @@ MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
 MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
 
 
-def examples_for(config: Config) -> tuple[Example, ...]:
-    """Examples that suit a model; the first one is on the page until somebody types. An image model reads no text."""
+def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
+    """Examples that suit a model; the first one is on the page until somebody types. An image model reads no text.
+
+    Those that lie beside the model come before those of its kind.
+    """
+    config = entry.config
     if config.image.channels:
         return (Example(""),)
+    if own := _own_examples(entry):
+        return own
     return TRANSLATION_EXAMPLES if config.has_cross_attention else task_of(config).examples
+
+
+def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:
+    try:
+        return read_examples(entry.folder)
+    except HeadlightError:  # whatever lies there, the page opens
+        return ()
 
 
 def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
@@ -55,7 +68,7 @@ def opening(entry: CatalogEntry, state: State, example: Example) -> Example:
 
 def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
     """The examples of Generate: a model that fills masks has its own mask token in them."""
-    default_examples = examples_for(entry.config)
+    default_examples = examples_for(entry)
     if entry.config.image.channels or not task_of(entry.config).fills_masks:
         return default_examples
     try:

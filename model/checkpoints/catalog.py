@@ -16,6 +16,7 @@ from model.errors import CheckpointError, shortened
 from model.paths import assets_dir, read_regular
 
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
+DEFAULT_MODEL = "stories-causal"  # which the pages open
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 MAX_SEARCH_DEPTH = 12  # levels of folders that are searched
 MAX_FOLDERS = 50_000  # folders of one root that are searched, so that "/" ends
@@ -60,14 +61,14 @@ def checkpoint_locations(
 ) -> tuple[CheckpointLocation, ...]:
     """Shipped models, those below `folders` and $HEADLIGHT_MODELS, then (`include_hub_cache`) the Hugging Face cache.
 
-    The first of a name wins. With `within_root`, folders whose links lead out of their root are left out, as they
-    always are in the cache.
+    DEFAULT_MODEL is the first of all, and the first of a name wins. With `within_root`, folders whose links lead out of
+    their root are left out, as they always are in the cache.
     """
     roots = [*map(Path, folders), *map(Path, filter(None, os.environ.get(MODELS_VARIABLE, "").split(os.pathsep)))]
     shipped, hub = assets_dir() / "models", hub_cache_folder()
     locations: dict[str, CheckpointLocation] = {}
     for root in (shipped, *roots, *([hub] if include_hub_cache else [])):
-        for folder in _search_root(root):
+        for folder in sorted(_search_root(root), key=lambda path: path != shipped / DEFAULT_MODEL):
             if (within_root or root == hub) and not _stays_within(folder, root):
                 continue
             name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()

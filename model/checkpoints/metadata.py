@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from model.checkpoints.config_reader import ConfigReader
 from model.checkpoints.convert import reject_unsupported
 from model.checkpoints.families import FAMILIES
+from model.checkpoints.files.file_rules import EXAMPLES
 from model.checkpoints.files.tensor_files import LazyTensors
 from model.checkpoints.load import MODEL_TYPE, native_config, read_card
 from model.checkpoints.memory import FLOAT32_BYTES, meta_model_within
@@ -19,7 +21,9 @@ from model.checkpoints.weight_mapping import make_plan
 from model.config import Config
 from model.errors import CheckpointError, shortened, wrap_errors
 from model.paths import MAX_JSON_BYTES, read_regular
+from model.tasks import Example
 from model.text.tokenizer import TOKENIZER_FILE
+from model.validation import from_plain
 
 NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine has metadata all the same
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
@@ -64,6 +68,24 @@ def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
         return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error))
     parameter_count = sum(parameter.numel() for parameter in model.parameters())
     return CheckpointMetadata(family, config, parameter_count, tokenizer, licence)
+
+
+@dataclass(frozen=True)
+class _ExamplesFile:
+    examples: tuple[Example, ...]
+
+
+def read_examples(folder: Path) -> tuple[Example, ...]:
+    """The texts to begin with that lie beside a checkpoint, in `examples.json`; none where there is no such file.
+
+    Raises CheckpointError for a file that cannot be read.
+    """
+    path = folder / EXAMPLES
+    if not path.is_file():
+        return ()
+    with wrap_errors(CheckpointError, f"{display_name(folder)}: its {EXAMPLES} cannot be read"):
+        values = {"examples": json.loads(read_regular(path, MAX_JSON_BYTES))}
+        return from_plain(_ExamplesFile, values, "example", CheckpointError).examples
 
 
 def _config_from_tensor_names(source: CheckpointSource) -> Config:

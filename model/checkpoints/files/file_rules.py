@@ -6,11 +6,12 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD = (
+CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
     "config.json",
     "adapter_config.json",
     "preprocessor_config.json",
     "README.md",
+    "examples.json",
 )
 SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model import CheckpointError, catalog, find_checkpoint, save
-from model.checkpoints.catalog import checkpoint_locations
+from model.checkpoints.catalog import DEFAULT_MODEL, checkpoint_locations
 from model.paths import assets_dir
 from tests.model import toys
 
@@ -47,7 +47,8 @@ def test_the_first_of_a_name_wins_and_shipped_ones_come_first(tmp_path: Path) ->
     one, _ = put(tmp_path / "a" / "same"), put(tmp_path / "b" / "same")
     assert find_checkpoint("same", [tmp_path / "a", tmp_path / "b"]) == one
     shipped = sorted(path.name for path in (assets_dir() / "models").iterdir() if (path / "config.json").is_file())
-    assert [entry.name for entry in catalog([tmp_path])][: len(shipped)] == shipped
+    listed = [entry.name for entry in catalog([tmp_path])][: len(shipped)]
+    assert sorted(listed) == shipped and listed[0] == DEFAULT_MODEL
 
 
 def test_what_is_broken_is_not_listed_but_says_why_when_asked_for(tmp_path: Path) -> None:
