@@ -103,18 +103,23 @@ def save(
     """Write a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = {
-        name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
-        for name, parameter in model.named_parameters()  # which gives a shared parameter once
-    }
     unfinished = folder / f"{SAFETENSORS_FILE}.part"
-    unfinished.write_bytes(serialized(tensors, metadata={"format": "pt"}))  # save_file would shut others out
+    unfinished.write_bytes(serialized_weights(model, dtype))  # save_file would shut others out
     config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     tokenizer.save(folder)
     if card:
         (folder / CARD).write_text(card, encoding="utf-8")
     os.replace(unfinished, folder / SAFETENSORS_FILE)  # last, so an interrupted save keeps the previous weights
+
+
+def serialized_weights(model: Transformer, dtype: str = "bfloat16") -> bytes:
+    """The parameters as the contents of a safetensors file."""
+    tensors = {
+        name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
+        for name, parameter in model.named_parameters()  # which gives a shared parameter once
+    }
+    return serialized(tensors, metadata={"format": "pt"})
 
 
 def read_config(folder: Path, name: str = "") -> Config:

@@ -12,8 +12,9 @@ from model.cli.common import add_device_option, add_folder_option
 from model.cli.parser import CommandParser
 from model.cli.train import log_to_stderr
 from model.data.corpus import expand_path, require_files
+from model.data.generated import GENERATED_TASKS
 from model.evaluation.model_card import model_card
-from model.evaluation.report import evaluate_model, format_text
+from model.evaluation.report import Report, evaluate_model, evaluate_task, format_text
 
 INPUT_FORMATS = (
     "Texts are UTF-8, with a line <|endoftext|> between documents. A line of a cloze test is SENTENCE | word word "
@@ -28,10 +29,9 @@ def evaluate(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
     options = parser.parse_args(list(arguments))
-    if not options.text and not options.cloze:
-        parser.error("give --text FILE or --cloze FILE, or both")
-    checkpoint, texts, cloze_tests = open_evaluation(options)
-    report = evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
+    if not options.text and not options.cloze and not options.task:
+        parser.error("give --text FILE or --cloze FILE, or both, or --task NAME")
+    report = measure(options)[1]
     print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if options.json else format_text(report))
     return 0
 
@@ -42,9 +42,7 @@ def card(arguments: Sequence[str]) -> int:
         "headlight card", "Write the measured part of a model card: numbers, what the heads attend to, samples."
     )
     options = parser.parse_args(list(arguments))
-    checkpoint, texts, cloze_tests = open_evaluation(options)
-    report = evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
-    print(model_card(checkpoint, report), end="")
+    print(model_card(*measure(options)), end="")
     return 0
 
 
@@ -56,9 +54,19 @@ def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
     )
     for flag, about in (("--text", "a held-out text (.xz too)"), ("--cloze", "sentences with accepted words")):
         parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
+    parser.add_argument("--task", choices=sorted(GENERATED_TASKS), help="a task that generates its examples")
+    parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many (default 1000)")
     add_device_option(parser)
     add_folder_option(parser)
     return parser
+
+
+def measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
+    """The model that the options name, and what was measured. Raises DataError if a file is missing."""
+    checkpoint, texts, cloze_tests = open_evaluation(options)
+    if options.task:
+        return checkpoint, evaluate_task(checkpoint, options.model, GENERATED_TASKS[options.task], options.examples)
+    return checkpoint, evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
 
 
 def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path], list[Path]]:

@@ -13,6 +13,7 @@ from typing import Any
 from model.cli.parser import CommandParser
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
+from model.data.generated import GENERATED_TASKS
 from model.nn.attention import QK_NORMS
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
@@ -44,7 +45,6 @@ FLAG_CHOICES: dict[str, Iterable[str]] = {
     "feed_forward": FEED_FORWARDS,
     "qk_norm": QK_NORMS,
 }
-ENCODER_DECODER_FIELDS = ("encoder_layers", "encoder_heads", "encoder_d_ff", "start_token_id")  # of no objective yet
 TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
 FLAG_TYPES = {"int": int, "float": float, "str": str, "bool": bool}  # fields of other types are for a recipe alone
 FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # fields whose flag has another name
@@ -63,16 +63,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--text", action="append", metavar="FILE[=EPOCHS]", help="a text to train on (.xz too); repeat for more"
     )
     parser.add_argument("--validation", action="append", metavar="FILE", help="a text to validate on; repeat for more")
+    parser.add_argument(
+        "--task", choices=sorted(GENERATED_TASKS), help="a task that generates its examples, instead of texts"
+    )
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
     tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))
     for part in fields(TokenizerOptions):
         _add_flag(tokenizer_group, part.name, str(part.type), part.metadata["help"], part.default)
     for part in fields(Config):
-        if part.name in MODEL_FIELDS and part.name not in ENCODER_DECODER_FIELDS and str(part.type) in FLAG_TYPES:
+        if part.name in MODEL_FIELDS and str(part.type) in FLAG_TYPES:
             names = ", ".join(sorted(FLAG_CHOICES.get(part.name, ())))
             _add_flag(model_group, part.name, str(part.type), names, MODEL_DEFAULTS.get(part.name, part.default))
     for part in fields(TrainingOptions):
-        _add_flag(training_group, part.name, str(part.type), part.metadata["help"], part.default)
+        if str(part.type) in FLAG_TYPES:
+            _add_flag(training_group, part.name, str(part.type), part.metadata["help"], part.default)
 
 
 def _add_flag(group: Any, name: str, type_name: str, text: str, default: Any) -> None:
@@ -100,6 +104,7 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
     return replace(
         recipe,
         objective=options.objective or recipe.objective,
+        task=options.task or recipe.task,
         tokenizer=replace(recipe.tokenizer, **given_for(asdict(recipe.tokenizer))),
         model=override_model(recipe.model, given_for(MODEL_FIELDS)),
         training=replace(recipe.training, **given_for(asdict(recipe.training))),

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from model.analysis.head_metrics import HEAD_METRICS
 from model.checkpoints import Checkpoint
+from model.data.generated import GENERATED_TASKS
 from model.evaluation.cloze import ClozeAnswer
+from model.evaluation.example_accuracy import ExampleAccuracy, answer
 from model.evaluation.head_survey import SENTENCES, HeadRanking, rank_heads
-from model.evaluation.report import Report, cloze_sentence, format_markdown
+from model.evaluation.report import REPORT_SEED, Report, cloze_sentence, examples_sentences, format_markdown
 from model.generation.generate import generate
 from model.tasks import task_of
 from model.tracing.run import candidates, encode_input, prediction_positions, run
@@ -27,19 +29,39 @@ MASKED_SENTENCES = (
     "Anna lost [MASK] umbrella on the train.",
     '"Good [MASK]," said the teacher, and the children sat down.',
 )
+SAMPLE_COUNT = 10  # of the answers of a generated task
 MAX_NEW_TOKENS, TEMPERATURE, TOP_P = 60, 0.8, 0.95
 
 
 def model_card(checkpoint: Checkpoint, report: Report) -> str:
     """All sections, each under a heading."""
-    parts = ["## Measured"] if report.texts or report.cloze else []
+    parts = ["## Measured"] if report.texts or report.cloze or report.examples else []
     parts += [format_markdown(report)] if report.texts else []
     for result in report.cloze:
         parts += [cloze_sentence(result), *_missed_sentences(result.misses)]
-    parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint))]
+    if report.examples:
+        return "\n\n".join([*parts, *_task_sections(checkpoint, report.examples)]) + "\n"
+    parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint), len(SENTENCES))]
     continues = task_of(checkpoint.model.config).continues_text
     parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)
     return "\n\n".join(parts) + "\n"
+
+
+def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[str]:
+    """What a model of a generated task answers, and what its heads attend to in the same texts."""
+    examples = GENERATED_TASKS[accuracy.task].held_out_examples(REPORT_SEED, SAMPLE_COUNT)
+    parts = examples_sentences(accuracy)
+    if not checkpoint.model.config.has_cross_attention:
+        continues = task_of(checkpoint.model.config).continues_text
+        texts = [f"{one.text} {one.answer}" if continues else one.text for one in examples]
+        parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint, texts), SAMPLE_COUNT)]
+    lines = ["| text | answer | right |", "|---|---|---|"]
+    for example in examples:
+        tokens = len(checkpoint.tokenizer.encode_batch([example.answer])[0])
+        given = answer(checkpoint, example.text, tokens + checkpoint.model.config.has_cross_attention)
+        is_right = "yes" if given == example.answer else f"no: {example.answer}"
+        lines.append(f"| {example.text} | {given} | {is_right} |")
+    return [*parts, "## Answers", f"The first {SAMPLE_COUNT} of the held-out examples, unedited.", "\n".join(lines)]
 
 
 def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:
@@ -49,10 +71,10 @@ def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:
     return ["Missed, with the first five guesses:", "\n".join(lines)] if lines else []
 
 
-def _head_table(found: Sequence[HeadRanking]) -> str:
+def _head_table(found: Sequence[HeadRanking], text_count: int) -> str:
     lines = [
-        f"Layer.head, counted from 0, with the mean over {len(SENTENCES)} sentences (`model/analysis/head_metrics.py` "
-        "defines the metrics), beside a head that attends uniformly. The example is the sentence in which the metric "
+        f"Layer.head, counted from 0, with the mean over {text_count} texts (`model/analysis/head_metrics.py` "
+        "defines the metrics), beside a head that attends uniformly. The example is the text in which the metric "
         "of the first head is most extreme, with its value there.",
         "",
         "| attends to | heads | uniform | example | value |",

@@ -20,7 +20,7 @@ from model.data.corpus import TokenizedText
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.training.loss import cross_entropy, logits_and_targets
-from model.training.objectives import IGNORE_INDEX, Batch
+from model.training.objectives.batch import IGNORE_INDEX, Batch
 
 WINDOWS_PER_BATCH = 16
 

@@ -9,6 +9,14 @@ from model.training.recipe import Recipe
 from model.training.snapshots import Progress
 
 
+def _sources(recipe: Recipe) -> list[str]:
+    """What a model was trained on."""
+    if recipe.task:
+        return [f"New examples of the task {recipe.task} in every step; one answer in ten is held out."]
+    texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
+    return ["Training texts, and how often an epoch repeats each:", "", *texts]
+
+
 def draft_model_card(
     recipe: Recipe, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
 ) -> str:
@@ -23,13 +31,11 @@ def draft_model_card(
         f"Trained on {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
         f"{progress.seconds / 60:.0f} minutes.",
         "",
-        "Training texts, and how often an epoch repeats each:",
-        "",
-        *(f"- {source.name}: {source.epochs:g}" for source in recipe.texts),
+        *_sources(recipe),
     ]
     if table:
         columns = list(next(iter(table.values())))
-        lines += ["", f"| held-out text | {' | '.join(columns)} |", f"|---{'|---:' * len(columns)}|"]
+        lines += ["", f"| held out | {' | '.join(columns)} |", f"|---{'|---:' * len(columns)}|"]
         lines += [
             f"| {name} | {' | '.join(f'{number:.3f}' for number in numbers.values())} |"
             for name, numbers in table.items()

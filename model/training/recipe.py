@@ -14,11 +14,12 @@ import torch
 from model.checkpoints.load import DEVICE_COUNTS
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
+from model.data.generated import GENERATED_TASKS
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.text.tokenizer_training import TOKENIZER_TRAINERS
 from model.training.hardware import PRECISIONS
-from model.training.objectives import OBJECTIVES
+from model.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_OBJECTIVES
 from model.training.optimizers import OPTIMIZERS, SCHEDULES
 from model.validation import from_plain
 
@@ -61,6 +62,7 @@ class TrainingOptions:
     cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
     cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: as cooldown_fraction says)")
     min_lr_ratio: float = option(0.0, "the fraction of the learning rate that is left at the end")
+    label_smoothing: float = option(0.0, "the part of each target that all tokens share (Vaswani et al. 2017: 0.1)")
     max_grad_norm: float = option(1.0, "gradients are clipped to this norm")
     ema_decay: float = option(
         0.0, "evaluate and export an exponential moving average of the weights with this decay, as 0.999 (0: none)"
@@ -79,6 +81,7 @@ class TrainingOptions:
     evaluate_every: int = option(500, "steps between evaluations on the validation texts")
     evaluate_rows: int = option(64, "rows of each validation text")
     save_minutes: float = option(5.0, "minutes between snapshots")
+    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept, for good")
     seed: int = option(1, "of weights, batches and dropout")
     precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
@@ -99,6 +102,8 @@ class TrainingOptions:
         for name, rate in rates.items():
             if not 0 < rate < 1:
                 raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
+        if self.label_smoothing >= 1:
+            raise DataError(f"label_smoothing is {self.label_smoothing}; it must be below 1.")
         for name, value in asdict(self).items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
                 raise DataError(f"{name} is {value}; it must be a number from 0 on.")
@@ -107,9 +112,10 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train, on which texts, and how."""
+    """What to train, on which texts or on which generated task, and how."""
 
     objective: str = "causal"
+    task: str = ""
     texts: tuple[TextSource, ...] = ()
     validation: tuple[Path, ...] = ()
     tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
@@ -118,8 +124,16 @@ class Recipe:
 
     def check(self) -> Recipe:
         """The recipe itself. Raises DataError if something needed is missing, and for what cannot be built."""
-        if not self.texts:
-            raise DataError("There is no text to train on; give one with --text FILE, or under [texts] in a recipe.")
+        if self.task:
+            EXAMPLE_OBJECTIVES[self.objective], GENERATED_TASKS[self.task]
+            if self.texts or self.validation:
+                raise DataError(f"The task {self.task} generates its examples; leave out the texts, or the task.")
+        else:
+            TEXT_OBJECTIVES[self.objective]
+            if not self.texts:
+                raise DataError(
+                    "There is no text to train on; give one with --text FILE, or under [texts] in a recipe."
+                )
         self.training.check()
         TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
         with torch.device("meta"):  # builds every part without a weight
@@ -127,14 +141,17 @@ class Recipe:
         return self
 
     def config(self, vocabulary_size: int) -> Config:
-        """The model's config: the [model] section, and what the objective and the vocabulary decide."""
+        """The model's config: the [model] section, and what the objective, the task and the vocabulary decide."""
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
+        if self.task:
+            derived["labels"] = GENERATED_TASKS[self.task].labels
         return Config.from_dict({**self.model, **derived})
 
     def fingerprint(self) -> dict[str, Any]:
         """What must not change when a run is resumed, as plain JSON values."""
         return {
             "objective": self.objective,
+            **({"task": self.task} if self.task else {}),
             "texts": {str(source.path): source.epochs for source in self.texts},
             "tokenizer": asdict(self.tokenizer),
             "model": dict(self.model),
@@ -146,6 +163,7 @@ class RecipeFile:
     """The tables of a recipe's TOML file."""
 
     objective: str = "causal"
+    task: str = ""
     texts: dict[str, float] = field(default_factory=dict)
     validation: tuple[str, ...] = ()
     tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
@@ -168,6 +186,7 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
     OBJECTIVES[file.objective]
     return Recipe(
         file.objective,
+        file.task,
         tuple(TextSource.parse(f"{path}={epochs}") for path, epochs in file.texts.items()),
         tuple(map(expand_path, file.validation)),
         file.tokenizer,

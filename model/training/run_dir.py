@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 from model.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
+from model.data.examples import GeneratedTask
+from model.data.generated import GENERATED_TASKS
 from model.errors import DataError
 from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from model.text.tokenizer_training import train_tokenizer
 from model.training import snapshots
-from model.training.objectives import OBJECTIVES, Objective
+from model.training.objectives import EXAMPLE_OBJECTIVES, TEXT_OBJECTIVES, Objective
 from model.training.recipe import Recipe
 
 RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
@@ -50,40 +52,52 @@ class RunFolder:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The run's tokenizer: trained on the mixture of texts, unless the recipe names a folder."""
-        options, objective = self.recipe.tokenizer, OBJECTIVES[self.recipe.objective]
+        """The run's tokenizer: the task's, or trained on the mixture of texts, unless the recipe names a folder."""
         if (self.path / TOKENIZER_FILE).is_file():
             return Tokenizer.load(self.path)
-        if options.folder:
-            tokenizer = Tokenizer.load(options.folder)
+        if self.recipe.tokenizer.folder:
+            tokenizer = Tokenizer.load(self.recipe.tokenizer.folder)
         else:
-            self.log("Training the tokenizer ...")
-            tokenizer = train_tokenizer(
-                options.kind or objective.tokenizer_kind,
-                text_mixture(self.recipe.texts),
-                options.vocabulary_size,
-                objective.special_tokens,
-                options.plain_typography,
-            )
+            tokenizer = self.task.make_tokenizer() if self.task else self._train_tokenizer()
         tokenizer.save(self.path)
         return tokenizer
 
+    def _train_tokenizer(self) -> Tokenizer:
+        self.log("Training the tokenizer ...")
+        options, objective = self.recipe.tokenizer, TEXT_OBJECTIVES[self.recipe.objective]
+        return train_tokenizer(
+            options.kind or objective.tokenizer_kind,
+            text_mixture(self.recipe.texts),
+            options.vocabulary_size,
+            objective.special_tokens,
+            options.plain_typography,
+        )
+
+    @cached_property
+    def task(self) -> GeneratedTask | None:
+        """The task that generates the examples; None where texts are read."""
+        return GENERATED_TASKS[self.recipe.task] if self.recipe.task else None
+
     @cached_property
     def objective(self) -> Objective:
-        """The objective over the training texts."""
+        """The objective over the training texts, or over a task's examples."""
+        if self.task:
+            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task)
         training = self.recipe.training
         option_names = ("mask_rate", "final_mask_rate", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
         texts = [self._tokenized(source) for source in self.recipe.texts]
-        return OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
+        return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
 
     @cached_property
-    def validation_texts(self) -> tuple[TokenizedText, ...]:
-        """The validation texts."""
-        return tuple(self._tokenized(TextSource(path)) for path in self.recipe.validation)
+    def validation_sources(self) -> tuple[TokenizedText | GeneratedTask, ...]:
+        """The validation texts, or the task with its held-out examples."""
+        return (
+            (self.task,) if self.task else tuple(self._tokenized(TextSource(path)) for path in self.recipe.validation)
+        )
 
     def _tokenized(self, source: TextSource) -> TokenizedText:
-        separated = OBJECTIVES[self.recipe.objective].separates_documents
+        separated = TEXT_OBJECTIVES[self.recipe.objective].separates_documents
         separator = self.tokenizer.start_id if separated else None
         return tokenize_cached(source, self.tokenizer, separator, self.path / "tokens", self.log)
 

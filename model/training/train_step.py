@@ -14,17 +14,18 @@ from torch import Tensor
 from model.nn.transformer import Transformer
 from model.training.hardware import PRECISIONS, choose_precision
 from model.training.loss import cross_entropy, logits_and_targets
-from model.training.objectives import Batch
+from model.training.objectives.batch import Batch
 from model.training.optimizers import OPTIMIZERS
 from model.training.recipe import TrainingOptions
 
 
 @dataclass(frozen=True)
 class ValidationMetrics:
-    """The loss (nats per target) and accuracy on one validation text."""
+    """The loss (nats per target) and accuracy on one validation text, and the fraction of rows without a mistake."""
 
     loss: float
     accuracy: float
+    exact: float
 
     def bits_per_byte(self, tokens: int, byte_count: int) -> float:
         """The loss in bits per byte of a text with so many tokens and bytes."""
@@ -50,10 +51,8 @@ class TrainState:
         target_count, total = max(1, batch.target_count), 0.0
         for part in batch.split(self.training.micro_batch_size or len(batch.ids)):
             with self._autocast():
-                loss = (
-                    cross_entropy(*logits_and_targets(self.model, part.to(self.device), self.encode_hidden))
-                    / target_count
-                )
+                logits, targets = logits_and_targets(self.model, part.to(self.device), self.encode_hidden)
+                loss = cross_entropy(logits, targets, self.training.label_smoothing) / target_count
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
@@ -70,15 +69,18 @@ class TrainState:
     @torch.no_grad()
     def measure(self, batch: Batch) -> ValidationMetrics:
         """Loss and accuracy on a batch, in evaluation mode."""
-        nats, correct = 0.0, 0
+        nats, correct, wrong_rows = 0.0, 0, 0
         self.model.eval()
         for part in batch.split(max(1, min(self.training.batch_size, 32))):
             with self._autocast():
                 logits, targets = logits_and_targets(self.model, part.to(self.device))
             nats += cross_entropy(logits, targets).item()
-            correct += int((logits.argmax(-1) == targets).sum())
+            is_correct = logits.argmax(-1).cpu() == targets.cpu()
+            correct += int(is_correct.sum())
+            wrong_rows += len(set(part.target_rows[~is_correct].tolist()))
         self.model.train()
-        return ValidationMetrics(nats / batch.target_count, correct / batch.target_count)
+        count = batch.target_count
+        return ValidationMetrics(nats / count, correct / count, 1 - wrong_rows / len(batch.ids))
 
     @contextmanager
     def use_ema_weights(self) -> Iterator[None]:

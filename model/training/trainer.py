@@ -12,8 +12,9 @@ import torch
 
 from model.checkpoints import save
 from model.checkpoints.files.file_rules import CONFIG
+from model.checkpoints.files.kept_steps import save_step
 from model.checkpoints.load import choose_device
-from model.data.corpus import expand_path
+from model.data.corpus import TokenizedText, expand_path
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.training import snapshots
@@ -73,6 +74,12 @@ class Trainer:
         """Write a snapshot into the run's folder."""
         snapshots.write(self.run_folder.path / name, self.progress, self.train_state.state_dict())
 
+    def keep_weights(self) -> None:
+        """Write the weights of this step beside the checkpoint, if the recipe keeps them."""
+        if self.progress.step in self.training.keep_steps:
+            with self.train_state.use_ema_weights():
+                save_step(self.run_folder.checkpoint_folder, self.train_state.model, self.progress.step)
+
     def fraction_done(self, step: int, seconds: float) -> float:
         """The fraction of the run that is done at a step and a time, by the limit that is nearer."""
         fractions = [step / self.training.steps] if self.training.steps else []
@@ -109,6 +116,7 @@ class Trainer:
 
     def train(self) -> bool:
         """Train to the end of the recipe; False if the run was stopped before."""
+        self.keep_weights()
         meter = ProgressMeter(self.progress.tokens, self.fraction_done(self.progress.step, self.progress.seconds))
         last_step = last_save = time.monotonic()
         while self.fraction_done(self.progress.step, self.progress.seconds) < 1.0:
@@ -119,6 +127,7 @@ class Trainer:
                 )
                 return False
             meter.losses.append(self.train_step())
+            self.keep_weights()
             if meter.is_due:
                 self._report_progress(meter)
             if self.progress.step % self.training.evaluate_every == 0:
@@ -153,8 +162,9 @@ class Trainer:
         rows, scores = self.training.evaluate_rows, {}
         rows = max(1, rows * self.train_state.model.config.context_length // self.context)
         with self.train_state.use_ema_weights():
-            for text in self.run_folder.validation_texts:
-                scores[text.name] = self.train_state.measure(self.objective.validation_batch(text, rows, self.context))
+            for source in self.run_folder.validation_sources:
+                batch = self.objective.validation_batch(source, rows, self.context)
+                scores[source.name] = self.train_state.measure(batch)
             mean = sum(score.loss for score in scores.values()) / max(1, len(scores))
             if self.context != self.progress.best_context:  # losses in rows of another length say nothing about these
                 self.progress.best_loss, self.progress.best_context = None, self.context
@@ -180,14 +190,16 @@ class Trainer:
         return scores
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
-        """The metrics of each validation text that are logged."""
+        """The metrics of each validation text, or of the held-out examples, that are logged."""
         table = {}
-        for text in self.run_folder.validation_texts:
-            if text.name in scores:
-                score = scores[text.name]
-                table[text.name] = {"nats per token": score.loss, "accuracy": score.accuracy}
-                if self.recipe.objective == "causal":
-                    table[text.name]["bits per byte"] = score.bits_per_byte(len(text.ids), text.byte_count)
+        for source in self.run_folder.validation_sources:
+            if source.name in scores:
+                score = scores[source.name]
+                row = table[source.name] = {"nats per token": score.loss, "accuracy": score.accuracy}
+                if not isinstance(source, TokenizedText):
+                    row["exact"] = score.exact
+                elif self.recipe.objective == "causal":
+                    row["bits per byte"] = score.bits_per_byte(len(source.ids), source.byte_count)
         return table
 
     def _report_progress(self, meter: ProgressMeter) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model.data.corpus import TextSource, TokenizedText, tokenize_source
 from model.errors import DataError
 from model.evaluation.perplexity import sliding_windows, text_likelihood
-from model.training.objectives import IGNORE_INDEX
+from model.training.objectives.batch import IGNORE_INDEX
 from tests.model import toys
 
 TEXT = "the cat sat on the mat\nthe dog saw the cat\n<|endoftext|>\nwe ran to the sea and swam\n<|endoftext|>\n"

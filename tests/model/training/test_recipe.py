@@ -75,7 +75,7 @@ def test_flags_are_enough() -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"speed": 3}, r"Unknown recipe fields: speed\. Known: model, objective, texts"),
+        ({"speed": 3}, r"Unknown recipe fields: speed\. Known: model, objective, task, texts"),
         ({"training": {"rate": 3}}, r"Unknown training fields: rate\. Known: batch_size"),
         ({"model": {"depth": 3}}, r"Unknown model fields: depth\. Known: context_length"),
         ({"model": {"architecture": "decoder"}}, r"Unknown model fields: architecture"),
@@ -116,7 +116,7 @@ def test_unknown_names_are_errors_before_any_text_is_read() -> None:
 
 
 def test_unknown_objectives_and_wrong_sizes_are_errors() -> None:
-    with pytest.raises(UnknownNameError, match=r"no objective 'guess'.*causal, masked"):
+    with pytest.raises(UnknownNameError, match=r"no objective 'guess'.*causal, completion, masked"):
         parse_recipe({"objective": "guess"})
     with pytest.raises(ConfigError, match="does not divide"):
         parse_recipe({"model": {"d_model": 10, "heads": 3}}).config(100)
@@ -132,12 +132,28 @@ def test_unknown_objectives_and_wrong_sizes_are_errors() -> None:
         (["--text", "a.txt", "--steps", "3", "--final-mask-rate", "-0.1"], "final_mask_rate is -0.1"),
         (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
         (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
+        (["--task", "sort", "--objective", "token-classification"], "When should training end"),
+        (["--task", "sort", "--objective", "token-classification", "--text", "a.txt"], "generates its examples"),
+        (["--text", "a.txt", "--steps", "3", "--label-smoothing", "1"], "label_smoothing is 1.0"),
         (["absent.toml"], "cannot be read"),
     ],
 )
 def test_missing_texts_limits_and_numbers_out_of_range_are_errors(flags: list[str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         parsed(*flags)
+
+
+def test_a_task_and_its_objective_go_together() -> None:
+    recipe = parsed("--task", "sort", "--objective", "token-classification", "--steps", "3")
+    config = recipe.config(102)
+    assert (config.architecture, config.output_head, len(config.labels)) == ("encoder", "token-classifier", 100)
+    assert "task" in recipe.fingerprint() and "task" not in parsed("--text", "a.txt", "--steps", "3").fingerprint()
+    with pytest.raises(UnknownNameError, match=r"no objective on examples 'causal'.*completion"):
+        parsed("--task", "sort", "--steps", "3")
+    with pytest.raises(UnknownNameError, match=r"no objective on texts 'completion'.*causal"):
+        parsed("--text", "a.txt", "--objective", "completion", "--steps", "3")
+    with pytest.raises(UnknownNameError, match="no generated task 'juggle'"):
+        parse_recipe({"task": "juggle", "objective": "completion", "training": {"steps": 3}}).check()
 
 
 def test_no_flag_sets_fields_of_two_sections() -> None:

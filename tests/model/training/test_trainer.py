@@ -16,7 +16,7 @@ from model.checkpoints import load
 from model.cli.train import add_arguments, recipe_from_options, train
 from model.errors import DataError
 from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
-from model.training.objectives import Batch
+from model.training.objectives.batch import Batch
 from model.training.recipe import Recipe
 from model.training.run_dir import RunFolder, fork_run
 from model.training.trainer import Trainer

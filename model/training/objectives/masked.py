@@ -1,139 +1,20 @@
-"""Training objectives: which rows of tokens a batch has, and what the targets are."""
+"""Masked language modeling."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from model.array_types import Bool, Float, Int, Shaped
+from model.array_types import Bool, Float, Int
 from model.data.corpus import TokenizedText
 from model.errors import DataError
-from model.registry import Registry
 from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS
-
-IGNORE_INDEX = -100  # the target of positions without one
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one."""
-
-    ids: Int[Tensor, "row pos"]
-    targets: Int[Tensor, "row pos"]
-    mask: Bool[Tensor, "row 1 pos pos"] | None = None
-
-    @property
-    def target_count(self) -> int:
-        """The number of targets."""
-        return int((self.targets != IGNORE_INDEX).sum())
-
-    def split(self, rows: int) -> Iterator[Batch]:
-        """The same rows in batches of at most `rows`."""
-        for at in range(0, len(self.ids), rows):
-            part = slice(at, at + rows)
-            yield Batch(self.ids[part], self.targets[part], None if self.mask is None else self.mask[part])
-
-    def to(self, device: torch.device) -> Batch:
-        """The batch on another device."""
-        mask = None if self.mask is None else self.mask.to(device)
-        return Batch(self.ids.to(device), self.targets.to(device), mask)
-
-
-@runtime_checkable
-class Objective(Protocol):
-    """Batches of an objective; `config_values` are the Config fields that it decides."""
-
-    config_values: ClassVar[dict[str, Any]]
-    tokenizer_kind: ClassVar[str]
-    special_tokens: ClassVar[tuple[str, ...]]
-    separates_documents: ClassVar[bool]
-
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None: ...
-
-    def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
-        """A batch to train on, of texts sampled in proportion to epochs and length.
-
-        `schedule_factor` is the learning-rate schedule's value for the step, from 1 down to 0.
-        """
-        ...
-
-    def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
-        """A batch to evaluate on, the same every time."""
-        ...
-
-
-def sampling_probabilities(texts: Sequence[TokenizedText]) -> Float[np.ndarray, " text"]:
-    """The probability that a row comes from each text, in proportion to its tokens times its epochs."""
-    tokens = np.array([len(text.ids) * text.epochs for text in texts], dtype=np.float64)
-    probabilities: np.ndarray = tokens / tokens.sum()
-    return probabilities
-
-
-class CausalLanguageModeling:
-    """Next-token prediction at every position."""
-
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "decoder",
-        "output_head": "language-model",
-        "masks": ("causal",),
-    }
-    tokenizer_kind: ClassVar[str] = "bpe"
-    special_tokens: ClassVar[tuple[str, ...]] = CAUSAL_SPECIAL_TOKENS
-    separates_documents: ClassVar[bool] = True
-
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None:
-        if tokenizer.start_id is None:
-            raise DataError("The causal objective needs a token that begins a text, such as <|endoftext|>.")
-        self.start_id, self.texts, self.text_probabilities = tokenizer.start_id, texts, sampling_probabilities(texts)
-        self.line_start_probability = options.get("line_start_probability", 0.0)
-
-    def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
-        """Windows from anywhere in the texts.
-
-        With the probability `line_start_probability` a window begins with the start token and a line, as the texts do
-        that people type.
-        """
-        which = generator.choice(len(self.texts), size=rows, p=self.text_probabilities)
-        where, from_line_start = generator.random(rows), generator.random(rows) < self.line_start_probability
-        windows = np.empty((rows, context + 1), dtype=np.int64)
-        for row, (text, position, at_line_start) in enumerate(zip(which, where, from_line_start, strict=True)):
-            windows[row] = self._window(self.texts[text], float(position), bool(at_line_start), context + 1)
-        return _next_token_batch(windows)
-
-    def _window(
-        self, text: TokenizedText, position: float, at_line_start: bool, size: int
-    ) -> Shaped[np.ndarray, " size"]:
-        last = len(text.ids) - size  # the last start of a window that fits
-        if last < 0:
-            raise DataError(
-                f"The text {text.name} has {len(text.ids)} tokens; a window takes {size}. "
-                "Use a longer text or a shorter context."
-            )
-        if not at_line_start:
-            at = int(position * (last + 1))
-            return text.ids[at : at + size]
-        fitting = max(1, int(np.searchsorted(text.line_starts, last, side="right")))
-        at = int(text.line_starts[int(position * fitting)])
-        window = np.concatenate(([self.start_id], text.ids[at : at + size - 1]))
-        return window if len(window) == size else text.ids[last:]
-
-    def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
-        """Adjacent windows, or evenly spaced ones of a text that has more than `rows`; a short text is one row."""
-        size = min(context, len(text.ids) - 1) + 1
-        fitting = max(1, (len(text.ids) - 1) // context)
-        at = np.unique(np.linspace(0, fitting - 1, min(rows, fitting)).round().astype(np.int64)) * context
-        return _next_token_batch(text.ids[at[:, None] + np.arange(size)].astype(np.int64))
-
-
-def _next_token_batch(windows: Int[np.ndarray, "row size"]) -> Batch:
-    tensor = torch.from_numpy(windows)
-    return Batch(tensor[:, :-1].contiguous(), tensor[:, 1:].contiguous())
+from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
+from model.training.objectives.batch import IGNORE_INDEX, Batch
+from model.training.objectives.texts import sampling_probabilities
 
 
 class MaskedLanguageModeling:
@@ -293,8 +174,3 @@ def _take_sentences(
     if following < len(text.document_starts):
         end = min(end, int(text.document_starts[following]))
     return text.ids[begin : min(end, begin + max(1, max_length))]
-
-
-OBJECTIVES: Registry[type[Objective]] = Registry(
-    "objective", {"causal": CausalLanguageModeling, "masked": MaskedLanguageModeling}
-)

@@ -1,0 +1,74 @@
+"""Examples: a text, and the answer that a model is to give."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from model.text.tokenizer import Tokenizer
+
+HELD_OUT_FRACTION = 10  # one answer in so many is held out
+Span = tuple[int, int]  # characters, from the first to the one after the last
+
+
+@dataclass(frozen=True)
+class Link:
+    """Characters of an answer, and those of the text that they are made from."""
+
+    answer: Span
+    text: Span
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text and its answer; `links` say which parts of the text the parts of the answer are made from."""
+
+    text: str
+    answer: str
+    links: tuple[Link, ...] = ()
+
+
+def is_held_out(example: Example) -> bool:
+    """Whether an example is one to measure on: its answer decides, so that no text with this answer is trained on."""
+    return zlib.crc32(example.answer.encode()) % HELD_OUT_FRACTION == 0
+
+
+@dataclass(frozen=True)
+class GeneratedTask:
+    """A task whose examples are drawn at random, the same ones from the same seed.
+
+    `draw` makes an example, `make_tokenizer` the tokenizer of texts and answers, which is always the same. `labels` are
+    those of a classifier.
+    """
+
+    name: str
+    draw: Callable[[Random], Example]
+    make_tokenizer: Callable[[], Tokenizer]
+    labels: tuple[str, ...] = ()
+
+    def training_examples(self, seed: int, count: int) -> list[Example]:
+        """Examples to train on; none of their answers is held out."""
+        return self._draw_examples(Random(seed), count, held_out=False)
+
+    def held_out_examples(self, seed: int, count: int) -> list[Example]:
+        """Examples to measure on, whose answers training never sees."""
+        return self._draw_examples(Random(seed), count, held_out=True)
+
+    def _draw_examples(self, random: Random, count: int, *, held_out: bool) -> list[Example]:
+        examples: list[Example] = []
+        while len(examples) < count:
+            example = self.draw(random)
+            if is_held_out(example) is held_out:
+                examples.append(example)
+        return examples
+
+
+def joined_spans(words: Sequence[str], start: int = 0) -> list[Span]:
+    """The characters of each word where they are joined by single spaces, from `start` on."""
+    spans = []
+    for word in words:
+        spans.append((start, start + len(word)))
+        start += len(word) + 1
+    return spans

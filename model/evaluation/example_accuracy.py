@@ -1,0 +1,141 @@
+"""How a model answers examples, and whether its heads look at what an answer is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.array_types import Bool, Float
+from model.checkpoints import Checkpoint
+from model.data.examples import Example, GeneratedTask, Span
+from model.errors import DataError
+from model.generation.generate import generate
+from model.tasks import label_text, task_of
+from model.tracing.run import run
+from model.training.loss import logits_and_targets
+from model.training.objectives import EXAMPLE_OBJECTIVES
+from model.training.objectives.examples import ExampleObjective
+
+BATCH_ROWS = 100
+LINK_EXAMPLES = 100  # as many are traced one by one
+
+
+@dataclass(frozen=True)
+class ExampleAccuracy:
+    """Right answers on held-out examples, token by token and whole, each with its number.
+
+    `link_agreement` is how often each head's strongest attention lies on what a part of an answer is made from.
+    """
+
+    task: str
+    tokens_right: int
+    tokens: int
+    exact: int
+    examples: int
+    link_agreement: Float[np.ndarray, "layer head"]
+
+    @property
+    def token_accuracy(self) -> float:
+        """The fraction of the answers' tokens that are right."""
+        return self.tokens_right / self.tokens
+
+    @property
+    def exact_accuracy(self) -> float:
+        """The fraction of answers that are right as a whole."""
+        return self.exact / self.examples
+
+
+def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObjective:
+    """The objective that a model was trained with, by its architecture. Raises DataError if there is none."""
+    config = checkpoint.model.config
+    for objective in EXAMPLE_OBJECTIVES.values():
+        if all(getattr(config, name) == objective.config_values[name] for name in ("architecture", "output_head")):
+            return objective(checkpoint.tokenizer, task)
+    raise DataError(f"A model of this kind answers no examples of the task {task.name}.")
+
+
+@torch.inference_mode()
+def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, seed: int) -> ExampleAccuracy:
+    """Measure a model on held-out examples.
+
+    Each token of an answer is predicted after those that are right, so an answer is right as a whole exactly where
+    greedy decoding writes it.
+    """
+    objective, examples = example_objective(checkpoint, task), task.held_out_examples(seed, count)
+    tokens_right = tokens = wrong = 0
+    for at in range(0, count, BATCH_ROWS):
+        batch = objective.make_batch(examples[at : at + BATCH_ROWS]).to(checkpoint.model.device)
+        logits, targets = logits_and_targets(checkpoint.model, batch)
+        is_right = logits.argmax(-1) == targets
+        tokens_right, tokens = tokens_right + int(is_right.sum()), tokens + len(targets)
+        wrong += len(set(batch.target_rows[~is_right].tolist()))
+    agreement = link_agreement(checkpoint, examples[:LINK_EXAMPLES])
+    return ExampleAccuracy(task.name, tokens_right, tokens, count - wrong, count, agreement)
+
+
+def link_agreement(checkpoint: Checkpoint, examples: Sequence[Example]) -> Float[np.ndarray, "layer head"]:
+    """The fraction of the answers' linked tokens for which a head attends most to a linked token of the text."""
+    hits, count = np.zeros(()), 0
+    for example in examples:
+        weights, linked = _attention_and_links(checkpoint, example)
+        rows = linked.any(1)
+        strongest = weights[:, :, rows].argmax(-1)
+        hits = hits + np.take_along_axis(linked[rows][None, None], strongest[..., None], -1)[..., 0].sum(-1)
+        count += int(rows.sum())
+    agreement: np.ndarray = hits / max(1, count)
+    return agreement
+
+
+def _attention_and_links(
+    checkpoint: Checkpoint, example: Example
+) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "query key"]]:
+    """The attention of the queries that give an answer, and which keys the links of the answer name."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    if model.config.has_cross_attention:
+        trace = run(model, tokenizer, example.answer, source=example.text, keep=("*.weights",))
+        assert trace.source is not None
+        keys, kind, answer_spans = trace.source.offsets, "cross", list(trace.text.offsets[1:])
+        first = 0  # the start token, which gives the answer's first token
+    elif task_of(model.config).predicts_labels:
+        trace = run(model, tokenizer, example.text, keep=("*.weights",))
+        keys, kind, answer_spans, first = trace.text.offsets, "self", _word_spans(example.answer), 0
+    else:
+        trace = run(model, tokenizer, f"{example.text} {example.answer}", keep=("*.weights",))
+        keys, kind, start = trace.text.offsets, "self", len(example.text) + 1
+        answer_spans = [(a - start, b - start) for a, b in keys if a >= start]
+        first = len(keys) - len(answer_spans) - 1
+    weights = trace.attention(kind)
+    linked = np.zeros(weights.shape[2:], dtype=bool)
+    for query, answer_span in enumerate(answer_spans, first):
+        for link in example.links:
+            if _overlap(answer_span, link.answer):
+                linked[query] |= [_overlap(key, link.text) for key in keys]
+    return weights, linked
+
+
+def _word_spans(text: str) -> list[Span]:
+    spans, end = [], 0
+    for word in text.split():
+        start = text.index(word, end)
+        end = start + len(word)
+        spans.append((start, end))
+    return spans
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def answer(checkpoint: Checkpoint, text: str, tokens: int) -> str:
+    """What a model answers to a text, of at most so many tokens: the likeliest label or token each time."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    if task_of(model.config).predicts_labels:
+        logits = run(model, tokenizer, text, keep=("logits",)).logits
+        assert logits is not None
+        return " ".join(label_text(model.config, int(index)) for index in logits.argmax(-1))
+    texts = ("", text) if model.config.has_cross_attention else (text, None)
+    steps = generate(model, tokenizer, texts[0], source=texts[1], steps=tokens, temperature=0.0, keep=("logits",))
+    return tokenizer.decode(step.chosen_token for step in steps if step.chosen_token != tokenizer.end_id)

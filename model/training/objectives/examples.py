@@ -1,0 +1,128 @@
+"""Objectives on examples: a text, and the answer that a model is to give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.array_types import Bool, Int
+from model.data.examples import Example, GeneratedTask
+from model.errors import DataError
+from model.text.tokenizer import Tokenizer
+from model.training.objectives.batch import IGNORE_INDEX, Batch
+
+VALIDATION_SEED = 1
+START_ID = 0  # the token that a decoder with an encoder begins with
+
+
+class ExampleObjective:
+    """Batches of examples; what a batch of them is, an objective says in `make_batch`."""
+
+    config_values: ClassVar[dict[str, Any]]
+
+    def __init__(self, tokenizer: Tokenizer, task: GeneratedTask) -> None:
+        self.tokenizer, self.task = tokenizer, task
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
+        """New examples to train on."""
+        examples = self.task.training_examples(int(generator.integers(2**62)), rows)
+        return self._checked(self.make_batch(examples), context)
+
+    def validation_batch(self, task: GeneratedTask, rows: int, context: int) -> Batch:
+        """Held-out examples, the same every time."""
+        return self._checked(self.make_batch(task.held_out_examples(VALIDATION_SEED, rows)), context)
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """The examples as one batch, padded to the longest."""
+        raise NotImplementedError
+
+    def _checked(self, batch: Batch, context: int) -> Batch:
+        longest = max(batch.ids.shape[1], 0 if batch.source is None else batch.source.shape[1])
+        if longest > context:
+            raise DataError(
+                f"An example of {self.task.name} has {longest} tokens, the model a context of {context}; "
+                "give it a longer context_length."
+            )
+        return batch
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Texts with the special tokens that a typed text gets, too."""
+        return [encoding.ids for encoding in self.tokenizer.backend.encode_batch(list(texts))]
+
+
+class Completion(ExampleObjective):
+    """A decoder continues the text with the answer, whose tokens alone are targets."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "decoder",
+        "output_head": "language-model",
+        "masks": ("causal",),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Text and answer in a row, shifted by one token."""
+        texts = self._encode([example.text for example in examples])
+        answers = self.tokenizer.encode_batch([example.answer for example in examples])
+        pairs = list(zip(texts, answers, strict=True))
+        ids, _ = _pad([[*text, *answer[:-1]] for text, answer in pairs], 0)
+        targets, _ = _pad([[IGNORE_INDEX] * (len(text) - 1) + answer for text, answer in pairs], IGNORE_INDEX)
+        return Batch(ids, targets)
+
+
+class TokenClassification(ExampleObjective):
+    """An encoder gives each token of the text one label, which is a word of the answer."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "token-classifier",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts, and the labels of their tokens."""
+        label_ids = {label: index for index, label in enumerate(self.task.labels)}
+        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
+        labels = [[label_ids[word] for word in example.answer.split()] for example in examples]
+        targets, has_label = _pad(labels, IGNORE_INDEX)
+        if not torch.equal(is_token, has_label):
+            raise DataError(f"An example of {self.task.name} has not as many labels as tokens.")
+        return Batch(ids, targets, padding_mask=is_token)
+
+
+class SequenceToSequence(ExampleObjective):
+    """An encoder reads the text, and a decoder writes the answer, each token after those that are right.
+
+    The decoder begins with START_ID and ends with the tokenizer's end token.
+    """
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder-decoder",
+        "output_head": "language-model",
+        "masks": ("causal",),
+        "start_token_id": START_ID,
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts as sources, and the answers shifted by one token."""
+        source, is_source = _pad(self._encode([example.text for example in examples]), 0)
+        end_id = self.tokenizer.end_id
+        if end_id is None:
+            raise DataError("An answer needs a token that ends it, such as </s>.")
+        answers = self.tokenizer.encode_batch([example.answer for example in examples])
+        ids, _ = _pad([[START_ID, *answer] for answer in answers], 0)
+        targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
+        return Batch(ids, targets, source=source, source_padding_mask=is_source)
+
+
+def _pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Int[Tensor, "row pos"], Bool[Tensor, "row pos"]]:
+    """Rows as one tensor, filled up at the end, and where they are not filled up."""
+    lengths = torch.tensor([len(row) for row in rows])
+    longest = int(lengths.max())
+    table = np.full((len(rows), longest), filler, dtype=np.int64)
+    for row, numbers in enumerate(rows):
+        table[row, : len(numbers)] = numbers
+    return torch.from_numpy(table), torch.arange(longest)[None] < lengths[:, None]

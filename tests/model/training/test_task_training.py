@@ -1,0 +1,122 @@
+"""Training on generated tasks: a run learns, resumes exactly, keeps the weights of its steps, and is measured."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils import parameters_to_vector
+
+from model.checkpoints import load
+from model.checkpoints.files.kept_steps import kept_steps, load_step
+from model.cli.main import main
+from model.cli.train import train
+from model.data.generated import GENERATED_TASKS
+from model.errors import CheckpointError
+from model.evaluation.example_accuracy import answer, example_accuracy
+from model.training.recipe import load_recipe
+from model.training.run_dir import RunFolder
+from model.training.trainer import Trainer
+
+OBJECTIVE_OF = {
+    "induction": "completion",
+    "induction-fixed-offset": "completion",
+    "sort": "token-classification",
+    "dates": "sequence-to-sequence",
+}
+RECIPE = """
+objective = "{objective}"
+task = "{task}"
+[model]
+context_length = 64
+d_model = 32
+layers = 1
+heads = 2
+{model}
+[training]
+steps = {steps}
+keep_steps = [0, 4, 8]
+batch_size = 16
+warmup_steps = 2
+learning_rate = 1e-2
+evaluate_every = 4
+evaluate_rows = 20
+device = "cpu"
+precision = "float32"
+"""
+
+
+def write_recipe(folder: Path, task: str, steps: int = 8, model: str = "") -> Path:
+    path = folder / f"{task}.toml"
+    path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=model))
+    return path
+
+
+@pytest.mark.parametrize("task", GENERATED_TASKS)
+def test_a_run_on_a_task_leaves_a_checkpoint_that_answers(task: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
+    checkpoint = load(out)
+    assert task in checkpoint.card and "exact" in checkpoint.card
+    text = GENERATED_TASKS[task].held_out_examples(1, 1)[0].text
+    assert isinstance(answer(checkpoint, text, 5), str)
+    log = [json.loads(line) for line in (out / "run" / "log.jsonl").read_text().splitlines()]
+    assert {"nats per token", "accuracy", "exact"} == set(log[0]["validation"][task])
+
+
+def test_a_run_learns(tmp_path: Path) -> None:
+    assert train([str(write_recipe(tmp_path, "sort", steps=60)), "--out", str(tmp_path / "out")]) == 0
+    log = [json.loads(line) for line in (tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()]
+    losses = [entry["validation"]["sort"]["nats per token"] for entry in log if "validation" in entry]
+    assert losses[-1] < losses[0] - 0.3
+
+
+@pytest.mark.parametrize("task", ["sort", "dates"])
+def test_a_resumed_run_is_exactly_an_uninterrupted_one(task: str, tmp_path: Path) -> None:
+    def start(folder: str) -> Trainer:
+        recipe = load_recipe(write_recipe(tmp_path, task)).check()
+        return Trainer(RunFolder(recipe, tmp_path / folder, lambda text: None))
+
+    whole, first = start("whole"), start("halves")
+    assert whole.train()
+    first.should_stop = lambda: first.progress.step >= 5
+    assert not first.train()
+    second = start("halves")
+    assert second.progress.step == 5 and second.train()
+    weights = [parameters_to_vector(run.train_state.model.parameters()) for run in (whole, second)]
+    assert torch.equal(*weights)
+    assert kept_steps(tmp_path / "halves") == kept_steps(tmp_path / "whole") == (0, 4, 8)
+
+
+def test_the_weights_of_kept_steps_open(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert not kept_steps(out)
+    train([str(write_recipe(tmp_path, "induction", model='feed_forward = "none"')), "--out", str(out)])
+    assert kept_steps(out) == (0, 4, 8)
+    first, last, exported = (
+        parameters_to_vector(checkpoint.model.parameters())
+        for checkpoint in (load_step(out, 0), load_step(out, 8), load(out))
+    )
+    assert not torch.equal(first, last) and torch.equal(last, exported)
+    with pytest.raises(CheckpointError, match=r"out has no weights of step 5\. Kept steps: 0, 4, 8\."):
+        load_step(out, 5)
+    (out / "steps" / "00004.safetensors").write_bytes(b"damaged")
+    with pytest.raises(CheckpointError, match="weights of step 4 cannot be read"):
+        load_step(out, 4)
+
+
+@pytest.mark.parametrize("task", ["induction", "sort", "dates"])
+def test_a_model_is_measured_on_a_task(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    train([str(write_recipe(tmp_path, task)), "--out", str(out)])
+    accuracy = example_accuracy(load(out), GENERATED_TASKS[task], 30, seed=3)
+    assert accuracy.examples == 30 and 0 <= accuracy.exact <= 30
+    assert accuracy.link_agreement.shape == (1, 2) and np.isfinite(accuracy.link_agreement).all()
+    capsys.readouterr()
+    assert main(["evaluate", str(out), "--task", task, "--examples", "30", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["examples"]
+    assert printed["task"] == task and printed["examples"] == 30
+    assert main(["card", str(out), "--task", task, "--examples", "30"]) == 0
+    card = capsys.readouterr().out
+    assert "On 30 held-out examples" in card and card.count("\n| ") >= 10
