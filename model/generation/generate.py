@@ -206,7 +206,7 @@ def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence
         if not 0 <= token_id < model.config.vocabulary_size:
             last = model.config.vocabulary_size - 1
             raise TextError(f"There is no token {token_id}: the vocabulary has the numbers 0 to {last}.")
-    return "".join(map(tokenizer.token_text, token_ids))
+    return tokenizer.join_tokens(token_ids)
 
 
 def _with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:

@@ -27,8 +27,8 @@ class Encoded:
     """A text as tokens; every field but `text` has one entry per token.
 
     `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text they stand for (" cat"; parts of one
-    character are numbered, "é₁", "é₂"), `offsets` the characters of `text` they come from ((0, 0) for tokens that the
-    tokenizer adds, which `special_mask` marks).
+    character are numbered, "é₁", "é₂", and a byte that belongs to none here is "byte C3"), `offsets` the characters of
+    `text` they come from ((0, 0) for tokens that the tokenizer adds, which `special_mask` marks).
     """
 
     text: str
@@ -97,9 +97,7 @@ class Tokenizer:
             text=text,
             ids=tuple(encoding.ids),
             tokens=tuple(encoding.tokens),
-            token_texts=_number_partial_characters(
-                tuple(self.token_text(token_id) for token_id in encoding.ids), offsets, text
-            ),
+            token_texts=_token_names([self._text_and_bytes(token_id) for token_id in encoding.ids], offsets, text),
             offsets=offsets,
             special_mask=special_mask,
         )
@@ -111,7 +109,7 @@ class Tokenizer:
             text=text,
             ids=tuple(ids),
             tokens=tuple(self.backend.id_to_token(token_id) or f"[{token_id}]" for token_id in ids),
-            token_texts=_number_partial_characters(tuple(self.token_text(number) for number in ids), offsets, text),
+            token_texts=_token_names([self._text_and_bytes(number) for number in ids], offsets, text),
             offsets=offsets,
             special_mask=tuple(number in self.special_ids for number in ids),
         )
@@ -141,7 +139,15 @@ class Tokenizer:
             return self.backend.decode(token_ids, skip_special_tokens=True)
 
     def token_text(self, token_id: int) -> str:
-        """The text of one token, spaces included; part of a character is U+FFFD, an unused id is "[id]"."""
+        """The text of one token by itself, spaces included; part of a character is "byte E2", an unused id "[id]"."""
+        return _name_bytes(self._text_and_bytes(token_id))
+
+    def join_tokens(self, ids: Iterable[int]) -> str:
+        """The text of tokens in a row, special ones as they are written; bytes that make no character are U+FFFD."""
+        return _to_bytes("".join(map(self._text_and_bytes, ids))).decode("utf-8", errors="replace")
+
+    def _text_and_bytes(self, token_id: int) -> str:
+        """The text of one token; bytes that are part of a character stay what they are, each as a lone surrogate."""
         token_id = int(token_id)
         token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None
         if token is None:
@@ -166,21 +172,65 @@ def sanitize_surrogates(text: str) -> str:
     return re.sub("[\ud800-\udfff]", REPLACEMENT_CHARACTER, text)
 
 
-def _number_partial_characters(
-    token_texts: tuple[str, ...], offsets: Sequence[tuple[int, int]], text: str
-) -> tuple[str, ...]:
-    """The texts; a token that is only some bytes of a character reads as that character with a number."""
-    if not any(REPLACEMENT_CHARACTER in piece for piece in token_texts):
-        return token_texts
-    numbered, part_number, previous_end = [], 0, 0
-    for token_text, (start, end) in zip(token_texts, offsets, strict=True):
-        part_number = part_number + 1 if start < previous_end else 1
+# A byte that is only part of a character stands in a string as the lone surrogate that Python's error handler
+# "surrogateescape" makes of it.
+_BYTES = re.compile("[\udc80-\udcff]+")
+_BYTES_OR_TEXT = re.compile("[\udc80-\udcff]+|[^\udc80-\udcff]+")
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogateescape")
+
+
+def _from_bytes(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="surrogateescape")
+
+
+def _name_bytes(text: str) -> str:
+    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a"."""
+    if not _BYTES.search(text):
+        return text
+    rest = text.lstrip(" ")
+    parts = [_byte_words(part) if _BYTES.match(part) else part for part in _BYTES_OR_TEXT.findall(rest)]
+    return text[: len(text) - len(rest)] + " + ".join(parts)
+
+
+def _byte_words(part: str) -> str:
+    raw = _to_bytes(part)
+    return f"byte{'s' if len(raw) > 1 else ''} {raw.hex(' ').upper()}"
+
+
+def _token_names(token_texts: Sequence[str], offsets: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
+    """The texts; a token that is only some bytes of a character reads as that character with a number.
+
+    Where the other bytes are masked, `offsets` tell the character of `text`.
+    """
+    if not any(map(_BYTES.search, token_texts)):
+        return tuple(token_texts)
+    names, part, previous_end = _number_parts(token_texts), 0, 0
+    for index, (start, end) in enumerate(offsets):
+        part = part + 1 if start < previous_end else 1
         previous_end = end
-        is_partial = REPLACEMENT_CHARACTER in token_text and end > start
-        numbered.append(
-            _visible_character(text[start:end]) + str(part_number).translate(_SUBSCRIPTS) if is_partial else token_text
-        )
-    return tuple(numbered)
+        if end > start and _BYTES.search(names[index]):
+            names[index] = _part_name(text[start:end], part)
+    return tuple(map(_name_bytes, names))
+
+
+def _number_parts(token_texts: Sequence[str]) -> list[str]:
+    """The texts, with the characters that the bytes of several tokens make together as numbered parts."""
+    owners = [index for index, token_text in enumerate(token_texts) for _ in _to_bytes(token_text)]
+    names, start = [""] * len(token_texts), 0
+    for character in _from_bytes(_to_bytes("".join(token_texts))):
+        end = start + len(_to_bytes(character))
+        tokens = dict.fromkeys(owners[start:end])
+        for part, index in enumerate(tokens, 1):
+            names[index] += _part_name(character, part) if len(tokens) > 1 else character
+        start = end
+    return names
+
+
+def _part_name(character: str, part: int) -> str:
+    return _visible_character(character) + str(part).translate(_SUBSCRIPTS)
 
 
 def _visible_character(character: str) -> str:
@@ -204,7 +254,7 @@ def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
         raw = bytes(_byte_level_value(character) for character in token)
     except ValueError:  # an added token, written as it is
         return token
-    return re.sub(f"{REPLACEMENT_CHARACTER}+", REPLACEMENT_CHARACTER, raw.decode("utf-8", errors="replace"))
+    return _from_bytes(raw)
 
 
 def _byte_level_value(character: str) -> int:
@@ -224,7 +274,7 @@ def _byte_level_value(character: str) -> int:
 
 def _decode_byte_fallback(token: str, step: dict[str, Any]) -> str:
     match = re.fullmatch("<0x([0-9A-Fa-f]{2})>", token)
-    return bytes([int(match[1], 16)]).decode("utf-8", errors="replace") if match else token
+    return _from_bytes(bytes([int(match[1], 16)])) if match else token
 
 
 def _decode_replace(token: str, step: dict[str, Any]) -> str:

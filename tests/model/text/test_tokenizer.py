@@ -1,11 +1,14 @@
 """Text to tokens and back, for every kind, whatever the text holds."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import decoders, models, normalizers
 
 from model.errors import CheckpointError, TextError, UnknownNameError
 from model.text.tokenizer import END_OF_TEXT, Tokenizer
@@ -15,6 +18,7 @@ from model.text.tokenizer_training import (
     TOKENIZER_TRAINERS,
     train_tokenizer,
 )
+from model.text.word_groups import group_texts, word_groups
 from model.tracing.run import apply_mask_tokens
 
 TEXTS = [
@@ -78,7 +82,7 @@ def test_plain_words_come_back(kind: str) -> None:
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<[")))
 def test_pieces_of_a_byte_level_text_join_to_the_text_where_no_character_is_cut(text: str) -> None:
     encoded = bpe.encode(text, add_special_tokens=False)
-    if not any("\N{REPLACEMENT CHARACTER}" in bpe.token_text(number) for number in encoded.ids):
+    if encoded.token_texts == tuple(map(bpe.token_text, encoded.ids)):
         assert "".join(encoded.token_texts) == text
 
 
@@ -106,9 +110,65 @@ def test_a_masked_byte_leaves_the_others_their_numbers() -> None:
     assert hidden.token_texts == ("[MASK]", "é₂", "🐈₁", "[MASK]", "🐈₃", "🐈₄")
 
 
-def test_a_byte_without_its_text_shows_as_lost() -> None:
-    encoded = bpe.encode("🐈", add_special_tokens=False)
-    assert set(bpe.from_ids(encoded.ids, "").token_texts) == {"\N{REPLACEMENT CHARACTER}"}
+def sentencepiece() -> Tokenizer:
+    """Byte-pair encoding of SentencePiece, as Llama has it: what it does not know it spells in bytes."""
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", "▁a"]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    backend = tokenizers.Tokenizer(models.BPE(vocabulary, [("▁", "a")], unk_token="<unk>", byte_fallback=True))
+    backend.normalizer = normalizers.Replace(" ", "▁")
+    backend.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return Tokenizer(backend)
+
+
+BYTES = {"byte-level": bpe, "sentencepiece": sentencepiece()}
+every_byte = pytest.mark.parametrize("made", BYTES.values(), ids=BYTES)
+# Latin with accents (whole and combining), Greek, Cyrillic, Hebrew, Arabic, Devanagari, Han, emoji and what joins them.
+SCRIPTS = st.text(st.sampled_from("ab éñﬁe\u0301Ωжשمक漢字🐈👩\u200d👧🏽€"), max_size=12)
+
+
+@every_byte
+@given(text=SCRIPTS)
+def test_each_part_of_a_character_is_named_after_it(made: Tokenizer, text: str) -> None:
+    encoded = made.encode(text, add_special_tokens=False)
+    joined = "".join(encoded.token_texts)
+    for character in set(text):
+        joined = re.sub(f"◌?{character}₁(◌?{character}[₂₃₄])+", character, joined)
+    assert joined == text
+    assert "".join(group_texts(encoded, word_groups(encoded))) == text
+    assert made.from_ids(encoded.ids, "").token_texts == encoded.token_texts  # written by a model, without its text
+    assert made.join_tokens(encoded.ids) == text
+
+
+@every_byte
+@given(text=SCRIPTS)
+def test_parts_are_counted_from_one_in_each_character(made: Tokenizer, text: str) -> None:
+    encoded = made.encode(text, add_special_tokens=False)
+    numbers = [re.findall("[₁₂₃₄]", name) for name in encoded.token_texts]
+    assert all(len(found) <= 1 for found in numbers)  # these vocabularies have no token across two characters
+    previous = 0
+    for found in numbers:
+        number = "₁₂₃₄".index(found[0]) + 1 if found else 0
+        assert number in (0, 1, previous + 1)
+        previous = number
+
+
+@every_byte
+def test_a_byte_by_itself_is_named_in_words(made: Tokenizer) -> None:
+    ids = made.encode("é🐈", add_special_tokens=False).ids
+    assert [made.token_text(number) for number in ids[:3]] == ["byte C3", "byte A9", "byte F0"]
+    assert made.from_ids(ids[:3], "").token_texts == ("é₁", "é₂", "byte F0")
+    assert made.join_tokens(ids[:3]) == "é\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_token_of_several_characters_and_parts_of_others_says_each() -> None:
+    vocabulary = {token: number for number, token in enumerate(("<unk>", "aÃ", "©Ã", "©", "ĠâĢ", "ľ", "âĢ"))}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, "<unk>"))
+    backend.decoder = decoders.ByteLevel()
+    made = Tokenizer(backend)
+    assert made.from_ids((1, 2, 3, 4, 5), "").token_texts == ("aé₁", "é₂é₁", "é₂", " “₁", "“₂")
+    assert [made.token_text(number) for number in (1, 2, 4, 6)] == [
+        "a + byte C3", "bytes A9 C3", " bytes E2 80", "bytes E2 80"
+    ]  # fmt: skip
 
 
 def test_pieces_keep_their_space_and_readers_see_none() -> None:
