@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,11 +12,13 @@ from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis import head_ablation, information_flow, logit_attribution, logit_lens
+from model.array_types import Float
 from model.config import Config
 from model.errors import TextError
 from model.nn.block import NORM_PLACEMENTS
-from model.nn.transformer import attention_at
-from model.tasks import label_text, task_of
+from model.nn.output_heads import POOLINGS
+from model.nn.transformer import Transformer, attention_at
+from model.tasks import label_text, require_token_task, task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.tracing.trace import Trace
@@ -23,6 +26,7 @@ from model.tracing.trace import Trace
 # All that the tab needs besides what every question keeps: one forward pass for all of its plots.
 KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
+MAX_LABELS = 10  # for one depth
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
 MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
 EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
@@ -31,41 +35,71 @@ NATS_PER_BIT = float(np.log(2))
 
 
 def handle_logit_lens(body: dict[str, Any]) -> bytes:
-    """The logit lens for `count` tokens from `first` on.
+    """The logit lens for `count` tokens from `first` on, behind a column for the text where that is what is labelled.
 
-    Numbers: for each depth and token the likeliest tokens, their shares, the true token's rank and its surprise.
+    Numbers: for each depth and column the likeliest answers, their shares, the true token's rank and its surprise.
     """
     resolved = resolve(parse_question(body))
-    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
-    first = min(max(integer_or_zero(body.get("first", 0)), 0), len(traced.text.ids) - 1)
-    logit_lens.require_language_head(model)
-    tokens = slice(first, min(first + MAX_LENS_TOKENS, len(traced.text.ids)))
+    logit_lens.require_output_head(resolved.model)
+    traced = _extended_trace(resolved)
+    length, first = len(traced.text.ids), integer_or_zero(body.get("first", 0))
+    first = min(max(first, 0), length - 1)
+    tokens = slice(first, min(first + MAX_LENS_TOKENS, length))
     targets = logit_lens.target_tokens(traced, _target_ids(resolved))
-    count = traced.config.num_layers(traced.config.stacks[-1]) + 1
-    lens_outputs = [logit_lens.lens_at(model, traced, depth, targets, TOP_TOKENS, tokens) for depth in range(count)]
-    rows = [
-        np.hstack(
-            (
-                lens_output.token_ids,
-                lens_output.probabilities,
-                lens_output.rank[:, None],
-                lens_output.negative_log_likelihood[:, None] / NATS_PER_BIT,
-            )
-        )
-        for lens_output in lens_outputs
-    ]
-    token_ids = sorted(
-        {int(token) for each in lens_outputs for token in each.token_ids.ravel()} | {*targets[tokens]} - {-1}
-    )
+    numbers = np.stack(list(_lens_of_each_depth(resolved.model, traced, targets, tokens)))
+    top_k = (numbers.shape[-1] - 2) // 2
+    answers = {*map(int, np.unique(numbers[..., :top_k])), *targets[tokens]} - {-1}
     meta = {
         "first": first,
         "count": tokens.stop - first,
-        "depths": count,
-        "top_k": lens_outputs[0].token_ids.shape[1],
+        "columns": numbers.shape[1],
+        "depths": len(numbers),
+        "top_k": top_k,
         "targets": targets[tokens],
-        "token_texts": {token: tokenizer.token_text(token) for token in token_ids},
+        "answer_texts": {answer: _answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
+        "predicts_labels": task_of(traced.config).predicts_labels,
+        "explanation": lens_explanation(traced.config),
     }
-    return pack(meta, np.stack(rows).astype("<f4").tobytes())
+    return pack(meta, numbers.astype("<f4").tobytes())
+
+
+def _lens_of_each_depth(
+    model: Transformer, traced: Trace, targets: Sequence[int], tokens: slice
+) -> Iterator[Float[np.ndarray, "column number"]]:
+    task = task_of(traced.config)
+    count = MAX_LABELS if task.predicts_labels else TOP_TOKENS
+    for depth in range(traced.config.num_layers(traced.config.stacks[-1]) + 1):
+        of_tokens = _lens_rows(logit_lens.lens_at(model, traced, depth, targets, count, tokens))
+        if task.whole_text:
+            yield np.vstack((_lens_rows(logit_lens.lens_of_text(model, traced, depth, count)), of_tokens))
+        else:
+            yield of_tokens
+
+
+def _lens_rows(found: logit_lens.LensOutput) -> np.ndarray:
+    surprise = found.negative_log_likelihood / NATS_PER_BIT
+    return np.hstack((found.answers, found.probabilities, found.rank[:, None], surprise[:, None]))
+
+
+def lens_explanation(config: Config) -> str:
+    """What the lens applies to each layer, and what its columns say, in the page's words."""
+    task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
+    norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
+    if task.predicts_tokens:
+        return (
+            f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
+            "early. #1 is the rank of the true token."
+        )
+    early = f"would give if it stopped after each layer: {norm}the label head, applied early."
+    if not task.whole_text:
+        return f"The label that the model {early}"
+    transform = config.output_head_config.transform or "none"
+    dense = f", through a dense layer ({config.output_head_config.activation})" if transform != "none" else ""
+    whole = "image" if config.image.channels else "text"
+    return (
+        f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
+        f"the column “whole {whole}”. Under a single token stands what the head would say if it read that token alone."
+    )
 
 
 def handle_residual_norms(body: dict[str, Any]) -> bytes:
@@ -83,7 +117,7 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     """
     resolved = resolve(parse_question(body))
     model, traced = resolved.model, _extended_trace(resolved)
-    logit_lens.require_language_head(model)
+    require_token_task(model.config)
     length, first = len(traced.text.ids), max(integer_or_zero(body.get("first", 0)), 0)
     max_tokens = (
         length

@@ -1,6 +1,8 @@
-"""Logit lens: the output head applied to the residual stream after every layer.
+"""Logit lens: the output head applied to the residual stream after every layer (nostalgebraist 2020).
 
 Depth 0 is the embedded text, depth i the residual stream after i blocks, and the last depth the model's own output.
+A classifier of whole texts pools the tokens first: `lens_of_text` says what it makes of them at a depth, and `lens_at`
+what it would make of each token if that were the only one to pool.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from model.errors import ConfigError, EditError
 from model.nn.attention import query_chunks
 from model.nn.transformer import Transformer
 from model.tasks import task_of
+from model.tracing.indices import position_index
 from model.tracing.recompute import trace_logits
+from model.tracing.run import token_tensor
 from model.tracing.trace import Trace
 
 KEEP = ("*.residual", "*.final_residual")
@@ -26,34 +30,38 @@ ALL_TOKENS = slice(None)
 
 @dataclass(frozen=True)
 class LensOutput:
-    """The prediction of one depth at each token: the most probable tokens, and how the target token fares.
+    """The prediction of one depth in each row: the likeliest answers, and how the target fares.
 
-    `rank` is that of the target, from 1; where the target is not known it is 0, and `negative_log_likelihood` (nats)
-    is NaN.
+    A row is a token, or the whole text. `rank` is that of the target, from 1; where the target is not known it is 0,
+    and `negative_log_likelihood` (nats) is NaN.
     """
 
-    token_ids: Int[np.ndarray, "pos top_k"]
-    probabilities: Float[np.ndarray, "pos top_k"]
-    rank: Int[np.ndarray, " pos"]
-    negative_log_likelihood: Float[np.ndarray, " pos"]
+    answers: Int[np.ndarray, "row top_k"]
+    probabilities: Float[np.ndarray, "row top_k"]
+    rank: Int[np.ndarray, " row"]
+    negative_log_likelihood: Float[np.ndarray, " row"]
 
 
-def require_language_head(model: Transformer) -> None:
-    """Raise ConfigError for a model without a language head."""
-    if not task_of(model.config).predicts_tokens:
-        raise ConfigError("The logit lens applies the model's own language head to each layer; this model has none.")
+def require_output_head(model: Transformer) -> None:
+    """Raise ConfigError for a model without an output head."""
+    if not task_of(model.config).predicts:
+        raise ConfigError("The logit lens applies the model's own output head to each layer; this model has none.")
 
 
 @torch.inference_mode()
-def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np.ndarray, "depth token"]:
-    """The probabilities of all tokens at one position for every depth (nostalgebraist 2020).
+def logit_lens(model: Transformer, trace: Trace, position: int = -1) -> Float[np.ndarray, "depth answer"]:
+    """The probabilities of all tokens (or labels) for every depth, at one position or of the whole text.
 
-    Softmax of the output head of the final norm of the residual stream. Raises ConfigError without a language head,
+    Softmax of the output head of the final norm of the residual stream. Raises ConfigError without an output head,
     EditError where the trace lacks the residual stream.
     """
-    require_language_head(model)
-    rows = np.stack([trace[path][position] for path in _residual_paths(trace)])
-    probabilities: np.ndarray = _unembed(model, rows).softmax(-1).cpu().numpy()
+    require_output_head(model)
+    place, is_whole = position_index(position, len(trace.text.ids)), task_of(model.config).whole_text
+    rows = [
+        _text_logits(model, trace, depth) if is_whole else _token_logits(model, trace, depth, slice(place, place + 1))
+        for depth in range(len(_residual_paths(trace)))
+    ]
+    probabilities: np.ndarray = torch.cat(rows).softmax(-1).cpu().numpy()
     return probabilities
 
 
@@ -63,28 +71,42 @@ def lens_at(
 ) -> LensOutput:
     """The prediction of one depth at every token, or some; `targets` are the tokens to predict, -1 where not known.
 
-    The last depth is the model's own output, edits of the logits included. Raises ConfigError without a language head,
-    EditError for a depth that does not exist or that the trace lacks.
+    The last depth is the model's own output, edits of the logits included; but a classifier of whole texts is given one
+    token at a time, at every depth. Raises ConfigError without an output head, EditError for a depth that does not
+    exist or that the trace lacks.
     """
-    require_language_head(model)
-    paths = _residual_paths(trace)
-    if not 0 <= depth < len(paths):
-        raise EditError(f"There is no depth {depth}: this model has {len(paths) - 1} layers, and 0 is the embedding.")
-    chosen, is_last, parts = range(len(trace.text.ids))[positions], depth == len(paths) - 1, []
+    require_output_head(model)
+    _require_depth(trace, depth)
+    chosen, parts = range(len(trace.text.ids))[positions], []
     for chunk in query_chunks(len(chosen), model.config.vocabulary_size):
         part = slice(chosen.start + chunk.start, chosen.start + chunk.stop)
-        logits = trace_logits(model, trace, part) if is_last else _unembed(model, trace[paths[depth]][part])
+        logits = _token_logits(model, trace, depth, part)
         parts.append(_summarize(logits, torch.tensor(targets[part], device=logits.device), count))
     return LensOutput(*(torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True)))
+
+
+@torch.inference_mode()
+def lens_of_text(model: Transformer, trace: Trace, depth: int, count: int = 5) -> LensOutput:
+    """The labels that a classifier of whole texts gives the text at one depth, as one row.
+
+    Raises ConfigError for any other model, EditError as `lens_at`.
+    """
+    if not task_of(model.config).whole_text:
+        raise ConfigError("This model predicts at each token; its logit lens has no row for the whole text.")
+    _require_depth(trace, depth)
+    logits = _text_logits(model, trace, depth)
+    return LensOutput(*(each.cpu().numpy() for each in _summarize(logits, torch.tensor([-1]).to(logits.device), count)))
 
 
 def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
     """The token to predict at each position: the next one, or for a masked language model the token itself; else -1.
 
-    `original_ids` are the tokens before any of them was masked (None: those of the trace).
+    `original_ids` are the tokens before any of them was masked (None: those of the trace). A classifier has none.
     """
-    known = tuple(trace.text.ids if original_ids is None else original_ids)
-    return known if task_of(trace.config).fills_masks else (*known[1:], -1)
+    task, known = task_of(trace.config), tuple(trace.text.ids if original_ids is None else original_ids)
+    if not task.predicts_tokens:
+        return (-1,) * len(known)
+    return known if task.fills_masks else (*known[1:], -1)
 
 
 def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
@@ -97,13 +119,47 @@ def _residual_paths(trace: Trace) -> list[str]:
     return [*(f"{name}.{layer}.residual" for layer in range(trace.config.num_layers(name))), f"{name}.residual"]
 
 
-def _unembed(model: Transformer, residual: Float[np.ndarray, "pos d_model"]) -> Float[Tensor, "pos token"]:
-    """The logits of residuals of any depth: final norm and output head."""
-    stack = model.stack(model.config.stacks[-1])
-    rows = torch.tensor(residual, device=model.device, dtype=model.embedding.weight.dtype)[None]
-    logits = model.logits(stack.project_out(stack.final_norm(rows)))
-    assert logits is not None  # `require_language_head` refuses models without one
-    return logits[0].float()
+def _require_depth(trace: Trace, depth: int) -> None:
+    count = len(_residual_paths(trace))
+    if not 0 <= depth < count:
+        raise EditError(f"There is no depth {depth}: this model has {count - 1} layers, and 0 is the embedding.")
+
+
+def _is_last(trace: Trace, depth: int) -> bool:
+    return depth == len(_residual_paths(trace)) - 1
+
+
+def _token_logits(model: Transformer, trace: Trace, depth: int, positions: slice) -> Float[Tensor, "pos answer"]:
+    """The logits at some tokens; those of labels of the whole text as if each token were a text of its own."""
+    is_whole = task_of(model.config).whole_text
+    if _is_last(trace, depth) and not is_whole:
+        return trace_logits(model, trace, positions).float()
+    final = _final_residual(model, trace, depth, positions)
+    logits = model.logits(final[:, None] if is_whole else final[None])
+    assert logits is not None  # `require_output_head` refuses models without one
+    return (logits if is_whole else logits[0]).float()
+
+
+def _text_logits(model: Transformer, trace: Trace, depth: int) -> Float[Tensor, "1 label"]:
+    """The logits of the whole text's labels: what the output head makes of its pooled tokens."""
+    if _is_last(trace, depth):
+        return trace_logits(model, trace)[None].float()
+    final = _final_residual(model, trace, depth, ALL_TOKENS)[None]
+    logits = model.logits(final, model.answerable(token_tensor(trace.text, model)))
+    assert logits is not None
+    return logits.float()
+
+
+def _final_residual(
+    model: Transformer, trace: Trace, depth: int, positions: slice
+) -> Float[Tensor, "pos embedding_dim"]:
+    """What the output head would read of a depth: the residual stream after the final norm."""
+    name = model.config.stacks[-1]
+    path = f"{name}.final_residual" if _is_last(trace, depth) else _residual_paths(trace)[depth]
+    rows = torch.tensor(trace[path][positions], device=model.device, dtype=model.embedding.weight.dtype)
+    stack = model.stack(name)
+    final: Tensor = rows if _is_last(trace, depth) else stack.project_out(stack.final_norm(rows))
+    return final
 
 
 def _summarize(logits: Tensor, targets: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -96,9 +96,9 @@ class Trace:
         return "" if output is None or np.isfinite(output).all() else NOT_FINITE
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
-        """The probability of every token (or label) at one position: softmax of the logits."""
-        rows = self["logits"]
-        return softmax(rows[position_index(position, len(rows))])
+        """The probability of every token (or label) at one position, or of the whole text's labels: softmax."""
+        logits = self["logits"]
+        return softmax(logits if logits.ndim == 1 else logits[position_index(position, len(logits))])
 
 
 def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:

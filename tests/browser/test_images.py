@@ -70,6 +70,21 @@ def test_a_head_switched_off_changes_what_the_picture_is_taken_for(visitor: Visi
     expect(page.get_by_test_id("reading")).to_contain_text("switched off")
 
 
+def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Visitor) -> None:
+    page = visitor.open("model=seer&tab=layers")
+    instrument(page, "")
+    answer = page.locator('[data-testid^="lens-"][data-testid$="-whole"] bdi').last
+    best = page.get_by_test_id("predictions").locator(".candidate .token").first
+    expect(best).not_to_be_empty()
+    wait_until(page, best.inner_text, lambda label: label == answer.text_content())
+    reading = page.get_by_test_id("lens-reading")
+    expect(reading).to_contain_text("The answer, whole image")
+    expect(page.get_by_test_id("lens-explanation")).to_contain_text("The head reads the")
+    page.get_by_test_id("lens-1-3").hover()
+    expect(reading).to_contain_text("After layer 0, at 0,2")
+    expect(page.get_by_test_id("lens-surprise")).to_be_hidden()
+
+
 def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
     page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay")
     instrument(page, "faces")

@@ -174,14 +174,20 @@ export interface ContributionsMeta {
   promoted: { layer: number; promoted: PromotedToken[]; suppressed: PromotedToken[] }[];
 }
 
-/** The logit lens: for each depth and token the likeliest tokens with their shares, the rank of the true token and its surprise. */
+/**
+ * The logit lens: for each depth and column the likeliest answers with their shares, the rank of the true token and its
+ * surprise. A column is a token; where the whole text is labelled, that has one more in front.
+ */
 export interface LensMeta {
   first: number;
   count: number;
+  columns: number;
   depths: number;
   top_k: number;
   targets: number[];
-  token_texts: Record<number, string>;
+  answer_texts: Record<number, string>;
+  predicts_labels: boolean;
+  explanation: string;
 }
 
 export interface FlowMeta {

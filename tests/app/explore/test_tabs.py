@@ -92,9 +92,23 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
     assert last[5:10] == pytest.approx(np.sort(probabilities)[::-1][:5], abs=1e-5)
     assert int(last[0]) == int(probabilities.argmax())
     assert meta["targets"][:-1] == list(resolve(Question("next", TEXT)).trace.text.ids[1:])
-    assert all(str(int(token)) in meta["token_texts"] for token in rows[..., :5].ravel())
+    assert all(str(int(token)) in meta["answer_texts"] for token in rows[..., :5].ravel())
     assert rows[-1, -1, 10] == 0
     assert math.isnan(rows[-1, -1, 11])
+    assert "the final norm and the language-model head" in meta["explanation"]
+
+
+def test_the_logit_lens_of_a_classifier_ends_with_its_labels() -> None:
+    meta, numbers = ask("logit_lens", "mood")
+    assert (meta["columns"], meta["top_k"], meta["predicts_labels"]) == (meta["count"] + 1, 2, True)
+    rows = numbers.reshape(meta["depths"], meta["columns"], 2 * meta["top_k"] + 2)
+    shares = np.exp(resolve(Question("mood", TEXT)).logits(0).astype(float))
+    shares /= shares.sum()
+    whole = dict(zip(rows[-1, 0, :2].astype(int), rows[-1, 0, 2:4], strict=True))
+    assert [whole[0], whole[1]] == pytest.approx(shares, abs=1e-5)
+    assert meta["answer_texts"] == {"0": "glad", "1": "sad"}
+    assert "The head reads the first token" in meta["explanation"]
+    assert "“whole text”" in meta["explanation"]
 
 
 def test_a_long_text_is_read_a_window_at_a_time() -> None:
@@ -210,7 +224,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
 @pytest.mark.parametrize(
     ("route", "model", "body", "said"),
     [
-        ("logit_lens", "mood", {}, "language head"),
+        ("negative_log_likelihood", "mood", {}, "predicts no tokens"),
         ("logit_attribution", "mood", {}, "predicts at each token"),
         ("walkthrough", "next", {"attention": "decoder.9.self"}, "no attention"),
         ("walkthrough", "next", {"attention": "decoder.0.cross"}, "no attention"),

@@ -11,7 +11,7 @@ import {
   squareAt,
 } from "../../../app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/explore/frontend/layers/layer_panel.js";
-import { readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
+import { columnPosition, readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
 import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
 import { token } from "./page.js";
 
@@ -131,15 +131,27 @@ test("the edge under the pointer is found; a feed-forward's square before its st
   assert.equal(edgeAt(graph, 5, 5), -1);
 });
 
-test("a cell of the logit lens has tokens, shares and the rank of the true one", () => {
+test("a cell of the logit lens has answers, shares and the rank of the true one", () => {
   const meta = /** @type {LensMeta} */ ({
-    count: 2,
+    columns: 2,
     top_k: 2,
-    token_texts: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
+    answer_texts: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
   });
   const numbers = Float32Array.of(...Array(6).fill(0), 8, 7, 0.5, 0.25, 2, 1.5, ...Array(12).fill(0));
-  const { tokens, shares, rank } = readCell({ meta, numbers }, 0, 1);
-  assert.deepEqual([tokens, [...shares], rank], [[" ran", " sat"], [0.5, 0.25], 2]);
+  const { answers, shares, rank } = readCell({ meta, numbers }, 0, 1);
+  assert.deepEqual([answers, [...shares], rank], [[" ran", " sat"], [0.5, 0.25], 2]);
+});
+
+test("where a text is labelled as a whole, it has the first column of the logit lens", () => {
+  const tokens = /** @type {LensMeta} */ ({ first: 32, count: 3, columns: 3 });
+  assert.deepEqual(
+    [0, 2].map((column) => columnPosition(tokens, column)),
+    [32, 34],
+  );
+  assert.deepEqual(
+    [0, 1, 3].map((column) => columnPosition({ ...tokens, columns: 4 }, column)),
+    [null, 32, 34],
+  );
 });
 
 test("each step of the walkthrough gets its own numbers", () => {

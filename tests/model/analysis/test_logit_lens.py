@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import ConfigError, EditError, run
-from model.analysis.logit_lens import KEEP, lens_at, logit_lens, residual_norms, target_tokens
-from model.config_groups import EmbeddingConfig
+from model import ConfigError, EditError, Transformer, run
+from model.analysis.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
+from model.config_groups import EmbeddingConfig, OutputHeadConfig
+from model.nn.norms import RMSNorm
+from model.nn.output_heads import POOLINGS
+from model.vision.image import process_image
 from tests.model import toys
 
 TEXT = "the cat sat on the mat and the dog ran away"
@@ -35,7 +38,7 @@ def test_lens_at_all_tokens_equals_the_logit_lens_of_each() -> None:
             shares = logit_lens(model, trace, place)[depth]
             best = np.argsort(-shares, kind="stable")[:4]
             assert found.probabilities[place] == pytest.approx(shares[best], abs=1e-6)
-            assert list(found.token_ids[place]) == list(best)
+            assert list(found.answers[place]) == list(best)
             if token >= 0:
                 assert found.rank[place] == 1 + (shares > shares[token]).sum()
                 assert found.negative_log_likelihood[place] == pytest.approx(-np.log(shares[token]), abs=1e-4)
@@ -59,7 +62,7 @@ def test_chunks_of_a_long_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     whole = lens_at(model, trace, 1, target_tokens(trace))
     monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 2 * model.config.vocabulary_size)
     pieces = lens_at(model, trace, 1, target_tokens(trace))
-    assert np.array_equal(whole.token_ids, pieces.token_ids)
+    assert np.array_equal(whole.answers, pieces.answers)
     assert whole.negative_log_likelihood == pytest.approx(pieces.negative_log_likelihood, abs=1e-5, nan_ok=True)
 
 
@@ -67,7 +70,7 @@ def test_the_last_depth_follows_edits_of_the_logits() -> None:
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT, ["logits[2,7]=set:50"])
     found = lens_at(model, trace, 2, target_tokens(trace))
-    assert found.token_ids[2, 0] == 7
+    assert found.answers[2, 0] == 7
     assert found.probabilities[2, 0] == pytest.approx(1.0)
 
 
@@ -80,11 +83,98 @@ def test_residual_norms() -> None:
     assert found[2, 0] == pytest.approx(np.linalg.norm(trace["decoder.residual"][0]), rel=1e-5)
 
 
-def test_no_language_head_or_a_depth_out_of_range_gets_a_sentence() -> None:
+LABELS = ("good", "bad", "neither")
+POOL = {
+    "first": lambda rows: rows[0],
+    "mean": lambda rows: rows.mean(0),
+    "max": lambda rows: rows.max(0),
+    "last": lambda rows: rows[-1],
+}
+
+
+def classifier(pooling: str, head: str = "sequence-classifier") -> Transformer:
+    return toys.decoder(output_head=head, labels=LABELS, pooling=pooling, tied_embeddings=False)
+
+
+def label_shares(model: Transformer, rows: np.ndarray) -> np.ndarray:
+    """RMSNorm and a bare label head, in NumPy; whatever the rows are pooled from."""
+    project = model.output_head.projection
+    logits = rows @ project.weight.double().numpy().T + project.bias.double().numpy()  # type: ignore[union-attr, operator]
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    found: np.ndarray = powers / powers.sum(-1, keepdims=True)
+    return found
+
+
+def normed(model: Transformer, residual: np.ndarray) -> np.ndarray:
+    norm, stream = model.stack("decoder").final_norm, residual.astype(np.float64)
+    assert isinstance(norm, RMSNorm) and norm.eps is not None
+    found: np.ndarray = stream / np.sqrt((stream**2).mean(-1, keepdims=True) + norm.eps) * norm.weight.double().numpy()
+    return found
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_the_label_head_reads_each_depth_as_it_reads_the_last(pooling: str) -> None:
+    model = classifier(pooling)
+    trace = run(model, toys.causal(), TEXT)
+    whole = logit_lens(model, trace)
+    assert whole[-1] == pytest.approx(trace.probabilities(0), abs=1e-5)
+    for depth, path in enumerate(("decoder.0.residual", "decoder.1.residual", "decoder.residual")):
+        rows = normed(model, trace[path])
+        shares = label_shares(model, POOL[pooling](rows))
+        assert whole[depth] == pytest.approx(shares, abs=1e-5)
+        found = lens_of_text(model, trace, depth, count=9)
+        best = np.argsort(-shares, kind="stable")
+        assert list(found.answers[0]) == list(best) and found.probabilities[0] == pytest.approx(shares[best], abs=1e-5)
+        alone = lens_at(model, trace, depth, target_tokens(trace), count=3)
+        for place, own in enumerate(label_shares(model, rows)):
+            assert own[alone.answers[place]] == pytest.approx(alone.probabilities[place], abs=1e-5)
+        assert not alone.rank.any() and np.isnan(alone.negative_log_likelihood).all()
+
+
+def test_where_one_token_is_pooled_its_column_is_the_answer() -> None:
+    model = classifier("first")
+    trace = run(model, toys.causal(), TEXT)
+    for depth in range(3):
+        alone, whole = lens_at(model, trace, depth, target_tokens(trace)), lens_of_text(model, trace, depth)
+        assert alone.probabilities[0] == pytest.approx(whole.probabilities[0], abs=1e-6)
+
+
+def test_padding_is_not_pooled_at_any_depth() -> None:
+    ids = toys.causal().encode(TEXT).ids
+    padded = {"output_head_config": OutputHeadConfig(pad_token_id=ids[-1]), "pooling": "last"}
+    model = toys.decoder(output_head="sequence-classifier", labels=LABELS, tied_embeddings=False, **padded)
+    trace = run(model, toys.causal(), TEXT)
+    assert logit_lens(model, trace)[1] == pytest.approx(
+        label_shares(model, normed(model, trace["decoder.1.residual"])[-2]), abs=1e-5
+    )
+
+
+def test_a_classifier_of_tokens_labels_each_token_at_each_depth() -> None:
+    model = classifier("first", "token-classifier")
+    trace = run(model, toys.causal(), TEXT, ["logits[2,1]=set:50"])
+    assert logit_lens(model, trace, 4)[1] == pytest.approx(
+        label_shares(model, normed(model, trace["decoder.1.residual"][4])), abs=1e-5
+    )
+    assert logit_lens(model, trace, 4)[-1] == pytest.approx(trace.probabilities(4), abs=1e-5)
+    found = lens_at(model, trace, 2, target_tokens(trace), count=9)
+    assert found.answers.shape == (len(trace.text.ids), 3)
+    assert found.answers[2, 0] == 1 and found.probabilities[2, 0] == pytest.approx(1.0)
+
+
+def test_a_classifier_of_images_has_a_lens() -> None:
+    model = toys.seer()
+    trace = run(model, toys.causal(), process_image(toys.photo(), model.config.image))
+    assert logit_lens(model, trace)[-1] == pytest.approx(trace.probabilities(0), abs=1e-5)
+    assert lens_at(model, trace, 1, target_tokens(trace)).answers.shape == (7, 2)
+
+
+def test_no_output_head_or_a_row_that_is_not_there_gets_a_sentence() -> None:
     bare = toys.decoder(output_head="none")
-    with pytest.raises(ConfigError, match="language head"):
+    with pytest.raises(ConfigError, match="output head"):
         logit_lens(bare, run(bare, toys.causal(), TEXT))
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT)
     with pytest.raises(EditError, match="2 layers"):
         lens_at(model, trace, 3, target_tokens(trace))
+    with pytest.raises(ConfigError, match="at each token"):
+        lens_of_text(model, trace, 0)

@@ -1,4 +1,4 @@
-// The logit lens: what each layer would say at each token; how surprising the tokens were; how long the residual stream is.
+// The logit lens: what each layer would say at each token, or of the text; how surprising the tokens were; residual norms.
 
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { colour, paintScale, readableInk } from "../../../../model/rendering/static/ui/colours.js";
@@ -36,7 +36,6 @@ export default /** @type {Tab} */ ({ draw: drawLogitLens });
 /** @param {ExplorePage} page */
 function drawLogitLens(page) {
   drawResidualNorms(page);
-  drawSurprise(page);
   const windows = Math.ceil(page.state.answer.tokens.length / WINDOW_SIZE);
   const { window } = memory(page);
   const open = window?.answer === page.state.answer ? window.open : Math.floor(answerPosition(page) / WINDOW_SIZE);
@@ -44,6 +43,9 @@ function drawLogitLens(page) {
   const found = page.server.get("logit_lens", { first: open * WINDOW_SIZE });
   if (!found) return;
   if (found.meta.error) return showLayersMessage(page, found.meta.error);
+  layerElement(page, "lens-explanation").textContent = found.meta.explanation;
+  layerElement(page, "lens-surprise").hidden = found.meta.predicts_labels;
+  if (!found.meta.predicts_labels) drawSurprise(page);
   drawTable(page, found);
 }
 
@@ -66,21 +68,43 @@ function drawWindows(page, open, windows) {
 }
 
 /**
- * What one cell says: its likeliest tokens with their shares, and the rank of the true token (0: not known).
+ * What one cell says: its likeliest answers with their shares, and the rank of the true token (0: not known).
  * @param {LensFound} found @param {number} depth @param {number} column
  */
 export function readCell({ meta, numbers }, depth, column) {
   const size = 2 * meta.top_k + 2;
-  const start = (depth * meta.count + column) * size;
+  const start = (depth * meta.columns + column) * size;
   const cell = numbers.subarray(start, start + size);
-  const tokens = Array.from(cell.subarray(0, meta.top_k), (token) => meta.token_texts[token]);
-  return { tokens, shares: cell.subarray(meta.top_k, 2 * meta.top_k), rank: cell[size - 2] };
+  const answers = Array.from(cell.subarray(0, meta.top_k), (answer) => meta.answer_texts[answer]);
+  return { answers, shares: cell.subarray(meta.top_k, 2 * meta.top_k), rank: cell[size - 2] };
 }
 
-/** @param {number} depth @param {number} depths */
-function depthName(depth, depths) {
+/**
+ * The token of a column; null for the whole text, whose column stands in front.
+ * @param {LensMeta} meta @param {number} column
+ */
+export function columnPosition({ first, count, columns }, column) {
+  const place = column - (columns - count);
+  return place < 0 ? null : first + place;
+}
+
+/** The column of the answer on the page. @param {ExplorePage} page @param {LensMeta} meta */
+function answerColumn(page, { first, count, columns }) {
+  return columns > count ? 0 : Math.min(Math.max(answerPosition(page) - first, 0), count - 1);
+}
+
+/** @param {ExplorePage} page */
+function wholeName(page) {
+  return page.state.answer.patches ? "whole image" : "whole text";
+}
+
+/**
+ * What a row says; the last is the model's answer, but for single tokens of a text that is labelled as a whole.
+ * @param {number} depth @param {number} depths
+ */
+function depthName(depth, depths, isAnswer = true) {
   if (depth === 0) return "embedding";
-  return depth === depths - 1 ? "the answer" : `after layer ${depth - 1}`;
+  return depth === depths - 1 && isAnswer ? "the answer" : `after layer ${depth - 1}`;
 }
 
 /** @param {ExplorePage} page @param {LensFound} found */
@@ -92,7 +116,9 @@ function drawTable(page, found) {
   if (drawn?.found === found && drawn.asked === asked && table.rows.length) return;
   memory(page).drawn = { found, asked };
   const rows = Array.from({ length: meta.depths }, (_, depth) => createRow(page, found, depth));
-  updateChildren(table, createTokenRow(page, meta), ...rows, createTruthRow(page, meta));
+  table.classList.toggle("labels", meta.predicts_labels);
+  const truth = meta.predicts_labels ? [] : [createTruthRow(page, meta)];
+  updateChildren(table, createTokenRow(page, meta), ...rows, ...truth);
   const cells = ['button[tabindex="0"]', "td.asked button", "button"].map(
     (selector) => /** @type {HTMLElement | null} */ (table.querySelector(selector)),
   );
@@ -102,36 +128,44 @@ function drawTable(page, found) {
   paintScale(layerElement(page, "lens-scale", HTMLCanvasElement));
   scrollToPosition(page, table);
   if (table.contains(activeElement(table))) return; // it has been read, and goes on being read
-  drawReadout(page, found, meta.depths - 1, Math.min(Math.max(asked - meta.first, 0), meta.count - 1));
+  drawReadout(page, found, meta.depths - 1, answerColumn(page, meta));
 }
 
 /** @param {ExplorePage} page @param {LensMeta} meta */
-function createTokenRow(page, { first, count }) {
+function createTokenRow(page, meta) {
   const row = createElement("tr");
-  const headings = page.state.answer.tokens.slice(first, first + count).map(({ text }, column) => {
+  const headings = Array.from({ length: meta.columns }, (_, column) => {
+    const position = columnPosition(meta, column);
     const cell = createHeading("", "col");
-    cell.classList.toggle("asked", first + column === answerPosition(page));
-    cell.append(createElement("bdi", "", inlineText(text)));
+    cell.classList.toggle("asked", isAsked(page, meta, column));
+    const text = position === null ? wholeName(page) : inlineText(page.state.answer.tokens[position].text);
+    cell.append(createElement("bdi", "", text));
     return cell;
   });
   row.append(createElement("th", "", "after reading"), ...headings);
   return row;
 }
 
+/** @param {ExplorePage} page @param {LensMeta} meta @param {number} column */
+function isAsked(page, meta, column) {
+  return meta.columns > meta.count ? column === 0 : columnPosition(meta, column) === answerPosition(page);
+}
+
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth */
 function createRow(page, found, depth) {
   const row = createElement("tr");
-  const cells = Array.from({ length: found.meta.count }, (_, column) => createCell(page, found, depth, column));
-  row.append(createHeading(depthName(depth, found.meta.depths), "row"), ...cells);
+  const cells = Array.from({ length: found.meta.columns }, (_, column) => createCell(page, found, depth, column));
+  const { depths, columns, count } = found.meta;
+  row.append(createHeading(depthName(depth, depths, columns === count), "row"), ...cells);
   return row;
 }
 
 /** @param {ExplorePage} page @param {LensMeta} meta */
-function createTruthRow(page, { targets, token_texts }) {
+function createTruthRow(page, { targets, answer_texts }) {
   const row = createElement("tr", "truth");
   const cells = targets.map((token) => {
     const cell = createElement("td");
-    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(token_texts[token])));
+    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token])));
     return cell;
   });
   row.append(createHeading(page.state.answer.maskable ? "what was there" : "what really comes", "row"), ...cells);
@@ -153,43 +187,50 @@ function scrollToPosition(page, table) {
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
 function createCell(page, found, depth, column) {
-  const position = found.meta.first + column;
-  const { tokens, shares, rank } = readCell(found, depth, column);
-  const cell = createElement("td", position === answerPosition(page) ? "asked" : "");
+  const position = columnPosition(found.meta, column);
+  const { answers, shares, rank } = readCell(found, depth, column);
+  const cell = createElement("td", isAsked(page, found.meta, column) ? "asked" : "");
   const button = createElement("button");
   const ground = colour(Math.sqrt(shares[0]));
   button.tabIndex = -1;
-  button.dataset.testid = `lens-${depth}-${position}`;
+  button.dataset.testid = `lens-${depth}-${position ?? "whole"}`;
   button.style.background = `rgb(${ground.join(" ")})`;
   button.style.color = readableInk(ground);
-  button.append(createElement("bdi", "", inlineText(tokens[0])), createElement("small", "", rank ? `#${rank}` : ""));
+  const figure = found.meta.predicts_labels ? formatPercent(shares[0]) : rank ? `#${rank}` : "";
+  button.append(createElement("bdi", "", inlineText(answers[0])), createElement("small", "", figure));
   const read = () => drawReadout(page, found, depth, column);
   button.onfocus = read;
   onHover(button, read);
-  button.onclick = () =>
-    page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
+  if (position !== null)
+    button.onclick = () =>
+      page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
   cell.append(button);
   return cell;
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
 function drawReadout(page, found, depth, column) {
-  const { depths, first, targets, token_texts } = found.meta;
-  const { tokens, shares, rank } = readCell(found, depth, column);
-  const name = depthName(depth, depths);
-  const words = tokens.flatMap((piece, place) => [
+  const { meta } = found;
+  const { answers, shares, rank } = readCell(found, depth, column);
+  const position = columnPosition(meta, column);
+  const name = depthName(depth, meta.depths, meta.columns === meta.count || position === null);
+  const words = answers.flatMap((answer, place) => [
     place ? ", " : "",
-    createElement("bdi", "token", inlineText(piece)),
+    createElement("bdi", "token", inlineText(answer)),
     ` ${formatPercent(shares[place])}`,
   ]);
-  const token = targets[column];
+  const token = position === null ? -1 : meta.targets[position - meta.first];
   const right =
-    token < 0 ? [] : [" · true: ", createElement("bdi", "token", inlineText(token_texts[token])), `, rank ${rank}`];
-  const at = quotedToken(page.state.answer.tokens[first + column]);
+    token < 0
+      ? []
+      : [" · true: ", createElement("bdi", "token", inlineText(meta.answer_texts[token])), `, rank ${rank}`];
+  const at =
+    position === null
+      ? [`, ${wholeName(page)}: `]
+      : [", at ", ...quotedToken(page.state.answer.tokens[position]), ": "];
   layerElement(page, "lens-reading").replaceChildren(
-    `${name[0].toUpperCase()}${name.slice(1)}, at `,
+    `${name[0].toUpperCase()}${name.slice(1)}`,
     ...at,
-    ": ",
     ...words,
     ...right,
   );

@@ -1,0 +1,58 @@
+"""The logit lens of classifiers: at every layer what transformers' own head makes of its own hidden state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model import run
+from model.analysis.logit_lens import logit_lens
+from model.checkpoints import load
+from model.vision.image import process_image
+from tests.families.cases import CASES
+from tests.families.reference import Case, build, photo, tokenizer
+
+# What a class of transformers makes of a hidden state that its final norm has seen.
+HEADS: dict[str, Callable[[Any, torch.Tensor], torch.Tensor]] = {
+    "BertForSequenceClassification": lambda model, hidden: model.classifier(model.bert.pooler(hidden)),
+    "BertForTokenClassification": lambda model, hidden: model.classifier(hidden)[:, -1],
+    "DistilBertForSequenceClassification": lambda model, hidden: model.classifier(
+        model.pre_classifier(hidden[:, 0]).relu()
+    ),
+    "RobertaForSequenceClassification": lambda model, hidden: model.classifier(hidden),
+    "ViTForImageClassification": lambda model, hidden: model.classifier(hidden[:, 0]),
+    "GPT2ForSequenceClassification": lambda model, hidden: model.score(hidden[:, -1]),
+    "LlamaForSequenceClassification": lambda model, hidden: model.score(hidden[:, -1]),
+}
+FINAL_NORMS: dict[str, Callable[[Any], torch.nn.Module]] = {
+    "ViTForImageClassification": lambda model: model.vit.layernorm,
+    "GPT2ForSequenceClassification": lambda model: model.transformer.ln_f,
+    "LlamaForSequenceClassification": lambda model: model.model.norm,
+}
+ALL = [pytest.param(case, id=str(case)) for cases in CASES.values() for case in cases if case.kind in HEADS]
+
+
+def inputs(case: Case, image: np.ndarray | None) -> dict[str, torch.Tensor]:
+    if image is not None:
+        return {"pixel_values": torch.tensor(image)[None]}
+    return {"input_ids": torch.tensor([tokenizer(case.special).encode(case.text).ids])}
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_every_layer_is_read_as_transformers_reads_the_last(case: Case, tmp_path: Path) -> None:
+    reference, checkpoint = build(case, tmp_path), load(tmp_path)
+    image = process_image(np.asarray(photo(case)), checkpoint.model.config.image) if case.image else None
+    trace = run(checkpoint.model, checkpoint.tokenizer, image or case.text)
+    found = logit_lens(checkpoint.model, trace)
+    with torch.no_grad():
+        outputs = reference(**inputs(case, image.pixel_values if image else None), output_hidden_states=True)
+        norm = FINAL_NORMS.get(case.kind, lambda model: torch.nn.Identity())(reference)
+        layers = [HEADS[case.kind](reference, norm(hidden)) for hidden in outputs.hidden_states[:-1]]
+    answer = outputs.logits[:, -1] if outputs.logits.dim() == 3 else outputs.logits
+    wanted = torch.cat((*layers, answer)).softmax(-1).numpy()
+    np.testing.assert_allclose(found, wanted, atol=1e-4, rtol=0)
