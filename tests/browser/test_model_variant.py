@@ -1,6 +1,6 @@
 """The sidebar's model variant as a person uses it: the heads follow at once, the address a moment later."""
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.test_explore import instrument, pixels, say
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
@@ -142,3 +142,16 @@ def test_a_link_opens_a_variant(visitor: Visitor) -> None:
     expect(control(page, "masks")).to_have_value("window")
     expect(control(page, "width")).to_have_value("2")
     expect(control(page, "attention_function")).to_have_value("hardmax")
+
+
+def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
+    held = list[Route]()
+    visitor.page.route("**/model_variant.js*", lambda route: held.append(route))
+    visitor.page.goto(f"{visitor.url}/?model=stories-causal")
+    switch = visitor.page.get_by_test_id("variant-scale")
+    expect(switch).to_be_attached()
+    expect(switch).to_be_hidden()
+    wait_until(visitor.page, lambda: held, bool)
+    held[0].continue_()
+    expect(switch).to_be_visible()
+    expect(switch).to_have_attribute("aria-checked", "true")

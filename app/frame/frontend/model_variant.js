@@ -75,6 +75,7 @@ class ModelVariant {
     const reset = findByTestId(this.#root, "as-trained");
     reset.hidden = !Object.values(this.#choice).some(Boolean);
     reset.onclick = () => this.#change(AS_TRAINED);
+    this.#root.dataset.drawn = "true";
   }
 
   /** @param {VariantField} part @param {string} chosen */
