@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from app.explore.head_view import SHOWN, head_view
+from app.explore.head_view import SHOWN, HeadView, head_view
 from app.explore.quantities import QUANTITIES, quantity_json
 from app.explore.tabs import ANALYSES, TABS, tabs_json
 from app.state.images import shipped_image_names
@@ -25,6 +25,7 @@ from model.attention_groups import attention_groups
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.rendering.html import choices_json
+from model.rendering.plots import COLOUR_RANGES, ColourRange
 from model.tasks import task_of
 
 
@@ -89,9 +90,17 @@ def _head_chart(
         "quantity": view.quantity.title,
         "rows": rows,
         "columns": columns,
-        "limits": view.colour_limits,
+        "limits": _colour_limits(view, COLOUR_RANGES[state.colour_range]),
         "signed": view.quantity.signed,
         "square_root_scale": view.quantity.scale != "linear",
         "rules": view.rules if view.rules[1:] or state.quantity != "weights" else (),
     }
     return meta, {"values": np.where(view.cell_states == SHOWN, view.values, np.nan)}
+
+
+def _colour_limits(view: HeadView, colour_range: ColourRange) -> tuple[float, float]:
+    """The numbers at the two ends of the colours; those of weights end where the page's do."""
+    shown = view.values[view.cell_states == SHOWN]
+    if colour_range.quantile is None or view.quantity.scale != "probability" or not shown.any():
+        return view.colour_limits
+    return 0.0, float(np.quantile(shown, colour_range.quantile, method="higher"))

@@ -13,7 +13,7 @@ from app.state.images import OWN_IMAGE_PREFIX
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 from model.errors import TextError
-from model.rendering.plots import PLOTS
+from model.rendering.plots import COLOUR_RANGES, PLOTS
 from model.validation import from_plain
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
@@ -130,6 +130,7 @@ class State:
     zoom: str = ""
     plot: Annotated[str, one_of(("", *PLOTS))] = ""
     panel_size: Annotated[str, one_of(PANEL_SIZES)] = "panel"
+    colour_range: Annotated[str, one_of(COLOUR_RANGES)] = "full"
     query: NumberOrUnset = -1
     pinned: tuple[Position, ...] = ()
     target_token: NumberOrUnset = -1

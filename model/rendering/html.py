@@ -216,7 +216,7 @@ def choices_json(image: bool = False) -> dict[str, Any]:
         for name, operation in EDIT_OPERATIONS.items()
     ]
     hook_points = {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()}
-    return {"plots": plots_json(), "metrics": metrics, "operations": operations, "hook_points": hook_points}
+    return {**plots_json(), "metrics": metrics, "operations": operations, "hook_points": hook_points}
 
 
 def _hook_point_json(row: HookPoint) -> dict[str, Any]:

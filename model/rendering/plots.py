@@ -1,9 +1,9 @@
-"""The plots of the selected heads; what draws each is in PLOTS of static/heads/head_panel.js, under the same name."""
+"""The plots of heads, and where their colours end; what draws each is in PLOTS of static/heads/head_panel.js."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from model.registry import Registry
 
@@ -31,6 +31,33 @@ PLOTS: Registry[Plot] = Registry(
 )
 
 
-def plots_json() -> list[dict[str, str]]:
-    """The plots as the browser needs them."""
-    return [{"name": name, **asdict(plot)} for name, plot in PLOTS.items()]
+@dataclass(frozen=True)
+class ColourRange:
+    """Where the colours of weights end: its title, and in a file's words.
+
+    They end at the `quantile` of the weights that are shown, from 0 to 1; None: at 1, whatever is shown.
+    """
+
+    title: str
+    description: str
+    quantile: float | None = None
+
+
+COLOUR_RANGES: Registry[ColourRange] = Registry(
+    "colour range",
+    {
+        "full": ColourRange("0 to 1", "scale from 0 to 1"),
+        "largest": ColourRange("to the largest", "scale from 0 to the largest weight shown", 1.0),
+        "percentile": ColourRange(
+            "to the 99th percentile", "scale from 0 to the 99th percentile of the weights shown", 0.99
+        ),
+    },
+)
+
+
+def plots_json() -> dict[str, list[dict[str, Any]]]:
+    """The plots and the colour ranges as the browser needs them."""
+    return {
+        name: [{"name": key, **asdict(row)} for key, row in rows]
+        for name, rows in (("plots", PLOTS.items()), ("colour_ranges", COLOUR_RANGES.items()))
+    }

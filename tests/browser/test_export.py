@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -156,6 +157,40 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
 
+def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visitor, tmp_path: Path) -> None:
+    loaded = load(find_checkpoint("stories-causal"))
+    edit = "decoder.1.self.weights[3]=set:0"
+    trace = run(loaded.model, loaded.tokenizer, SENTENCE, [edit])
+    norms = [f"{np.linalg.norm(trace[f'decoder.{layer}.residual'][-1]):.3g}" for layer in (1, 2)]
+    page = menu(visitor, asked(edits=edit), SENTENCE)
+    page.get_by_test_id("figure-subject").select_option("heads")
+    page.get_by_test_id("figure-width").select_option("180")
+    page.get_by_test_id("figure-title").fill("All heads")
+    svg = "{http://www.w3.org/2000/svg}"
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    texts = [element.text or "" for element in root.iter(f"{svg}text")]
+    layers, heads = loaded.model.config.layers, loaded.model.config.heads
+    assert root.attrib["width"] == "180mm"
+    assert len(list(root.iter(f"{svg}g"))) == layers * heads - 1, "a map for each head but the one that is off"
+    assert {
+        "All heads",
+        "embedding",
+        f"layer {layers - 1}",
+        str(heads - 1),
+        "likeliest",
+        "forward",
+        *norms,
+    } <= set(texts)
+    assert "at “mat”" in " ".join(texts) and "Head 3 of layer 1 off" in " ".join(texts)
+    fields = json.loads(root.findtext(f"{svg}metadata") or "")
+    assert (fields["heads"], fields["attention_group"]) == ([], "decoder.self")
+    assert fields["shown"].startswith("attention weights of all heads, scale from 0 to 1")
+    picture = Image.open(download(page, "export-png", tmp_path)).convert("RGB")
+    assert picture.width == round(180 / 25.4 * 300) and len(picture.getcolors(1 << 24) or ()) > 20
+    (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
+    assert "embedding" in paper.extract_text() and norms[0] in paper.extract_text()
+
+
 def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
@@ -219,6 +254,25 @@ def test_one_file_shows_the_same_without_a_network(visitor: Visitor, offline: Pa
     found.get_by_test_id("quantity").select_option("weights")
     expect(found.get_by_test_id("trouble")).to_be_hidden()
     expect(found.get_by_test_id("reading")).to_contain_text("looks at")
+
+
+def test_what_leaves_says_how_far_its_colours_reach(visitor: Visitor, offline: Page, tmp_path: Path) -> None:
+    page = menu(visitor, asked(layer=1, head=2, hide="first", colour_range="largest"), SENTENCE)
+    expect(page.get_by_test_id("high")).not_to_have_text(re.compile("≈|^1$"))
+    high = page.get_by_test_id("high").inner_text()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert f"{high}  square-root scale" in texts
+    assert "scale from 0 to the largest weight shown" in " ".join(texts)
+    fields = json.loads(root.findtext("{http://www.w3.org/2000/svg}metadata") or "")
+    assert fields["shown"].endswith("; scale from 0 to the largest weight shown")
+    offline.goto(download(page, "export-page", tmp_path).as_uri())
+    found = painted(offline)
+    for legend in ("high", "grid-high", "grid-note"):
+        expect(found.get_by_test_id(legend)).to_have_text(page.get_by_test_id(legend).inner_text())
+    wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])
+    found.get_by_test_id("colour-range").select_option("full")
+    expect(found.get_by_test_id("high")).to_have_text("1")
 
 
 def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ import csv
 import io
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import canvas, chips, instrument, say, wait_until_repainted
+from tests.browser.test_explore import canvas, chips, instrument, pixels, say, wait_until_repainted
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat and the dog ran"
@@ -206,6 +207,39 @@ def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
     page.get_by_test_id("head-2-2").click(modifiers=["Shift"])
     expect(rules(page)).to_contain_text("mean of 2 heads")
     expect(page.get_by_test_id("reading")).to_contain_text("looks at")
+
+
+def test_colours_reach_as_far_as_the_weights_that_are_shown(visitor: Visitor) -> None:
+    text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
+    page = visitor.open(f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table")
+    instrument(page, text)
+    largest = max(number for row in numbers(page) for number in row if number == number)
+    plot(page, "heatmap")
+    high, grid_high = page.get_by_test_id("high"), page.get_by_test_id("grid-high")
+    expect(high).to_have_text("1")
+    said, thumbnail, before = reading(page).inner_text(), pixels(page, 1, 1), canvas(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    page.get_by_test_id("colour-range").select_option("largest")
+    expect(high).to_have_text(f"{float(f'{largest:.2g}'):g}")
+    before = wait_until_repainted(page, before)
+    expect(grid_high).to_have_text("1")  # the first token looks at itself alone, in every head
+    page.get_by_test_id("grid-colour-range").select_option("percentile")
+    expect(page.get_by_test_id("colour-range")).to_have_value("percentile")
+    expect(high).to_have_text(re.compile(r"^0\.\d+ and above$"))
+    expect(grid_high).to_have_text(re.compile(r"and above$"))
+    expect(page.get_by_test_id("grid-note")).to_contain_text("one scale for all heads")
+    wait_until_repainted(page, before)
+    expect(reading(page)).to_have_text(said)
+    assert not asked, "what is shown is drawn anew, and nothing is asked"
+    wait_for_address(page, colour_range="percentile")
+    page.get_by_test_id("quantity").select_option("scores")
+    expect(page.get_by_test_id("colour-range")).to_be_hidden()
+    expect(page.get_by_test_id("grid-colour-range")).to_have_value("percentile")
+    page.get_by_test_id("grid-colour-range").select_option("full")
+    expect(grid_high).to_have_text("1")
+    wait_until(page, lambda: pixels(page, 1, 1), lambda now: now == thumbnail)
+    wait_for_address(page, colour_range=None)
 
 
 def test_everything_that_is_shown_says_what_it_is(visitor: Visitor) -> None:

@@ -23,6 +23,7 @@ from app.worker.head_selection import selected_attention, selected_heads
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import TextError
 from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json
+from model.rendering.plots import COLOUR_RANGES
 from model.rendering.provenance import Provenance, provenance, provenance_json
 
 MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
@@ -58,14 +59,23 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
 
 
 def handle_export_provenance(body: dict[str, Any]) -> bytes:
-    """What a figure of the chosen heads says of itself, as fields and in words."""
-    return pack(provenance_json(_view_provenance(resolve(parse_question(body)), parse_state(body))))
+    """What a figure says of itself, as fields and in words: that of the chosen heads, or of `all_heads`."""
+    resolved, state = resolve(parse_question(body)), parse_state(body)
+    made_from = _heads_provenance if body.get("all_heads") is True else _view_provenance
+    return pack(provenance_json(made_from(resolved, state)))
+
+
+def _heads_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
+    shown = f"attention weights of all heads, {COLOUR_RANGES[state.colour_range].description}; numbers of each layer"
+    return _provenance(resolved, shown, (), selected_attention(resolved.config, state).name)
 
 
 def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
     attention_group = selected_attention(resolved.config, state)
-    rules = "; ".join(head_view(resolved, state).rules)
-    return _provenance(resolved, rules, selected_heads(state, attention_group), attention_group.name)
+    view, colour_range = head_view(resolved, state), COLOUR_RANGES[state.colour_range]
+    is_fitted = colour_range.quantile is not None and view.quantity.scale == "probability"
+    rules = (*view.rules, colour_range.description) if is_fitted else view.rules
+    return _provenance(resolved, "; ".join(rules), selected_heads(state, attention_group), attention_group.name)
 
 
 def _provenance(

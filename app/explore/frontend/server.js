@@ -6,7 +6,7 @@ import { clientId, post } from "../../ui/frontend/server.js";
 /** @import { Found, Grid } from "../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExploreState } from "./state.js" */
-/** @import { AskedQuestion, ExploreAnswer, ExploreRoutes, ExploreServer } from "./types.js" */
+/** @import { AskedQuestion, ExploreAnswer, ExplorePage, ExploreRoutes, ExploreServer } from "./types.js" */
 
 const CACHE_SIZE = 48; // answers to questions about one text
 
@@ -132,4 +132,15 @@ export class HttpServer {
       known.delete(key); // asked again with the next change
     }
   }
+}
+
+/**
+ * What a route says; where it says why it cannot, an error with that sentence.
+ * @template Meta @param {ExplorePage} page @param {string} route @param {object} body @returns {Promise<Packed<Meta>>}
+ */
+export async function askRoute(page, route, body) {
+  /** @type {Packed<Meta & { error?: string }>} */
+  const found = await page.server.post(route, body);
+  if (found.meta.error) throw new Error(found.meta.error);
+  return found;
 }

@@ -140,6 +140,7 @@ export interface HeadChoice {
   zoom: string;
   plot: string;
   panel_size: string;
+  colour_range: string;
   query: number;
   pinned: number[];
   target_token: number;
@@ -152,6 +153,7 @@ export interface Catalogue {
   quantities: Quantity[];
   metrics: Metric[];
   plots: PlotRow[];
+  colour_ranges: ColourRange[];
   operations: EditOperation[];
   hook_points: Record<string, HookPoint>;
 }
@@ -207,6 +209,14 @@ export interface PlotRow {
   title: string;
   description: string;
   reads: "" | "text" | "image";
+}
+
+/** A row of COLOUR_RANGES in Python: colours end at this quantile of the weights shown; null: at 1. */
+export interface ColourRange {
+  name: string;
+  title: string;
+  description: string;
+  quantile: number | null;
 }
 
 /** Layer and head. */
@@ -272,8 +282,11 @@ export interface HeadMatrix {
   states: Uint8Array | null;
   signed: boolean;
   scale: Scale;
+  /** The numbers at the two ends of the colours. */
   low: number;
   high: number;
+  /** By what the colours end at `high`, where they are fitted to what is shown. */
+  fitted?: ColourRange;
   /** Whether these are the numbers themselves, not their byte codes. */
   exact: boolean;
   quantity: Quantity;
@@ -350,11 +363,14 @@ export interface HeadElements {
   prose: HTMLElement;
   sheet: HTMLElement;
   gridScale: HTMLCanvasElement;
+  gridHigh: HTMLElement;
+  gridNote: HTMLElement;
   sortAgain: HTMLButtonElement;
   legend: HTMLElement;
   low: HTMLElement;
   high: HTMLElement;
   scale: HTMLCanvasElement;
+  colourRange: HTMLElement;
   rules: HTMLElement;
   reading: HTMLElement;
 }

@@ -17,7 +17,7 @@ from app.explore.head_view import head_view
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui.wire_format import unpack
 from app.worker.resolved_question import resolve
-from model.rendering.plots import PLOTS
+from model.rendering.plots import COLOUR_RANGES, PLOTS
 from tests.app.explore.test_export_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
@@ -102,6 +102,23 @@ def test_a_figure_comes_as_pdf(client: TestClient) -> None:
     assert content.startswith(b"%PDF-")
 
 
+def test_a_file_says_where_the_colours_of_its_weights_end(client: TestClient) -> None:
+    def shown(**choices: Any) -> str:
+        meta, _ = ask(client, "export_provenance", model="next", text=TEXT, **choices)
+        return str(meta["provenance"]["shown"])
+
+    assert shown() == "attention weight"
+    assert shown(colour_range="largest") == "attention weight; scale from 0 to the largest weight shown"
+    assert "scale" not in shown(colour_range="largest", quantity="scores")
+
+
+def test_a_figure_of_all_heads_says_so(client: TestClient) -> None:
+    meta, _ = ask(client, "export_provenance", model="next", text=TEXT, layer=1, head=3, all_heads=True)
+    fields = meta["provenance"]
+    assert (fields["heads"], fields["attention_group"]) == ([], "decoder.self")
+    assert fields["shown"].startswith("attention weights of all heads, scale from 0 to 1")
+
+
 def test_the_program_is_there_in_both_languages(client: TestClient) -> None:
     meta, _ = ask(client, "export_code", model="next", text=TEXT, layer=1)
     assert 'path = f"decoder.{layer}.self"' in meta["python"]
@@ -122,6 +139,7 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
     meta = json.loads(found[1])
     assert [kind["name"] for kind in meta["quantities"]] == ["weights", "scores"]
     assert {plot["name"] for plot in meta["plots"]} == set(PLOTS) and meta["metrics"]
+    assert [row["name"] for row in meta["colour_ranges"]] == list(COLOUR_RANGES)
     assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
     shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {view_key}"]))

@@ -20,7 +20,7 @@ from app.state.state import (
 )
 from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
-from model.rendering.plots import PLOTS
+from model.rendering.plots import COLOUR_RANGES, PLOTS
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
@@ -55,6 +55,7 @@ STATES = st.builds(
     segments=st.sampled_from(SEGMENT_PAIRS),
     plot=st.sampled_from(["", *PLOTS]),
     panel_size=st.sampled_from(PANEL_SIZES),
+    colour_range=st.sampled_from(sorted(COLOUR_RANGES)),
     query=st.integers(-1, 500),
     pinned=PLACES,
     target_token=st.integers(-1, 5_000),

@@ -4,7 +4,7 @@ import { ExploreState } from "../../../app/explore/frontend/state.js";
 import { DEFAULT_CHOICE } from "../../../model/rendering/static/state/state.js";
 
 /** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/explore/frontend/types.js" */
-/** @import { EditSentence, Grid, HookPoint, Token } from "../../../model/rendering/static/types.js" */
+/** @import { ColourRange, EditSentence, Grid, HookPoint, Token } from "../../../model/rendering/static/types.js" */
 
 /** @type {Choice} */
 const CHOICE = {
@@ -67,6 +67,12 @@ const operation = (name, title, description, takes_number) => ({
   takes_number,
   hook_points: name === "uniform" ? ["weights"] : [],
 });
+/** @type {ColourRange[]} */
+export const COLOUR_RANGES = [
+  { name: "full", title: "0 to 1", description: "", quantile: null },
+  { name: "largest", title: "to the largest", description: "scale from 0 to the largest", quantile: 1 },
+  { name: "percentile", title: "to the median", description: "scale from 0 to the median", quantile: 0.5 },
+];
 const OPERATIONS = [
   operation("scale", "times", "× {number}", true),
   operation("set", "set to", "set to {number}", true),
@@ -107,6 +113,7 @@ export function createPage(choice = {}, answer = {}) {
     metrics: [],
     analyses: [],
     plots: [],
+    colour_ranges: COLOUR_RANGES,
     hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],

@@ -1,20 +1,18 @@
 // Export of what is on the screen: links, the whole state, figures, numbers, a file that draws itself, programs.
 
 import { fileName } from "../../../../model/rendering/static/plots/number_table.js";
-import { exactMatrix, matrixQuery } from "../../../../model/rendering/static/state/head_matrix.js";
+import { matrixQuery } from "../../../../model/rendering/static/state/head_matrix.js";
 import { currentGrid, selectedHeads } from "../../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { editsInWords, provenanceLine } from "../../../../model/rendering/static/state/provenance.js";
-import { lineIndices } from "../../../../model/rendering/static/state/token_selection.js";
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
-import { readFloats } from "../../../../model/rendering/static/ui/wire.js";
 import { linkAddress } from "../../../ui/frontend/address.js";
 import { failureText } from "../../../ui/frontend/server.js";
-import { createFigure } from "./figure.js";
+import { askRoute } from "../server.js";
 import { figurePng, figureSvg, pdfRequest } from "./figure_files.js";
+import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
 
-/** @import { MatrixMeta } from "../../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
 /** @import { Choice, ExplorePage, FileMeta } from "../types.js" */
 
@@ -41,6 +39,7 @@ function menuElements(place) {
     status: findByTestId(place, "export-status"),
     copied: findByTestId(place, "export-copied", HTMLTextAreaElement),
     path: findByTestId(place, "export-path", HTMLInputElement),
+    subject: findByTestId(place, "figure-subject", HTMLSelectElement),
     width: findByTestId(place, "figure-width", HTMLSelectElement),
     title: findByTestId(place, "figure-title", HTMLInputElement),
     foot: findByTestId(place, "figure-foot", HTMLInputElement),
@@ -144,16 +143,6 @@ function toldState(page) {
 }
 
 /**
- * @template Meta @param {ExplorePage} page @param {string} route @param {object} body @returns {Promise<Packed<Meta>>}
- */
-async function askRoute(page, route, body) {
-  /** @type {Packed<Meta & { error?: string }>} */
-  const found = await page.server.post(route, body);
-  if (found.meta.error) throw new Error(found.meta.error);
-  return found;
-}
-
-/**
  * Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied.
  * @param {ExplorePage} page @param {string} text @param {string} message
  */
@@ -227,32 +216,22 @@ function parseState(text) {
 
 /** @param {ExplorePage} page @param {"svg" | "png" | "pdf"} form */
 async function saveFigure(page, form) {
-  const asked = { ...page.state.answer.question, ...matrixQuery(page), per_head: true };
-  /** @type {Packed<MatrixMeta>} */
-  const { meta, start, buffer } = await askRoute(page, "head_view", asked);
-  const matrix = exactMatrix(page, { meta, numbers: readFloats(buffer, start) });
-  const heads = selectedHeads(page).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
-  const { title: titleBox, foot } = elementsOf(page);
-  const title = titleBox.value.trim();
-  const metadata = await figureMetadata(page);
-  const figure = createFigure(matrix, heads, {
-    picture: page.state.choice.plot,
-    width: Number(elementsOf(page).width.value),
-    title,
-    locked: lineIndices(matrix.rowOf, page.state.choice.pinned),
-    foot: foot.checked ? metadata.line : "",
-  });
-  const name = `${fileName(page)}.${form}`;
+  const { subject, width, title, foot } = elementsOf(page);
+  const overview = subject.value === "heads";
+  const metadata = await figureMetadata(page, overview);
+  const options = { width: Number(width.value), title: title.value.trim(), foot: foot.checked ? metadata.line : "" };
+  const figure = await (overview ? createHeadsFigure(page, options) : createPictureFigure(page, options));
+  const name = `${overview ? `all-heads-${currentGrid(page).name}` : fileName(page)}.${form}`;
   if (form === "svg") saveFile(name, "image/svg+xml", figureSvg(figure, metadata));
   else if (form === "png") saveBlob(name, await figurePng(figure, metadata));
   else saveBlob(name, await fetchFile(page, "export_pdf", pdfRequest(figure, metadata)));
-  showStatus(page, `${name} is saved, ${figure.width} × ${Math.round(figure.height)} mm.`);
+  showStatus(page, `${name} is saved, ${Math.round(figure.width)} × ${Math.round(figure.height)} mm.`);
 }
 
-/** What a figure says of itself, in words and as JSON. @param {ExplorePage} page */
-async function figureMetadata(page) {
+/** What a figure says of itself, in words and as JSON. @param {ExplorePage} page @param {boolean} all heads, not the picture */
+async function figureMetadata(page, all) {
   /** @type {Packed<{ provenance: object, provenance_parts: string[] }>} */
-  const { meta } = await askRoute(page, "export_provenance", currentState(page));
+  const { meta } = await askRoute(page, "export_provenance", { ...currentState(page), all_heads: all });
   const changes = editsInWords(page.state, page.state.choice.edits);
   return {
     line: provenanceLine(meta.provenance_parts, changes),

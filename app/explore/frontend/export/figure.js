@@ -2,6 +2,7 @@
 
 import { formatBrief } from "../../../../model/rendering/static/heads/readout.js";
 import { FAINT, visibleKeys } from "../../../../model/rendering/static/plots/attention_lines.js";
+import { beyondEnd } from "../../../../model/rendering/static/state/colour_range.js";
 import { MAX_LINE_HEADS, magnitude, matrixCodes } from "../../../../model/rendering/static/state/head_matrix.js";
 import {
   CIVIDIS,
@@ -10,40 +11,23 @@ import {
   NEGATIVE_COLOUR,
   PURPLE_ORANGE,
 } from "../../../../model/rendering/static/ui/colours.js";
-import { context2d, inlineText } from "../../../../model/rendering/static/ui/dom.js";
+import {
+  addFoot,
+  addLabel,
+  addLines,
+  addTitle,
+  fitText,
+  LABEL_SIZE,
+  longestLabel,
+  PRINT_COLOURS,
+  textWidth,
+} from "./figure_text.js";
 
 /** @import { HeadMatrix } from "../../../../model/rendering/static/types.js" */
-/** @import { Box, Figure, TextShape } from "../types.js" */
+/** @import { Box, Figure } from "../types.js" */
 
-export const PRINT_COLOURS = {
-  ink: "#16181d",
-  quiet: "#565b66",
-  line: "#b9bcc4",
-  beam: "#c47a0a",
-  ground: "#eceae5",
-  paper: "#ffffff",
-};
-export const PRINT_FONT = "Helvetica, Arial, sans-serif";
-const LABEL_SIZE = 2.3; // millimetres; 6.5 points
-const HEADING_SIZE = 2.9;
-const FOOT_SIZE = 1.8;
 const GAP = 5; // between two heads
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
-const measuringContext = context2d(document.createElement("canvas"));
-
-/** @param {string} text @param {number} size @param {boolean} [bold] */
-function textWidth(text, size, bold = false) {
-  measuringContext.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
-  return (measuringContext.measureText(text).width * size) / 100;
-}
-
-/** @param {string} text @param {number} size @param {number} width */
-function fitText(text, size, width) {
-  if (textWidth(text, size) <= width) return text;
-  const letters = [...text];
-  while (letters.length > 1 && textWidth(`${letters.join("")}…`, size) > width) letters.pop();
-  return `${letters.join("")}…`;
-}
 
 /**
  * A matrix (with `each` head) and what its heads are called, as a figure of a width.
@@ -55,8 +39,7 @@ export function createFigure(matrix, heads, { picture, width, title, locked, foo
   /** @type {Figure} */
   const figure = { width, height: 0, title, palette: colourNames(matrix), shapes: [] };
   const lines = picture === "lines";
-  let y = 2;
-  if (title) y = addLines(figure, wrapText(title, HEADING_SIZE, width - 4), 2, y, { size: HEADING_SIZE, bold: true });
+  let y = addTitle(figure);
   const panels = lines
     ? [{ each: matrix.per_head, name: heads.join(", ") }]
     : heads.map((name, place) => ({ each: [matrix.per_head[place]], name }));
@@ -76,85 +59,29 @@ export function createFigure(matrix, heads, { picture, width, title, locked, foo
     });
     y = Math.max(...ends) + 2;
   }
-  y = lines ? addHeadLegend(figure, heads, y) : addColourScale(figure, matrix, y);
+  y = lines ? addHeadLegend(figure, heads, y) : addMatrixScale(figure, matrix, y);
   const rules = matrix.rules.filter((rule) => !/^(mean|largest) of \d+ heads$/.test(rule)); // each head stands by itself here
-  y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill: PRINT_COLOURS.quiet });
-  if (foot) {
-    const lines = wrapText(foot, FOOT_SIZE, width - 4);
-    y = addLines(figure, lines, 2, y + 0.5, { size: FOOT_SIZE, fill: PRINT_COLOURS.quiet });
-  }
-  figure.height = y + 1.5;
+  if (matrix.fitted) rules.push(matrix.fitted.description);
+  addFoot(figure, rules, foot, y);
   return figure;
 }
 
-/** @param {HeadMatrix} matrix */
-function colourNames(matrix) {
-  const scale = matrix.signed ? PURPLE_ORANGE : CIVIDIS;
-  /** @param {number[]} parts */
-  const hex = (parts) => `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+/** @param {number[]} parts red, green and blue */
+function hexColour(parts) {
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** How far cells of a size stand apart; nothing where they are one picture. @param {number} cell */
+export function cellGap(cell) {
+  return cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0;
+}
+
+/** The colours of byte codes. @param {Pick<HeadMatrix, "signed">} matrix */
+export function colourNames({ signed }) {
+  const scale = signed ? PURPLE_ORANGE : CIVIDIS;
   return Array.from({ length: 256 }, (_, code) =>
-    code ? hex(colour((code - 1) / 254, scale)) : matrix.signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
+    code ? hexColour(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
   );
-}
-
-/**
- * Lines of text below each other; gives where the next would begin.
- * @param {Figure} figure @param {string[]} lines @param {number} x @param {number} y
- * @param {{ size?: number, bold?: boolean, fill?: string }} [options]
- */
-function addLines(figure, lines, x, y, { size = LABEL_SIZE, bold = false, fill = PRINT_COLOURS.ink } = {}) {
-  for (const text of lines) {
-    y += size * 1.35;
-    figure.shapes.push({
-      kind: "text",
-      x,
-      y: y - size * 0.3,
-      size,
-      text_width: textWidth(text, size, bold),
-      anchor: "start",
-      rotation: 0,
-      bold,
-      fill,
-      text,
-    });
-  }
-  return y;
-}
-
-/** @param {string} text @param {number} size @param {number} width */
-function wrapText(text, size, width) {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
-    if (textWidth(longer, size, true) <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines.map((line) => fitText(line, size * 1.1, width));
-}
-
-/**
- * @param {Figure} figure @param {string} name @param {number} x @param {number} y
- * @param {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number, bold?: boolean }} options
- */
-function addLabel(figure, name, x, y, { size, anchor, turn = 0, room, bold = false }) {
-  const text = fitText(inlineText(name), size, room);
-  figure.shapes.push({
-    kind: "text",
-    x,
-    y,
-    size,
-    text_width: textWidth(text, size, bold),
-    anchor,
-    rotation: turn,
-    bold,
-    fill: PRINT_COLOURS.ink,
-    text,
-  });
-}
-
-/** @param {string[]} names @param {number} size */
-function longestLabel(names, size) {
-  return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
 }
 
 /**
@@ -191,7 +118,7 @@ function addHeatmap(figure, matrix, numbers, box) {
     rows: rows.length,
     columns: columns.length,
     codes,
-    gap: cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0,
+    gap: cellGap(cell),
   });
   figure.shapes.push({ kind: "rectangle", ...box2, stroke: PRINT_COLOURS.line, stroke_width: 0.15 });
   return y + box2.height;
@@ -246,24 +173,22 @@ function addAttentionLines(figure, matrix, each, locked, box) {
 }
 
 /** The scale of a map with its ends. @param {Figure} figure @param {HeadMatrix} matrix @param {number} y */
-function addColourScale(figure, matrix, y) {
+function addMatrixScale(figure, matrix, y) {
   const [low, high] = [formatBrief(matrix, matrix.low), formatBrief(matrix, matrix.high)];
-  const from = 2 + textWidth(low, LABEL_SIZE) + 1;
-  addLines(figure, [low], 2, y, { fill: PRINT_COLOURS.quiet });
-  const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
-  figure.shapes.push({
-    kind: "heatmap",
-    x: from,
-    y: y + 0.7,
-    width: 24,
-    height: 1.9,
-    rows: 1,
-    columns: 128,
-    codes,
-    gap: 0,
-  });
   const scale = matrix.scale === "linear" ? (matrix.signed ? "white at zero" : "linear scale") : "square-root scale";
-  return addLines(figure, [`${high}  ${scale}`], from + 25, y, { fill: PRINT_COLOURS.quiet });
+  return addColourScale(figure, low, `${high}${beyondEnd(matrix.fitted)}  ${scale}`, y);
+}
+
+/**
+ * All colours in a line, with words on both sides; gives its lower end.
+ * @param {Figure} figure @param {string} before @param {string} behind @param {number} y
+ */
+export function addColourScale(figure, before, behind, y) {
+  const x = 2 + textWidth(before, LABEL_SIZE) + 1;
+  addLines(figure, [before], 2, y, { fill: PRINT_COLOURS.quiet });
+  const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
+  figure.shapes.push({ kind: "heatmap", x, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 });
+  return addLines(figure, [behind], x + 25, y, { fill: PRINT_COLOURS.quiet });
 }
 
 /** @param {Figure} figure @param {string[]} heads @param {number} y */

@@ -2,7 +2,7 @@
 
 import { paintCodes } from "../../../../model/rendering/static/ui/colours.js";
 import { context2d } from "../../../../model/rendering/static/ui/dom.js";
-import { PRINT_COLOURS, PRINT_FONT } from "./figure.js";
+import { PRINT_COLOURS, PRINT_FONT } from "./figure_text.js";
 import { addPngTexts } from "./png_texts.js";
 
 /** @import { CellsShape, Figure, Shape, StampShape, TextShape } from "../types.js" */

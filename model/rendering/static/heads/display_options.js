@@ -1,5 +1,6 @@
 // What is shown of the selected heads, and by which rules: the controls of their panel.
 
+import { currentColourRange } from "../state/colour_range.js";
 import { currentQuantity } from "../state/head_matrix.js";
 import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
 import { fillSelect, setValue } from "../ui/charts.js";
@@ -89,6 +90,11 @@ export function drawOptions(page) {
     page.state.catalogue.quantities.map(({ name, title }) => [name, title]),
     quantity.name,
   );
+  const ranges = page.state.catalogue.colour_ranges.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+  for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (
+    elements.root.querySelectorAll('[data-field="colour_range"]') // near each legend
+  ))
+    fillSelect(select, ranges, currentColourRange(page).name, (value) => page.change({ colour_range: value }));
   fill("sort", [["layer", "by layer"], ...sortOptions(page, grid)], choice.sort);
   fill("other_head", headOptions(grid), otherHead(page, grid));
   for (const field of /** @type {Field[]} */ (["unit", "segments", "head_reduction", "other_text", "top_mass"]))

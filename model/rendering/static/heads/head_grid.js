@@ -1,5 +1,6 @@
 // All heads as thumbnails: layer by layer, or in the order of what they do.
 
+import { beyondEnd, currentColourRange, formatHigh, gridHigh } from "../state/colour_range.js";
 import { headsOff, isOff } from "../state/head_ablation.js";
 import {
   currentGrid,
@@ -151,6 +152,7 @@ export function drawGrid(page) {
   sortAgain.hidden = !values;
   sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
   paintGrid(page, grid);
+  drawGridLegend(page, grid);
   if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
 }
 
@@ -158,6 +160,14 @@ export function drawGrid(page) {
 function paintGrid(page, grid) {
   const { canvas, thumbnails } = memory(page);
   if (canvas) drawThumbnails(page, grid, thumbnails, canvas);
+}
+
+/** Where the colours end, which is the same for all heads. @param {Page} page @param {Grid} grid */
+function drawGridLegend(page, grid) {
+  const range = currentColourRange(page);
+  page.view.elements.gridHigh.textContent = `${formatHigh(gridHigh(page, grid))}${beyondEnd(range)}`;
+  const shared = range.quantile === null ? "" : " · one scale for all heads";
+  page.view.elements.gridNote.textContent = `weight · square-root scale${shared}`;
 }
 
 /** The heads in the order that their numbers have now. @param {Page} page */

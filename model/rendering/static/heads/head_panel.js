@@ -6,6 +6,7 @@ import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
 import { NUMBER_TABLE } from "../plots/number_table.js";
 import { QUERY_KEY_PLOT } from "../plots/query_key_plot.js";
 import { largestSum, SHADED_TEXT } from "../plots/shaded_text.js";
+import { beyondEnd } from "../state/colour_range.js";
 import { isOff } from "../state/head_ablation.js";
 import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.js";
 import { currentGrid, selectedHeads, selectHead } from "../state/head_selection.js";
@@ -161,9 +162,10 @@ function drawLegend(page, matrix) {
   const end = (number) =>
     matrix.scale === "probability" && Number.isInteger(number) ? String(number) : formatBrief(matrix, number);
   elements.low.textContent = end(own && matrix.signed ? -high : matrix.low);
-  elements.high.textContent = open === "heatmap" ? end(high) : `to ${end(high)}`;
+  elements.high.textContent = `${open === "heatmap" ? "" : "to "}${end(high)}${own ? "" : beyondEnd(matrix.fitted)}`;
   elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // which a word describes
   elements.scale.hidden = open !== "heatmap";
+  elements.colourRange.hidden = matrix.scale !== "probability" || open === "text" || elements.low.hidden;
   if (open === "heatmap") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
   const scale = {
     probability: "square-root scale",

@@ -32,7 +32,7 @@ export default {
     const large = page.state.choice.panel_size === "large";
     if (tab.classList.contains("large") !== large) clearMeasurements(page);
     tab.classList.toggle("large", large);
-    const layout = `${grid.name} ${page.state.choice.sort} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
+    const layout = `${grid.name} ${page.state.choice.sort} ${page.state.choice.colour_range} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
     if (fresh || memory(page).layout !== layout) drawGrid(page);
     memory(page).layout = layout;
     drawAttentionChoices(page);
@@ -77,6 +77,8 @@ export function headElements(place) {
     attentions: named("attentions"),
     grid: named("grid"),
     gridScale: canvas("grid-scale"),
+    gridHigh: named("grid-high"),
+    gridNote: named("grid-note"),
     sortAgain: button("sort-again"),
     metrics: named("metrics"),
     title: named("head-title"),
@@ -95,6 +97,7 @@ export function headElements(place) {
     low: named("low"),
     high: named("high"),
     scale: canvas("scale"),
+    colourRange: named("colour-range"),
     rules: named("rules"),
     reading: named("reading"),
   };

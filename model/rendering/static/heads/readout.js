@@ -77,6 +77,14 @@ function formatCell(matrix, row, column) {
 }
 
 /**
+ * Whether a number is worth a word; of weights half a hundredth is, whatever their colours are.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+function isNotable(matrix, number) {
+  return (matrix.scale === "probability" ? number : magnitude(matrix, number)) > 0.005;
+}
+
+/**
  * The three that matter most, with their names.
  * @param {HeadMatrix} matrix @param {number[]} numbers @param {string[]} names
  */
@@ -85,7 +93,7 @@ function largestValues(matrix, numbers, names) {
   const size = (number) => (matrix.signed ? Math.abs(number) : number);
   return numbers
     .map((number, line) => ({ name: names[line], number }))
-    .filter(({ number }) => magnitude(matrix, number) > 0.005)
+    .filter(({ number }) => isNotable(matrix, number))
     .sort((one, other) => size(other.number) - size(one.number))
     .slice(0, 3);
 }

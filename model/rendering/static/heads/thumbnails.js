@@ -3,10 +3,11 @@
 // With a canvas for each, the browser keeps a layer for each and one more for what lies above it, and puts all of them
 // together anew in every frame: a letter typed took a quarter longer.
 
+import { gridHigh } from "../state/colour_range.js";
 import { isOff } from "../state/head_ablation.js";
 import { headCodes } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
-import { paintCodes } from "../ui/colours.js";
+import { paintCodes, weightColours } from "../ui/colours.js";
 import { blit, hidpiContext } from "../ui/dom.js";
 import { currentStyle, measuredTiles } from "./measurements.js";
 
@@ -14,7 +15,7 @@ import { currentStyle, measuredTiles } from "./measurements.js";
 /** @import { Thumbnail } from "./head_grid.js" */
 /** @import { Tile } from "./measurements.js" */
 
-const MAX_CELLS = 80; // a side
+export const MAX_CELLS = 80; // a side
 const CORNER_RADIUS = 5; // pixels
 const OFF_OPACITY = 0.1; // how much is left of a head that is off
 
@@ -22,12 +23,12 @@ const memory = remembered(() => ({ paper: document.createElement("canvas"), stam
 
 /**
  * No more cells than a thumbnail has pixels: the largest of each block.
- * @param {Uint8Array} codes @param {number} rows @param {number} columns
+ * @param {Uint8Array} codes @param {number} rows @param {number} columns @param {number} [most] a side
  * @returns {[codes: Uint8Array, rows: number, columns: number]}
  */
-function maxPool(codes, rows, columns) {
-  if (rows <= MAX_CELLS && columns <= MAX_CELLS) return [codes, rows, columns];
-  const [height, width] = [Math.min(rows, MAX_CELLS), Math.min(columns, MAX_CELLS)];
+export function maxPool(codes, rows, columns, most = MAX_CELLS) {
+  if (rows <= most && columns <= most) return [codes, rows, columns];
+  const [height, width] = [Math.min(rows, most), Math.min(columns, most)];
   const small = new Uint8Array(height * width);
   codes.forEach((code, cell) => {
     const row = Math.floor((Math.floor(cell / columns) * height) / rows);
@@ -62,9 +63,10 @@ export function drawThumbnails(page, grid, thumbnails, canvas) {
   const height = Math.max(...tiles.map((tile) => tile.y + tile.side));
   const context = hidpiContext(paper, width, height);
   context.imageSmoothingEnabled = false;
+  const ink = weightColours(gridHigh(page, grid));
   thumbnails.forEach(({ layer, head }, place) => {
     const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.pooled_shape);
-    paintCodes(stamp, codes, rows, columns);
+    paintCodes(stamp, codes, rows, columns, ink);
     drawThumbnail(page, context, stamp, tiles[place], isOff(page.state.choice.edits, grid, layer, head));
   });
   blit(paper, canvas);

@@ -21,6 +21,7 @@ const memory = remembered(() => ({
   all: createElement("button", "zoom-out", "Reset zoom"),
   from: /** @type {DragStart | null} */ (null),
   filling: /** @type {Grid | null} */ (null),
+  filled: Promise.resolve(),
 }));
 
 /** @param {Page} page */
@@ -145,14 +146,19 @@ export function drawZoomButton(page) {
 }
 
 /**
- * Fills in the thumbnails of a text whose weights are made only for who looks: the current head's layer first.
+ * Fills in the thumbnails of a text whose weights are made only for who looks, once; what comes of it says when it is done.
  * @param {Page} page
  */
-export async function loadPendingGrid(page) {
-  const { answer } = page.state;
+export function loadPendingGrid(page) {
   const grid = currentGrid(page);
-  if (!grid.pending || memory(page).filling === grid) return;
-  memory(page).filling = grid;
+  const known = memory(page);
+  if (grid.pending && known.filling !== grid) Object.assign(known, { filling: grid, filled: fillGrid(page, grid) });
+  return grid.pending ? known.filled : Promise.resolve();
+}
+
+/** The current head's layer first. @param {Page} page @param {Grid} grid */
+async function fillGrid(page, grid) {
+  const { answer } = page.state;
   const layers = Array.from({ length: grid.layers }, (_, layer) => layer);
   layers.sort((one, other) => Math.abs(one - page.state.choice.layer) - Math.abs(other - page.state.choice.layer));
   for (const layer of layers) {

@@ -1,6 +1,7 @@
 // The selected heads as a matrix of numbers: out of the grid's byte codes at once, exact as soon as the server has it.
 
 import { WEIGHT_OF_CODE } from "../ui/colours.js";
+import { currentColourRange, weightQuantile } from "./colour_range.js";
 import { currentGrid, headName, selectedHeads } from "./head_selection.js";
 import { remembered } from "./memory.js";
 import { keyTokens, queryTokens } from "./token_selection.js";
@@ -15,12 +16,16 @@ export const MAX_LINE_HEADS = 16; // heads whose lines can still be told apart
 
 const memory = remembered(
   () =>
-    /** @type {{ shown: HeadMatrix | null, trouble: string, late: boolean }} */ ({
+    /** @type {{ matrix: HeadMatrix | null, shown: HeadMatrix | null, trouble: string, late: boolean }} */ ({
+      matrix: null,
       shown: null,
       trouble: "",
       late: false,
     }),
 );
+
+/** A matrix with its colours fitted to what it shows, by how. @type {(matrix: HeadMatrix) => Map<string, HeadMatrix>} */
+const fittedOf = remembered(() => new Map());
 
 /** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
 function opensHeatmap(page) {
@@ -83,9 +88,29 @@ export function currentMatrix(page) {
   drawn.late = !found && !plain && drawn.shown !== null;
   if (found && !found.meta.error) {
     found.matrix ??= exactMatrix(page, found);
-    drawn.shown = found.matrix;
-  } else if (!drawn.late || !drawn.shown) drawn.shown = quantizedMatrix(page);
+    drawn.matrix = found.matrix;
+  } else if (!drawn.late || !drawn.matrix) drawn.matrix = quantizedMatrix(page);
+  drawn.shown = fitColours(page, drawn.matrix, page.state.choice.plot === "lines");
   return drawn.shown;
+}
+
+/**
+ * The matrix with the colours that are chosen for weights; what is no weight has its own. `each`: its heads are drawn one
+ * by one.
+ * @param {Page} page @param {HeadMatrix} matrix @param {boolean} each @returns {HeadMatrix}
+ */
+export function fitColours(page, matrix, each) {
+  const range = currentColourRange(page);
+  if (range.quantile === null || matrix.scale !== "probability") return matrix;
+  const key = `${range.name} ${each}`;
+  const known = fittedOf(matrix).get(key);
+  if (known) return known;
+  const { numbers, states, per_head } = matrix;
+  const together = states ? numbers.map((number, cell) => (states[cell] === SHOWN ? number : NaN)) : numbers;
+  const high = weightQuantile(each && per_head.length > 1 ? per_head : [together], range.quantile);
+  const fitted = { ...matrix, high, fitted: range };
+  fittedOf(matrix).set(key, fitted);
+  return fitted;
 }
 
 /** The matrix that is on the screen. @param {Page} page */

@@ -21,6 +21,7 @@ export const DEFAULT_CHOICE = {
   zoom: "",
   plot: "heatmap",
   panel_size: "panel",
+  colour_range: "full",
   query: -1,
   pinned: [],
   target_token: -1,

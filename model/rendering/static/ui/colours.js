@@ -64,13 +64,13 @@ function luminance(channels) {
 }
 
 /**
- * The pixel of each byte code: nothing for 0, from 1 to 255 the scale; red is the lowest byte.
- * @param {number[][]} scale
+ * The pixel of each byte code: nothing for 0, from 1 to 255 the scale up to a share of it; red is the lowest byte.
+ * @param {number[][]} scale @param {number} [end]
  */
-function colourTable(scale) {
+function colourTable(scale, end = 1) {
   return Uint32Array.from({ length: 256 }, (_, code) => {
     if (code === 0) return 0;
-    const [red, green, blue] = colour((code - 1) / 254, scale);
+    const [red, green, blue] = colour((code - 1) / 254 / end, scale);
     return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   });
 }
@@ -81,6 +81,11 @@ export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
 export const WEIGHT_OF_CODE = Float32Array.from({ length: 256 }, (_, code) =>
   code === 0 ? NaN : ((code - 1) / 254) ** 2,
 );
+
+/** The pixels of weights whose colours end at one of them. @param {number} high above 0, at most 1 */
+export function weightColours(high) {
+  return high === 1 ? WEIGHT_COLOURS : colourTable(CIVIDIS, Math.sqrt(high));
+}
 
 /**
  * Paints one block of byte codes into a canvas, one pixel a cell; the style sheet enlarges it.

@@ -1,0 +1,123 @@
+// Lines of text in a figure for print: measured here, so that every program lays them out alike.
+
+import { context2d, inlineText } from "../../../../model/rendering/static/ui/dom.js";
+
+/** @import { Figure, TextShape } from "../types.js" */
+
+export const PRINT_COLOURS = {
+  ink: "#16181d",
+  quiet: "#565b66",
+  line: "#b9bcc4",
+  beam: "#c47a0a",
+  ground: "#eceae5",
+  paper: "#ffffff",
+};
+export const PRINT_FONT = "Helvetica, Arial, sans-serif";
+export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
+export const HEADING_SIZE = 2.9;
+export const FOOT_SIZE = 1.8;
+const measuringContext = context2d(document.createElement("canvas"));
+
+/** @param {string} text @param {number} size @param {boolean} [bold] */
+export function textWidth(text, size, bold = false) {
+  measuringContext.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
+  return (measuringContext.measureText(text).width * size) / 100;
+}
+
+/** @param {string} text @param {number} size @param {number} width */
+export function fitText(text, size, width) {
+  if (textWidth(text, size) <= width) return text;
+  const letters = [...text];
+  while (letters.length > 1 && textWidth(`${letters.join("")}…`, size) > width) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+/**
+ * Lines of text below each other; gives where the next would begin.
+ * @param {Figure} figure @param {string[]} lines @param {number} x @param {number} y
+ * @param {{ size?: number, bold?: boolean, fill?: string }} [options]
+ */
+export function addLines(figure, lines, x, y, { size = LABEL_SIZE, bold = false, fill = PRINT_COLOURS.ink } = {}) {
+  for (const text of lines) {
+    y += size * 1.35;
+    figure.shapes.push({
+      kind: "text",
+      x,
+      y: y - size * 0.3,
+      size,
+      text_width: textWidth(text, size, bold),
+      anchor: "start",
+      rotation: 0,
+      bold,
+      fill,
+      text,
+    });
+  }
+  return y;
+}
+
+/** @param {string} text @param {number} size @param {number} width */
+export function wrapText(text, size, width) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (textWidth(longer, size, true) <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.map((line) => fitText(line, size * 1.1, width));
+}
+
+/** @typedef {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
+
+/**
+ * The name of a token.
+ * @param {Figure} figure @param {string} name @param {number} x @param {number} y @param {LabelOptions} options
+ */
+export function addLabel(figure, name, x, y, options) {
+  addWords(figure, inlineText(name), x, y, options);
+}
+
+/**
+ * One line of words, as long as there is room.
+ * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
+ */
+export function addWords(figure, words, x, y, options) {
+  const { size, anchor, turn = 0, room, bold = false, fill = PRINT_COLOURS.ink } = options;
+  const text = fitText(words, size, room);
+  figure.shapes.push({
+    kind: "text",
+    x,
+    y,
+    size,
+    text_width: textWidth(text, size, bold),
+    anchor,
+    rotation: turn,
+    bold,
+    fill,
+    text,
+  });
+}
+
+/** @param {string[]} names @param {number} size */
+export function longestLabel(names, size) {
+  return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
+}
+
+/** The title, if there is one; gives where the rest begins. @param {Figure} figure */
+export function addTitle(figure) {
+  if (!figure.title) return 2;
+  const lines = wrapText(figure.title, HEADING_SIZE, figure.width - 4);
+  return addLines(figure, lines, 2, 2, { size: HEADING_SIZE, bold: true });
+}
+
+/**
+ * What stands beneath a figure: by which rules it was made, and perhaps where it is from; it gives the figure its height.
+ * @param {Figure} figure @param {string[]} rules @param {string} foot @param {number} y
+ */
+export function addFoot(figure, rules, foot, y) {
+  const { width } = figure;
+  const fill = PRINT_COLOURS.quiet;
+  y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill });
+  if (foot) y = addLines(figure, wrapText(foot, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
+  figure.height = y + 1.5;
+}

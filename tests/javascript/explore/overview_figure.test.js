@@ -1,0 +1,146 @@
+// All heads as one figure, and beside each layer its numbers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { COLOUR_RANGES } from "./page.js";
+
+/** @import { Found } from "../../../model/rendering/static/types.js" */
+/** @import { CellsShape, ContributionsMeta, LensMeta, TextShape } from "../../../app/explore/frontend/types.js" */
+/** @import { LayerColumn } from "../../../app/explore/frontend/export/overview_figure.js" */
+
+// Texts are measured on a canvas, which Node does not have.
+const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
+Object.assign(globalThis, { document: { createElement: () => canvas } });
+const { createOverview } = await import("../../../app/explore/frontend/export/overview_figure.js");
+const { addedLogits, lensNumbers, normNumbers } = await import("../../../app/explore/frontend/export/layer_numbers.js");
+
+/** @type {LayerColumn[]} */
+const COLUMNS = [
+  { title: "residual\nnorm", embedding: "1.5", layers: ["2.25", "3.125"], align: "end" },
+  { title: "likeliest\ntoken", embedding: "", layers: ["cat", "dog"], align: "start" },
+];
+
+/** @param {{ width?: number, heads?: number, columns?: LayerColumn[], high?: number }} [options] */
+function overview({ width = 180, heads = 3, columns = COLUMNS, high = 1 } = {}) {
+  const cells = (/** @type {number} */ layer, /** @type {number} */ head) =>
+    layer === 1 && head === 2 ? null : { codes: Uint8Array.of(128, 0, 65, 255), rows: 2, columns: 2 };
+  const [full, , percentile] = COLOUR_RANGES;
+  const shown = { layers: 2, heads, cells, range: high < 1 ? percentile : full, high };
+  const figure = createOverview(shown, columns, { width, title: "Heads", rules: ["what it shows"], foot: "a model" });
+  const texts = /** @type {TextShape[]} */ (figure.shapes.filter(({ kind }) => kind === "text"));
+  const maps = /** @type {CellsShape[]} */ (
+    figure.shapes.filter((shape) => shape.kind === "heatmap" && shape.rows > 1)
+  );
+  return { figure, texts, maps, named: (/** @type {string} */ name) => texts.filter(({ text }) => text === name) };
+}
+
+test("every head is there, one that is off as a crossed square", () => {
+  const { figure, maps, named } = overview();
+  assert.equal(maps.length, 5);
+  assert.equal(figure.shapes.filter(({ kind }) => kind === "curve").length, 1);
+  for (const name of ["Heads", "head", "0", "1", "2", "embedding", "layer 0", "layer 1", "what it shows", "a model"])
+    assert.ok(named(name).length, name);
+});
+
+test("a layer's numbers stand on the line of its name, in the middle of its heads", () => {
+  const { maps, named } = overview();
+  for (const [name, number, map] of /** @type {[string, string, number][]} */ ([
+    ["layer 0", "2.25", 0],
+    ["layer 1", "3.125", 3],
+  ])) {
+    assert.equal(named(name)[0].y, named(number)[0].y);
+    assert.ok(Math.abs(named(name)[0].y - (maps[map].y + maps[map].height / 2)) < 1);
+  }
+  assert.equal(named("embedding")[0].y, named("1.5")[0].y);
+  assert.ok(named("embedding")[0].y < maps[0].y);
+});
+
+test("nothing lies outside the figure, however many heads there are", () => {
+  for (const [width, heads] of [
+    [180, 3],
+    [85, 12],
+    [85, 64],
+  ]) {
+    const { figure, texts, maps } = overview({ width, heads });
+    assert.ok(figure.width >= width);
+    for (const { x, text_width, anchor } of texts) {
+      const left = anchor === "end" ? x - text_width : anchor === "middle" ? x - text_width / 2 : x;
+      assert.ok(left >= 0 && left + text_width <= figure.width + 0.01);
+    }
+    assert.ok(maps.every((map) => map.width >= 1.4 && map.x + map.width <= figure.width));
+    assert.ok(maps.every((map) => map.y + map.height <= figure.height));
+  }
+});
+
+test("one scale for all heads, which the legend tells", () => {
+  const [map] = overview().maps;
+  assert.deepEqual([...map.codes], [128, 0, 65, 255]);
+  const { maps, named } = overview({ high: 0.25 });
+  assert.deepEqual([...maps[0].codes], [255, 0, 129, 255]);
+  assert.equal(named("≈ 0.25 and above  square-root scale").length, 1);
+});
+
+test("without numbers it is the heads alone", () => {
+  const { maps, named } = overview({ columns: [] });
+  assert.equal(maps.length, 5);
+  assert.equal(named("embedding").length, 0);
+});
+
+test("the lens names the likeliest token after each layer, and the place of the true one", () => {
+  const answer_texts = { 5: " cat", 7: " dog" };
+  const meta = {
+    first: 3,
+    count: 1,
+    columns: 1,
+    depths: 2,
+    top_k: 1,
+    targets: [7],
+    answer_texts,
+    predicts_labels: false,
+  };
+  const numbers = Float32Array.of(5, 0.25, 4, 0, 7, 0.5, 1, 0);
+  const { columns } = lensNumbers(/** @type {Found<LensMeta>} */ ({ meta: { ...meta, explanation: "" }, numbers }));
+  assert.deepEqual(
+    columns.map(({ title, embedding, layers }) => [title, embedding, ...layers]),
+    [
+      ["likeliest\ntoken", "cat", "dog"],
+      ["p", "25.0 %", "50.0 %"],
+      ["rank of\n“dog”", "4", "1"],
+    ],
+  );
+  const labels = { ...meta, targets: [-1], predicts_labels: true, explanation: "" };
+  const ofLabels = lensNumbers({ meta: labels, numbers }).columns;
+  assert.deepEqual(
+    ofLabels.map(({ title }) => title),
+    ["likeliest\nlabel", "p"],
+  );
+});
+
+test("norms are those of the token at hand", () => {
+  const { columns } = normNumbers({ meta: { depths: 2, tokens: 2 }, numbers: Float32Array.of(1, 2, 3, 4) }, 1);
+  assert.deepEqual([columns[0].embedding, columns[0].layers], ["2.00", ["4.00"]]);
+});
+
+test("what a layer's heads add is their sum", () => {
+  const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
+  const components = [
+    part("embedding", -1),
+    part("self", 0, 0),
+    part("self", 0, 1),
+    part("feed_forward", 0),
+    part("self", 1, 0),
+  ];
+  const found = /** @type {Found<ContributionsMeta>} */ ({
+    meta: /** @type {ContributionsMeta} */ ({ components, text: " cat" }),
+    numbers: Float32Array.of(9, 0.5, 0.25, -1, 2),
+  });
+  const { columns, rules } = addedLogits(found);
+  assert.deepEqual(
+    columns.map(({ title, layers }) => [title, ...layers]),
+    [
+      ["attention\nadds", "+0.75", "+2.00"],
+      ["feed-\nforward\nadds", "−1.00", "+0.00"],
+    ],
+  );
+  assert.match(rules[0], /“cat”/);
+});
