@@ -54,6 +54,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "walkthrough": HandlerRow("app.explore.walkthrough:handle_walkthrough"),
         "step_code": HandlerRow("app.explore.walkthrough:handle_step_code"),
         "logit_lens": HandlerRow("app.explore.layer_analysis:handle_logit_lens"),
+        "model_diagram": HandlerRow("app.explore.model_diagram:handle_model_diagram"),
         "residual_norms": HandlerRow("app.explore.layer_analysis:handle_residual_norms"),
         "logit_attribution": HandlerRow("app.explore.layer_analysis:handle_logit_attribution"),
         "negative_log_likelihood": _long("app.explore.layer_analysis:handle_negative_log_likelihood"),

@@ -45,7 +45,10 @@ INSTRUMENT = Component(
     html=f"{FRONTEND}/explore.html",
     styles=(
         *(f"{DRAWING}/{name}.css" for name in ("base", "heads/heads_tab")),
-        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits", "export/export_menu")),
+        *(
+            f"{FRONTEND}/{name}.css"
+            for name in ("image_gallery", "tabs", "edits/edits", "export/export_menu", "model_diagram/model_diagram")
+        ),
         "app/ui/frontend/presenter.css",
     ),
     parts=(

@@ -47,6 +47,11 @@ TABS: Registry[Tab] = Registry(
             "app/explore/frontend/layers/layers_tab.html",
             "app/explore/frontend/layers/layers_tab.js",
         ),
+        "model": Tab(
+            "Model",
+            "app/explore/frontend/model_diagram/model_tab.html",
+            "app/explore/frontend/model_diagram/model_tab.js",
+        ),
     },
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -24,7 +25,8 @@ class NormPlacement:
 
     `apply` computes the residual stream after a sublayer, from the sublayer's input, the residual stream, the norm, the
     sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms there are, `output_is_normed`
-    whether the stack needs no final norm.
+    whether the stack needs no final norm, `norm_on_stream` whether the residual stream itself runs through the norm,
+    before or after the sublayer, and `has_residual` whether there is a residual connection at all.
     """
 
     title: str
@@ -32,6 +34,8 @@ class NormPlacement:
     norm_before: bool = True
     norm_after: bool = False
     output_is_normed: bool = False
+    norm_on_stream: Literal["", "before", "after"] = ""
+    has_residual: bool = True
 
 
 def _residual_from_norm(
@@ -53,6 +57,7 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
             "After each sublayer and its residual (post-norm)",
             lambda x, residual, norm, sublayer, output_norm: norm(residual + sublayer(x)),
             output_is_normed=True,
+            norm_on_stream="after",
         ),
         # OLMo Team 2025, section 3.2
         "post-sublayer": NormPlacement(
@@ -68,11 +73,14 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
             norm_after=True,
         ),
         # BigScience 2022, the option apply_residual_connection_post_layernorm
-        "residual-from-norm": NormPlacement("Before each sublayer and its residual", _residual_from_norm),
+        "residual-from-norm": NormPlacement(
+            "Before each sublayer and its residual", _residual_from_norm, norm_on_stream="before"
+        ),
         "none": NormPlacement(
             "No norm and no residual connection",
             lambda x, residual, norm, sublayer, output_norm: sublayer(x),
             norm_before=False,
+            has_residual=False,
         ),
     },
 )

@@ -24,6 +24,7 @@ from model.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from model.registry import Registry
 
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
+_IN_ATTENTION = ("rotate", "bias", "content_bias")
 
 
 class PositionalEncoding(nn.Module):
@@ -89,6 +90,16 @@ class PositionalEncoding(nn.Module):
     def adds_to_scores(self) -> bool:
         """Whether `bias` or `content_bias` adds anything."""
         return type(self).bias is not PositionalEncoding.bias or self.has_content_bias
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether `embed` adds anything."""
+        return cls.embed is not PositionalEncoding.embed
+
+    @classmethod
+    def acts_in_attention(cls) -> bool:
+        """Whether queries and keys are rotated, or anything is added to their scores."""
+        return any(getattr(cls, name) is not getattr(PositionalEncoding, name) for name in _IN_ATTENTION)
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:
@@ -318,6 +329,11 @@ class DisentangledPositions(PositionalEncoding):
     def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
         """The learned vectors of absolute positions, where the model has them beside the distances."""
         return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether the model has absolute positions beside the distances."""
+        return config.relative_position.absolute_positions
 
     @property
     def position_range(self) -> tuple[int, int]:

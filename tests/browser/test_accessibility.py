@@ -45,6 +45,7 @@ PLACES = {
     "walkthrough": Place("/", "tab=walkthrough", ".values .value"),
     "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
+    "model": Place("/", "tab=model", '[data-testid="diagram"] svg'),
     "compare": Place("/compare", "", ".answers .candidate"),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),
     "positions": Place("/positions", "", ".js-plotly-plot"),

@@ -1,0 +1,111 @@
+// A model's diagram as SVG: boxes that can be entered are buttons, by the mouse and by the keyboard.
+
+import { inlineText } from "../../../../model/rendering/static/ui/dom.js";
+
+/** @import { DiagramBox, DiagramLayout } from "../types.js" */
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+const [TITLE_SIZE, DETAIL_SIZE] = [13, 11.5];
+const LETTER = 0.53; // of its size is a letter wide, about
+
+/** What happens to who enters something, in words, and what is done. @typedef {{ words: string, enter: () => void }} Entrance */
+
+/**
+ * @param {Element | null} parent @param {string} tag @param {Record<string, string | number>} [attributes] @param {string} [text]
+ */
+function svgElement(parent, tag, attributes = {}, text) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  if (text !== undefined) element.textContent = text;
+  parent?.append(element);
+  return element;
+}
+
+/**
+ * @param {DiagramLayout} layout @param {number} type by how much words are enlarged
+ * @param {(kind: string, stack: string, layer: number) => Entrance | null} entranceOf
+ */
+export function drawDiagram(layout, type, entranceOf) {
+  const { width, height } = layout;
+  const root = svgElement(null, "svg", {
+    viewBox: `-1 0 ${width + 2} ${height}`,
+    width,
+    height,
+    role: "group",
+    "aria-label": "Diagram of the model, from its input down to its answer",
+  });
+  addArrowHead(root);
+  for (const { x, y, width: wide, height: high } of layout.frames)
+    svgElement(root, "rect", { class: "block", x, y, width: wide, height: high, rx: 10 });
+  for (const { points, arrow, memory } of layout.lines) {
+    const line = svgElement(root, "polyline", { class: memory ? "line memory" : "line", points: points.join(" ") });
+    if (arrow) line.setAttribute("marker-end", "url(#diagram-arrow)");
+  }
+  for (const { x, y, kind, stack } of layout.sums) addSum(root, x, y, type, entranceOf(`add_${kind}`, stack, 0));
+  for (const box of layout.boxes) addBox(root, box, type, entranceOf(box.part.kind, box.stack, box.layer));
+  return root;
+}
+
+/** @param {Element} root */
+function addArrowHead(root) {
+  const marker = svgElement(svgElement(root, "defs"), "marker", {
+    id: "diagram-arrow",
+    viewBox: "0 0 8 8",
+    refX: 7,
+    refY: 4,
+    markerWidth: 7,
+    markerHeight: 7,
+    orient: "auto",
+  });
+  svgElement(marker, "path", { class: "tip", d: "M0 0.5L8 4L0 7.5z" });
+}
+
+/**
+ * A group that is a button where there is something to enter.
+ * @param {Element} root @param {string} name @param {Entrance | null} entrance
+ */
+function enterable(root, name, entrance) {
+  const group = svgElement(root, "g", {});
+  if (!entrance) return group;
+  const { words, enter } = entrance;
+  for (const [key, value] of Object.entries({
+    class: "enter",
+    role: "button",
+    tabindex: "0",
+    "aria-label": `${name}: ${words}`,
+  }))
+    group.setAttribute(key, value);
+  svgElement(group, "title", {}, words);
+  group.addEventListener("click", enter);
+  group.addEventListener("keydown", (event) => {
+    const { key } = /** @type {KeyboardEvent} */ (event);
+    if (key !== "Enter" && key !== " ") return;
+    event.preventDefault();
+    enter();
+  });
+  return group;
+}
+
+/** @param {Element} root @param {number} x @param {number} y @param {number} type @param {Entrance | null} entrance */
+function addSum(root, x, y, type, entrance) {
+  const group = enterable(root, "Sum with the residual stream", entrance);
+  const [radius, arm] = [9 * type, 5 * type];
+  svgElement(group, "circle", { class: "sum", cx: x, cy: y, r: radius });
+  svgElement(group, "path", { class: "plus", d: `M${x - arm} ${y}H${x + arm}M${x} ${y - arm}V${y + arm}` });
+}
+
+/** @param {Element} root @param {DiagramBox} box @param {number} type @param {Entrance | null} entrance */
+function addBox(root, { part, stack, layer, x, y, width, height, lines }, type, entrance) {
+  const group = enterable(root, lines.join(", "), entrance);
+  group.setAttribute("data-testid", `diagram-${stack}-${part.kind}${part.kind === "layer" ? `-${layer}` : ""}`);
+  svgElement(group, "rect", { class: `box ${part.kind}`, x, y, width, height, rx: 8 });
+  const step = height / (lines.length + 0.6);
+  lines.forEach((words, place) => {
+    const size = (place ? DETAIL_SIZE : TITLE_SIZE) * type;
+    const room = Math.floor((width - 10 * type) / (size * LETTER));
+    const text = inlineText(words).replaceAll("·", " ");
+    const shown = text.length > room ? `${text.slice(0, Math.max(room - 1, 1))}…` : text;
+    const at = { x: x + width / 2, y: y + (place + 0.8) * step + size * 0.35, "font-size": size };
+    svgElement(group, "text", { ...at, class: place ? "detail" : "title", "text-anchor": "middle" }, shown);
+  });
+}

@@ -1,0 +1,39 @@
+// Where the parts of a model's diagram lead: what is chosen by who enters one.
+
+/** @import { Choice, DiagramPlace, ExploreAnswer, ModelDiagram } from "../types.js" */
+
+/** @typedef {{ words: string, choice: Partial<Choice> | null }} Entrance in words, and what is chosen; null: the page Positions */
+
+/**
+ * Null for what there is nothing more to see of.
+ * @param {Pick<ExploreAnswer, "predictions">} answer @param {ModelDiagram} diagram @param {DiagramPlace} place
+ * @returns {Entrance | null}
+ */
+export function entranceChoice(answer, { stacks }, { kind, stack, layer }) {
+  const own = stacks.find(({ name }) => name === stack);
+  const answers = stacks[stacks.length - 1].name === stack; // the tab "Layers" is about the stack that answers
+  const attention = `${stack}.self`;
+  if (!own?.layers) return null;
+  if (kind === "layer") return { words: `open layer ${layer}`, choice: { layer, heads: [] } };
+  if (kind === "self" || kind === "cross") {
+    const choice = { tab: "heads", attention: `${stack}.${kind}`, layer: own.layer, heads: [] };
+    return { words: `the heads of layer ${own.layer}`, choice };
+  }
+  if (kind === "positions") return { words: "how positions enter, on the page Positions", choice: null };
+  if (kind === "embedding")
+    return {
+      words: "the numbers of each token, step by step",
+      choice: { tab: "walkthrough", attention, layer: 0, step: "input" },
+    };
+  if (kind === "norm")
+    return {
+      words: "what a head reads, step by step",
+      choice: { tab: "walkthrough", attention, layer: own.layer, step: "input" },
+    };
+  if (!answers) return null;
+  if (kind === "feed_forward" && answer.predictions.length)
+    return { words: "what each layer adds to the answer", choice: { tab: "layers", analysis: "logit_attribution" } };
+  if (kind.startsWith("add_") || kind === "output")
+    return { words: "what each layer would answer", choice: { tab: "layers", analysis: "logit_lens" } };
+  return null;
+}

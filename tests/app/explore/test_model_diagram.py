@@ -1,0 +1,130 @@
+"""The diagram of a model says how it is built, family by family."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.explore.model_diagram import ModelDiagram, StackDiagram, model_diagram
+from model.config import Config
+from model.config_groups import ImageConfig, PerLayerConfig
+from model.nn.block import NORM_PLACEMENTS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from tests.app.explore.test_export_api import ask
+
+LENGTH = 7
+
+
+def diagram(**choices: Any) -> ModelDiagram:
+    sizes = {"vocabulary_size": 100, "context_length": 32, "d_model": 16, "layers": 3, "heads": 4}
+    return model_diagram(Config(**(sizes | choices)), LENGTH, source_length=5)
+
+
+def branches(stack: StackDiagram) -> list[list[str]]:
+    """The kinds of the parts of each sublayer; a norm on the stream itself in brackets, where it stands."""
+    return [
+        [
+            *(["(norm)"] if sublayer.norm_on_stream == "before" else []),
+            *(part.kind for part in sublayer.parts),
+            *(["(norm)"] if sublayer.norm_on_stream == "after" else []),
+        ]
+        for sublayer in stack.sublayers
+    ]
+
+
+def test_a_pre_norm_decoder_from_its_tokens_to_its_logits() -> None:
+    found = diagram(key_value_heads=2, d_ff=40)
+    (stack,) = found.stacks
+    assert [part.kind for part in stack.inputs] == ["input", "embedding"]
+    assert (stack.inputs[-1].shape, stack.residual_shape) == ((LENGTH, 16), (LENGTH, 16))
+    assert stack.positions is None, "rotary positions act in attention"
+    assert branches(stack) == [["norm", "self"], ["norm", "feed_forward"]]
+    attention, feed_forward = (sublayer.parts[-1] for sublayer in stack.sublayers)
+    assert attention.details == ("4 heads × 4 channels, 2 for keys", "weights 4 × 7 × 7", "Causal", "RoPE (rotary)")
+    assert feed_forward.details == ("SwiGLU", "16 → 40 → 16")
+    assert [part.title for part in stack.outputs] == ["Final RMSNorm"]
+    assert [(part.kind, part.shape) for part in found.head] == [("output", (LENGTH, 100))]
+
+
+@pytest.mark.parametrize(
+    ("placement", "attention"),
+    [
+        ("pre", ["norm", "self"]),
+        ("post", ["self", "(norm)"]),
+        ("post-sublayer", ["self", "norm"]),
+        ("sandwich", ["norm", "self", "norm"]),
+        ("residual-from-norm", ["(norm)", "self"]),
+        ("none", ["self"]),
+    ],
+)
+def test_norms_stand_where_the_placement_has_them(placement: str, attention: list[str]) -> None:
+    (stack,) = diagram(norm_placement=placement).stacks
+    assert branches(stack)[0] == attention
+    assert bool(stack.outputs) != NORM_PLACEMENTS[placement].output_is_normed
+    assert all(sublayer.added == (placement != "none") for sublayer in stack.sublayers)
+
+
+def test_parallel_blocks_and_blocks_of_attention_alone() -> None:
+    assert diagram(parallel_residual=True).stacks[0].parallel
+    assert branches(diagram(feed_forward="none").stacks[0]) == [["norm", "self"]]
+
+
+def test_what_differs_from_layer_to_layer_is_that_of_the_open_one() -> None:
+    config = Config(
+        vocabulary_size=100,
+        context_length=32,
+        d_model=16,
+        layers=2,
+        heads=4,
+        first_norm=False,
+        per_layer=PerLayerConfig(masks=("none", "window:3"), positional_encodings=("none", "rope")),
+    )
+    first, second = (model_diagram(config, LENGTH, layer=layer).stacks[0] for layer in (0, 9))
+    assert (first.layer, second.layer) == (0, 1)
+    assert branches(first)[0] == ["self"] and branches(second)[0] == ["norm", "self"]
+    assert first.sublayers[0].parts[-1].details[2:] == ("Causal",)
+    assert second.sublayers[0].parts[-1].details[2:] == ("Causal + sliding window (3)", "RoPE (rotary)")
+
+
+@pytest.mark.parametrize("name", POSITIONAL_ENCODINGS)
+def test_positions_enter_at_one_place(name: str) -> None:
+    (stack,) = diagram(positional_encoding=name).stacks
+    title = POSITIONAL_ENCODINGS[name].title
+    in_attention = title in stack.sublayers[0].parts[-1].details
+    assert (stack.positions is not None) + in_attention == (name != "none")
+
+
+def test_an_encoder_stands_beside_its_decoder_which_looks_at_it() -> None:
+    found = diagram(architecture="encoder-decoder", positional_encoding="sinusoidal", encoder_layers=2)
+    encoder, decoder = found.stacks
+    assert (encoder.layers, decoder.layers) == (2, 3)
+    assert branches(encoder) == [["norm", "self"], ["norm", "feed_forward"]]
+    assert branches(decoder) == [["norm", "self"], ["norm", "cross"], ["norm", "feed_forward"]]
+    assert encoder.residual_shape == (5, 16) and decoder.residual_shape == (LENGTH, 16)
+    assert "weights 4 × 7 × 5" in decoder.sublayers[1].parts[-1].details
+    assert "Bidirectional" in encoder.sublayers[0].parts[-1].details
+    assert encoder.positions and decoder.positions
+
+
+def test_an_image_is_cut_into_patches() -> None:
+    image = ImageConfig(channels=3, height=12, width=8, patch_height=4, patch_width=4)
+    found = diagram(
+        architecture="encoder", image=image, masks=(), positional_encoding="learned",
+        output_head="sequence-classifier", labels=("cat", "dog"), tied_embeddings=False,
+    )  # fmt: skip
+    (stack,) = found.stacks
+    assert stack.inputs[0].shape == (3, 12, 8)
+    assert stack.inputs[1].title == "Patch embedding" and "3 × 2 of 4 × 4 pixels" in stack.inputs[1].details
+    assert [part.kind for part in found.head] == ["pooling", "output"]
+    assert found.head[-1].shape == (2,) and "logits over 2 labels" in found.head[-1].details
+
+
+def test_the_route_tells_the_model_as_it_is_changed(client: TestClient) -> None:
+    body = {"model": "mood", "text": "the cat sat", "positional_encoding": "rope", "layer": 1}
+    meta, _ = ask(client, "model_diagram", **body)
+    (stack,) = meta["stacks"]
+    assert (stack["name"], stack["layers"], stack["layer"]) == ("encoder", 2, 1)
+    assert "RoPE (rotary)" in stack["sublayers"][0]["parts"][-1]["details"]
+    assert meta["head"][-1]["shape"] == [2]
+    meta, _ = ask(client, "model_diagram", model="both", text="the cat", source="the dog lay", layer=-3)
+    assert [stack["name"] for stack in meta["stacks"]] == ["encoder", "decoder"]
