@@ -1,0 +1,102 @@
+"""The shipped models of generated tasks do what their cards claim, on examples that no card was measured on."""
+
+import re
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from model.analysis.head_metrics import head_metrics
+from model.array_types import Float
+from model.checkpoints import Checkpoint, load
+from model.checkpoints.files.kept_steps import kept_steps, load_step
+from model.checkpoints.metadata import read_examples
+from model.data.generated import GENERATED_TASKS
+from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
+from model.paths import assets_dir
+from model.tracing.run import run
+from model.training.recipe import load_recipe
+
+MODELS = assets_dir() / "models"
+FRESH_SEED, FRESH_EXAMPLES = 20_261_122, 300
+
+
+def models_of_tasks() -> list[str]:
+    """The shipped models whose recipe names a generated task."""
+    recipes = {path.parent.name: path for path in MODELS.glob("*/recipe.toml")}
+    return sorted(name for name, path in recipes.items() if re.search("^task = ", path.read_text(), re.MULTILINE))
+
+
+@lru_cache
+def measured(name: str) -> tuple[Checkpoint, ExampleAccuracy]:
+    task = GENERATED_TASKS[load_recipe(MODELS / name / "recipe.toml").check().task]
+    checkpoint = load(MODELS / name)
+    return checkpoint, example_accuracy(checkpoint, task, FRESH_EXAMPLES, FRESH_SEED)
+
+
+def standard_error(rate: float) -> float:
+    """Of a rate among FRESH_EXAMPLES; two of four examples are added as Agresti and Coull do, so that it is never 0."""
+    softened = (rate * FRESH_EXAMPLES + 2) / (FRESH_EXAMPLES + 4)
+    return sqrt(softened * (1 - softened) / FRESH_EXAMPLES)
+
+
+@pytest.mark.parametrize("name", models_of_tasks())
+def test_a_model_answers_as_well_as_its_card_says(name: str) -> None:
+    checkpoint, accuracy = measured(name)
+    found = re.search(
+        r"of the answers are right \(([\d.]+)%\), and [\d,]+\s+whole answers \(([\d.]+)%\)", checkpoint.card
+    )
+    assert found, "the card states no accuracy"
+    tokens, exact = (float(number) / 100 for number in found.groups())
+    assert abs(accuracy.token_accuracy - tokens) <= 3 * standard_error(tokens)
+    assert abs(accuracy.exact_accuracy - exact) <= 3 * standard_error(exact)
+
+
+@pytest.mark.parametrize("name", models_of_tasks())
+def test_the_examples_of_a_model_are_of_its_vocabulary(name: str) -> None:
+    examples, tokenizer = read_examples(MODELS / name), measured(name)[0].tokenizer
+    assert examples
+    for example in examples:
+        ids = tokenizer.encode(example.text or example.source).ids
+        assert tokenizer.unknown_id is None or tokenizer.unknown_id not in ids
+
+
+def head_shares(checkpoint: Checkpoint, metric: str, task: str = "induction") -> Float[np.ndarray, "layer head"]:
+    """The mean of a head metric over fresh texts of the task, each with its answer."""
+    examples = GENERATED_TASKS[task].held_out_examples(FRESH_SEED, 30)
+    traces = (run(checkpoint.model, checkpoint.tokenizer, f"{one.text} {one.answer}") for one in examples)
+    shares: np.ndarray = np.mean([head_metrics(trace)[metric] for trace in traces], 0)
+    return shares
+
+
+def test_two_layers_find_the_word_that_came_next_and_one_layer_does_not() -> None:
+    checkpoint, accuracy = measured("induction")
+    assert accuracy.token_accuracy >= 0.95
+    assert head_shares(checkpoint, "previous")[0].max() > 0.8
+    induction = head_shares(checkpoint, "induction")
+    assert induction[1].max() > 0.8 > 0.2 > induction[0].max()
+    control, guessed = measured("induction-one-layer")
+    assert guessed.token_accuracy < 0.25
+    assert head_shares(control, "induction").max() < 0.3
+
+
+def test_the_heads_form_between_the_kept_steps() -> None:
+    steps = kept_steps(MODELS / "induction")
+    assert len(steps) >= 20
+    first, last = (load_step(MODELS / "induction", step) for step in (steps[0], steps[-1]))
+    for metric in ("previous", "induction"):
+        assert head_shares(first, metric).max() < 0.2 < 0.8 < head_shares(last, metric).max()
+    files = (MODELS / "induction").rglob("*.safetensors")
+    assert sum(path.stat().st_size for path in files) < 4_000_000
+
+
+def test_at_a_fixed_offset_the_heads_take_a_short_cut() -> None:
+    """The induction metric is high where nothing is looked up: the head looks so many words back, whatever they are."""
+    checkpoint, accuracy = measured("induction-fixed-offset")
+    assert accuracy.token_accuracy >= 0.95
+    shares = {metric: head_shares(checkpoint, metric, "induction-fixed-offset") for metric in ("previous", "induction")}
+    assert shares["induction"].max() > 0.9
+    assert shares["previous"].max() < 0.3
+    other = example_accuracy(checkpoint, GENERATED_TASKS["induction"], FRESH_EXAMPLES, FRESH_SEED)
+    assert other.token_accuracy < 0.5
