@@ -60,6 +60,7 @@ def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightEr
                 raise error(f"{path}{field} is {each!r}; possible are {', '.join(choices)}.")
 
 
+@cache
 def _choices(expected: Any) -> tuple[str, ...]:
     """The values of a Literal type, or of one in a tuple or a union; none for other types."""
     if get_origin(expected) is Literal:

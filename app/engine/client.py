@@ -6,7 +6,11 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
 from functools import lru_cache
+from threading import Condition
+from time import monotonic
 from typing import Any
+
+from cachetools import LRUCache, cached
 
 from app.access.images import image_store
 from app.access.settings import settings
@@ -20,6 +24,7 @@ from app.ui.wire_format import unpack
 
 IMAGE_FIELDS = ("image", "other_text")  # where a question names a picture
 QUESTION_KEYS = ("", "side_a", "side_b")  # where a body holds a question: itself, or the two sides of a comparison
+REFRESH_SECONDS = 10.0  # for which what the server offers is taken to be as it was
 LONG_TEXT = 4_000  # characters from which on an answer is long work
 
 
@@ -35,9 +40,30 @@ def ask(handler: str, body: Mapping[str, Any] | None = None, *, private: bool = 
 
     `private`: the answer depends on what the visitor brought, though the body does not name it.
     """
-    job = submit(handler, dict(body or {}), private=private)
+    return unpack(_answer(handler, dict(body or {}), private))
+
+
+def ask_shared(handler: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """The same of what everybody gets the same answer to: those who ask it within REFRESH_SECONDS share one.
+
+    What visitors brought themselves, and what is too long to keep, is answered to them alone. Raises HeadlightError as
+    `ask` does.
+    """
+    encoded, own = json.dumps(body), upload_store().find(current_visitor(), str(body.get("model", "")))
+    if own or len(encoded) > LONG_TEXT:
+        return ask(handler, body)
+    return unpack(_shared_answer(handler, encoded, int(monotonic() / REFRESH_SECONDS)))
+
+
+@cached(LRUCache(256), condition=Condition())  # who comes at once with others waits for their answer
+def _shared_answer(handler: str, body: str, tick: int) -> bytes:
+    return _answer(handler, json.loads(body))
+
+
+def _answer(handler: str, body: dict[str, Any], private: bool = False) -> bytes:
+    job = submit(handler, body, private=private)
     try:
-        return unpack(job.future.result())
+        return job.future.result()
     except CancelledError as error:
         raise EngineError(STOPPED) from error
 

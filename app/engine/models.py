@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition
 from time import monotonic
 from typing import Any
 
@@ -12,12 +12,10 @@ from cachetools import LRUCache, cached
 from app.access.settings import settings
 from app.access.uploads import upload_store
 from app.access.visitor import current_visitor
-from app.engine.client import ask
+from app.engine.client import REFRESH_SECONDS, ask
 from model.config import Config
 from model.errors import CheckpointError
 from model.validation import from_plain
-
-REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,12 @@ def own_titles() -> dict[str, str]:
     return {listed.name: f"{listed.title} (your upload)" for listed in own_models()}
 
 
-@cached(LRUCache(2), lock=Lock())
+@cached(LRUCache(2), condition=Condition())  # those who come at once wait for the first one's answer
 def _listed(tick: int) -> tuple[ListedModel, ...]:
     return _read(ask("models", {"shared": settings().shared})[0])
 
 
-@cached(LRUCache(128), lock=Lock())
+@cached(LRUCache(128), condition=Condition())
 def _own(visitor: str, names: tuple[str, ...], tick: int) -> tuple[ListedModel, ...]:
     return _read(ask("own_models", private=True)[0])
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app.access.addresses import current_room_address
-from app.engine.client import ask
+from app.engine.client import ask, ask_shared
 from app.engine.models import AvailableModel
 from app.explore.tabs import ANALYSES, TABS, analysis_section
 from app.state.images import OWN_IMAGE_PREFIX
@@ -31,6 +31,7 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 PAINT_SECONDS = 0.12
+PAGE_FIELDS = ("model", "device", "source", "tab", "quantity", "analysis")  # that decide what the page shows at first
 SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 # Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
@@ -64,7 +65,7 @@ INSTRUMENT = Component(
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
-    known, _ = ask("explore_page", asdict(state))
+    known, _ = ask_shared("explore_page", {name: getattr(state, name) for name in PAGE_FIELDS})
     default = State()
     state = state.change(**{name: getattr(default, name) for name in known.pop("unknown_names")})
     opening = known["opening"]

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from app.access.uploads import UPLOAD_GONE, UPLOAD_PREFIX, upload_store
 from app.access.visitor import current_visitor
 from app.compare import page as compare
-from app.engine.client import ask
+from app.engine.client import ask_shared
 from app.engine.models import AvailableModel, available_models, listed_models, own_models, own_titles
 from app.explore import page as explore
 from app.frame import sidebar
@@ -37,8 +37,7 @@ NONFINITE_WARNING = "_nonfinite_warning"
 def main() -> None:
     """One run of the page."""
     state = current_state()
-    icon = str(STATIC / "icon.png")
-    st.set_page_config("Headlight", icon, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
+    st.set_page_config("Headlight", None, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
     st.html(_stylesheet(state))
     _mark_visitor_present()
     entries = available_models()
@@ -76,8 +75,9 @@ def _draw_sidebar(
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
         st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
+        query = state.to_query()
         for page, link in pages.items():
-            st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=state.to_query())
+            st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
         weights_slot = _draw_controls(state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})
@@ -133,7 +133,7 @@ def _report_weights(
 ) -> None:
     """How each weight of the open model was used, and which are no numbers; nothing where it could not be opened."""
     try:
-        report, _ = ask("weight_report", {"model": entry.name, "device": state.device, "find_nonfinite": True})
+        report, _ = ask_shared("weight_report", {"model": entry.name, "device": state.device, "find_nonfinite": True})
     except HeadlightError:
         return
     notes = report["notes"]

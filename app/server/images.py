@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import copy_context
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,6 +17,7 @@ from app.state.images import OWN_IMAGE_PREFIX
 from app.ui.wire_format import pack
 from model.errors import HeadlightError, ImageError
 
+ICON = Path(__file__).parent.parent / "frame" / "static" / "icon.png"
 SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 
@@ -44,7 +46,14 @@ async def send_image(request: Request) -> Response:
     )
 
 
+def send_icon(request: Request) -> Response:
+    """The icon of the page, at the address that is in Streamlit's HTML."""
+    headers = SECURITY_HEADERS | {"Cache-Control": "max-age=3600"}
+    return Response(ICON.read_bytes(), headers=headers, media_type="image/png")
+
+
 IMAGE_ROUTES = (
+    Route("/favicon.png", send_icon, methods=["GET"]),
     Route("/api/image", receive_image, methods=["POST"]),
     Route("/api/image/{name}", send_image, methods=["GET"]),
 )

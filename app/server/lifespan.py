@@ -20,6 +20,7 @@ from app.access.uploads import delete_abandoned, upload_store
 from app.engine.client import engine
 from app.engine.engine import Engine
 from app.engine.models import listed_models
+from app.frame.sidebar import offered
 from app.ui.markdown import escape_markdown
 from model.errors import HeadlightError, unforeseen
 
@@ -79,6 +80,7 @@ def _warm_up() -> None:
     quarter of a second each time, in which nobody is answered.
     """
     listed_models()
+    offered()
     gc.collect()
     gc.freeze()
 

@@ -33,7 +33,8 @@ class Component:
 
     def mount(self, data: Mapping[str, Any], on_settled: Callable[[], None] = lambda: None) -> None:
         """Draw it; once choices have settled a run begins with `on_settled`, and `reported` says what they are."""
-        _registered(self)(key=self.key, data=dict(data), on_settled_change=on_settled)
+        # In a list: of a dictionary Streamlit asks each part whether it is a table, and imports pandas to know.
+        _registered(self)(key=self.key, data=[dict(data)], on_settled_change=on_settled)
 
     def reported(self) -> dict[str, Any]:
         """What it last reported."""

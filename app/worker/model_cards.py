@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib import import_module
 from typing import Any
 
+from app.engine.handlers import HANDLERS, Lane
 from app.ui.model_summary import describe_heads
 from app.ui.wire_format import pack
 from app.worker.model_listing import ListedModel, listed_models
@@ -42,10 +44,13 @@ def handle_models(body: dict[str, Any]) -> bytes:
 
 
 def handle_warm_up(body: dict[str, Any]) -> bytes:
-    """Look at all models, and open the one that a visitor sees first, so that no visitor waits for it."""
+    """Look at all models, open the one that a visitor sees first, and import what answers, so that nobody waits."""
     openable = [one for one in listed_models() if one.metadata.config and not opening_problem(one)]
     if openable:
         open_checkpoint(openable[0].name)
+    for row in HANDLERS.values():
+        if row.lane is Lane.SHORT and not row.is_local:
+            import_module(row.function.partition(":")[0])
     return pack({})
 
 

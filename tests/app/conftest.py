@@ -89,7 +89,7 @@ class LocalEngine:
 def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages and routes ask an engine in this process, which looks at the models of this test."""
     monkeypatch.setattr(engine_client, "engine", LocalEngine)
-    for answer in (models._listed, models._own, sidebar.offered):
+    for answer in (models._listed, models._own, sidebar.offered, engine_client._shared_answer):
         answer.cache_clear()
 
 

@@ -49,8 +49,9 @@ def component_data(part: Any) -> dict[str, Any]:
     """What the component in a part of the page (`at.main`, `at.sidebar`) was given."""
     components = part.get("bidi_component")
     (component,) = (each for each in components if each.proto.component_name not in OF_EVERY_PAGE)
-    data: dict[str, Any] = json.loads(component.proto.json)
-    return data
+    [data] = json.loads(component.proto.json)
+    found: dict[str, Any] = data
+    return found
 
 
 def _at(at: AppTest, query: dict[str, str]) -> AppTest:

@@ -24,7 +24,7 @@ export function chooseElsewhere(patch) {
  * @template Data
  * @typedef {object} Run
  * @property {HTMLElement} parentElement
- * @property {Data} data
+ * @property {[Data]} data
  * @property {(name: string, value: unknown) => void} setStateValue
  */
 
@@ -38,7 +38,7 @@ export function chooseElsewhere(patch) {
 export function defineComponent({ mount, update, unmount }) {
   /** @type {WeakMap<HTMLElement, { page: Page, endTouch: () => void }>} */
   const pages = new WeakMap();
-  return ({ parentElement, data, setStateValue }) => {
+  return ({ parentElement, data: [data], setStateValue }) => {
     const mounted = pages.get(parentElement) ?? {
       page: mount(parentElement, data),
       endTouch: listenToTouch(parentElement),

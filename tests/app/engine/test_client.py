@@ -15,7 +15,7 @@ from app.access.images import image_store
 from app.access.uploads import UploadStore, upload_store
 from app.access.visitor import CURRENT_VISITOR
 from app.engine import client as subject
-from app.engine.client import LONG_TEXT, ask, check_image, submit
+from app.engine.client import LONG_TEXT, REFRESH_SECONDS, ask, ask_shared, check_image, submit
 from app.engine.fair_queue import FairQueue
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, EngineRequest, Job, Stream
@@ -189,6 +189,34 @@ def test_a_picture_is_read_in_a_private_worker(engine: Asked, monkeypatch: pytes
     monkeypatch.setattr(engine, "submit", refuse)
     with pytest.raises(HeadlightError, match="no picture"):
         check_image(b"no picture")
+
+
+def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
+    engine: Asked, stores: UploadStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1.0
+    monkeypatch.setattr(subject, "monotonic", lambda: now)
+    for visitor in (ANNA, BEN):
+        CURRENT_VISITOR.set(visitor)
+        ask_shared("explore_page", {"model": "next"})
+    assert len(engine.jobs) == 1
+    ask_shared("explore_page", {"model": "other"})
+    now += REFRESH_SECONDS
+    ask_shared("explore_page", {"model": "next"})
+    assert len(engine.jobs) == 3, "of another model, and later"
+    for _ in range(2):
+        ask_shared("explore_page", {"model": "next", "source": "x" * LONG_TEXT})
+    assert len(engine.jobs) == 5, "nobody fills the memory"
+
+
+def test_of_an_upload_nobody_shares_an_answer(engine: Asked, stores: UploadStore) -> None:
+    mine = bring(stores)
+    for _ in range(2):
+        ask_shared("explore_page", {"model": mine})
+    assert len(engine.jobs) == 2 and engine.lane() == Lane.PRIVATE
+    CURRENT_VISITOR.set(BEN)
+    with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
+        ask_shared("explore_page", {"model": mine})
 
 
 def test_a_page_hears_that_the_server_stops(engine: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,15 +114,15 @@ test("each place has a page of its own, made once", () => {
     update: (page, data) => void page.push(data.text),
     unmount: (page) => void page.push("end"),
   });
-  const leave = run({ parentElement: places[0], data: { text: "a" }, setStateValue });
-  run({ parentElement: places[0], data: { text: "b" }, setStateValue });
-  run({ parentElement: places[1], data: { text: "c" }, setStateValue });
+  const leave = run({ parentElement: places[0], data: [{ text: "a" }], setStateValue });
+  run({ parentElement: places[0], data: [{ text: "b" }], setStateValue });
+  run({ parentElement: places[1], data: [{ text: "c" }], setStateValue });
   assert.deepEqual(texts, [
     ["mount a", "a", "b"],
     ["mount c", "c"],
   ]);
   leave();
-  run({ parentElement: places[0], data: { text: "d" }, setStateValue });
+  run({ parentElement: places[0], data: [{ text: "d" }], setStateValue });
   assert.deepEqual(texts, [
     ["mount a", "a", "b", "end"],
     ["mount c", "c"],
