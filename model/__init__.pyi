@@ -10,6 +10,7 @@ from .errors import (
     TextError,
     UnknownNameError,
 )
+from .generation.beam_search import Hypothesis, beam_search
 from .generation.fill_mask import fill_mask
 from .generation.generate import TextGenerator, generate
 from .generation.sampling import SamplingConfig
@@ -48,6 +49,7 @@ __all__ = [
     "GenerationStep",
     "HeadlightError",
     "HookPoint",
+    "Hypothesis",
     "ImageError",
     "Intervention",
     "ProcessedImage",
@@ -58,6 +60,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "UnknownNameError",
+    "beam_search",
     "candidates",
     "catalog",
     "fill_mask",

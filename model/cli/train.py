@@ -13,7 +13,7 @@ from typing import Any
 from model.cli.parser import CommandParser
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
-from model.data.generated import GENERATED_TASKS
+from model.data.tasks import EXAMPLE_TASKS
 from model.nn.attention import QK_NORMS
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--validation", action="append", metavar="FILE", help="a text to validate on; repeat for more")
     parser.add_argument(
-        "--task", choices=sorted(GENERATED_TASKS), help="a task that generates its examples, instead of texts"
+        "--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own, instead of texts"
     )
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
     tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))

@@ -72,21 +72,26 @@ def expand_path(text: str) -> Path:
 def read_documents(path: Path) -> Iterator[Document]:
     """The documents of a text file (.xz too), each a list of its lines, separated by a line `<|endoftext|>`."""
     lines: Document = []
+    for line in read_lines(path):
+        if line.strip() != END_OF_TEXT:
+            lines.append(line)
+        elif lines:
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file (.xz too), without their ends. Raises DataError where it cannot be read."""
     try:
         with _open_text(path) as file:
             for line in file:
-                text = line.rstrip("\r\n")
-                if text.strip() != END_OF_TEXT:
-                    lines.append(text)
-                elif lines:
-                    yield lines
-                    lines = []
+                yield line.rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from error
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise DataError(f"The text {path} cannot be read: {error}.") from error
-    if lines:
-        yield lines
 
 
 def _open_text(path: Path) -> TextIOWrapper:

@@ -6,10 +6,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Protocol, runtime_checkable
 
 from model.text.tokenizer import Tokenizer
 
-HELD_OUT_FRACTION = 10  # one answer in so many is held out
+HELD_OUT_FRACTION = 10  # one key in so many is held out
 Span = tuple[int, int]  # characters, from the first to the one after the last
 
 
@@ -30,9 +31,34 @@ class Example:
     links: tuple[Link, ...] = ()
 
 
-def is_held_out(example: Example) -> bool:
-    """Whether an example is one to measure on: its answer decides, so that no text with this answer is trained on."""
-    return zlib.crc32(example.answer.encode()) % HELD_OUT_FRACTION == 0
+@runtime_checkable
+class ExampleTask(Protocol):
+    """A task that a model learns from examples, some of which are held out to measure on."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a classifier; none where the answer is a text."""
+        ...
+
+    def make_tokenizer(self) -> Tokenizer:
+        """The tokenizer of texts and answers, always the same."""
+        ...
+
+    def training_examples(self, seed: int, count: int) -> list[Example]:
+        """About so many examples to train on, the same ones from the same seed; none is held out."""
+        ...
+
+    def held_out_examples(self, seed: int, count: int) -> list[Example]:
+        """At most so many examples to measure on, which training never sees."""
+        ...
+
+
+def is_held_out(key: str) -> bool:
+    """Whether what has this key is held out: always the same, whatever else there is."""
+    return zlib.crc32(key.encode()) % HELD_OUT_FRACTION == 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,10 @@ class GeneratedTask:
     make_tokenizer: Callable[[], Tokenizer]
     labels: tuple[str, ...] = ()
 
+    def open(self) -> ExampleTask:
+        """The task itself, which reads no files."""
+        return self
+
     def training_examples(self, seed: int, count: int) -> list[Example]:
         """Examples to train on; none of their answers is held out."""
         return self._draw_examples(Random(seed), count, held_out=False)
@@ -60,7 +90,7 @@ class GeneratedTask:
         examples: list[Example] = []
         while len(examples) < count:
             example = self.draw(random)
-            if is_held_out(example) is held_out:
+            if is_held_out(example.answer) is held_out:
                 examples.append(example)
         return examples
 

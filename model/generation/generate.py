@@ -139,7 +139,7 @@ class TextGenerator:
         (`can_cache`, `_can_continue`). A custom mask grows with the text (`extend_mask`).
         """
         text = self.encoded_with(generated)
-        model = _with_extended_masks(self.model, len(self.text.ids), len(text.ids))
+        model = with_extended_masks(self.model, len(self.text.ids), len(text.ids))
         reusable = prefix if prefix is not None and self._can_continue(prefix, len(text.ids)) else None
         cache = KVCache(len(reusable.ids), dict(reusable.key_values)) if reusable else KVCache()
         rows = (-1,) if self.prediction_row_only else None
@@ -209,7 +209,7 @@ def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence
     return tokenizer.join_tokens(token_ids)
 
 
-def _with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:
+def with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:
     """The model with its custom masks extended from the prompt's length to the text's."""
     masks = tuple(extend_mask(mask, prompt_length, length) for mask in model.config.masks)
     return model if masks == model.config.masks else variant(model, masks=masks)

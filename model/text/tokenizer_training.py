@@ -16,6 +16,7 @@ from model.registry import Registry
 from model.text.tokenizer import END_OF_TEXT, Tokenizer, sanitize_surrogates
 
 CAUSAL_SPECIAL_TOKENS = (END_OF_TEXT,)
+SEQUENCE_SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")  # the encoder of an encoder-decoder reads </s> at the end
 MASKED_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 UNKNOWN_TOKEN = "[UNK]"
 CONTINUATION_PREFIX = "##"  # what WordPiece puts in front of pieces inside words
@@ -133,9 +134,9 @@ def train_tokenizer(
 ) -> Tokenizer:
     """A tokenizer of at most `vocabulary_size` entries trained on texts.
 
-    [CLS] and [SEP] are put around a text, or else <|endoftext|> in front of it, where they are among `special_tokens`;
-    all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the ellipsis become
-    their ASCII equivalents. Raises UnknownNameError for an unknown kind.
+    [CLS] and [SEP] are put around a text, or </s> after it, or <|endoftext|> in front of it, where they are the
+    `special_tokens`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
+    ellipsis become their ASCII equivalents. Raises UnknownNameError for an unknown kind.
     """
     if kind != "bpe" and UNKNOWN_TOKEN not in special_tokens:
         special_tokens = (*special_tokens, UNKNOWN_TOKEN)
@@ -154,6 +155,8 @@ def _post_processor(backend: tokenizers.Tokenizer, special_tokens: Sequence[str]
     """The template of special tokens around a text, or a pair of texts."""
     if "[CLS]" in special_tokens and "[SEP]" in special_tokens:
         single, pair = "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"
+    elif "</s>" in special_tokens:
+        single, pair = "$A </s>", "$A </s> $B:1 </s>:1"
     elif END_OF_TEXT in special_tokens:
         single, pair = f"{END_OF_TEXT} $A", f"{END_OF_TEXT} $A {END_OF_TEXT} $B:1"
     else:

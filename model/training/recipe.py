@@ -14,7 +14,7 @@ import torch
 from model.checkpoints.load import DEVICE_COUNTS
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
-from model.data.generated import GENERATED_TASKS
+from model.data.tasks import EXAMPLE_TASKS
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.text.tokenizer_training import TOKENIZER_TRAINERS
@@ -112,7 +112,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train, on which texts or on which generated task, and how."""
+    """What to train, on which texts or for which task, and how."""
 
     objective: str = "causal"
     task: str = ""
@@ -125,9 +125,9 @@ class Recipe:
     def check(self) -> Recipe:
         """The recipe itself. Raises DataError if something needed is missing, and for what cannot be built."""
         if self.task:
-            EXAMPLE_OBJECTIVES[self.objective], GENERATED_TASKS[self.task]
+            EXAMPLE_OBJECTIVES[self.objective], EXAMPLE_TASKS[self.task]
             if self.texts or self.validation:
-                raise DataError(f"The task {self.task} generates its examples; leave out the texts, or the task.")
+                raise DataError(f"The task {self.task} has its own examples; leave out the texts, or the task.")
         else:
             TEXT_OBJECTIVES[self.objective]
             if not self.texts:
@@ -144,7 +144,7 @@ class Recipe:
         """The model's config: the [model] section, and what the objective, the task and the vocabulary decide."""
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
         if self.task:
-            derived["labels"] = GENERATED_TASKS[self.task].labels
+            derived["labels"] = EXAMPLE_TASKS[self.task].labels
         return Config.from_dict({**self.model, **derived})
 
     def fingerprint(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from model.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
-from model.data.examples import GeneratedTask
-from model.data.generated import GENERATED_TASKS
+from model.data.examples import ExampleTask
+from model.data.tasks import EXAMPLE_TASKS
 from model.errors import DataError
 from model.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from model.text.tokenizer_training import train_tokenizer
@@ -74,9 +74,9 @@ class RunFolder:
         )
 
     @cached_property
-    def task(self) -> GeneratedTask | None:
-        """The task that generates the examples; None where texts are read."""
-        return GENERATED_TASKS[self.recipe.task] if self.recipe.task else None
+    def task(self) -> ExampleTask | None:
+        """The task whose examples are read; None where running text is."""
+        return EXAMPLE_TASKS[self.recipe.task].open() if self.recipe.task else None
 
     @cached_property
     def objective(self) -> Objective:
@@ -90,7 +90,7 @@ class RunFolder:
         return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
 
     @cached_property
-    def validation_sources(self) -> tuple[TokenizedText | GeneratedTask, ...]:
+    def validation_sources(self) -> tuple[TokenizedText | ExampleTask, ...]:
         """The validation texts, or the task with its held-out examples."""
         return (
             (self.task,) if self.task else tuple(self._tokenized(TextSource(path)) for path in self.recipe.validation)

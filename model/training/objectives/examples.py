@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.array_types import Bool, Int
-from model.data.examples import Example, GeneratedTask
+from model.data.examples import Example, ExampleTask
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import IGNORE_INDEX, Batch
@@ -24,7 +24,7 @@ class ExampleObjective:
 
     config_values: ClassVar[dict[str, Any]]
 
-    def __init__(self, tokenizer: Tokenizer, task: GeneratedTask) -> None:
+    def __init__(self, tokenizer: Tokenizer, task: ExampleTask) -> None:
         self.tokenizer, self.task = tokenizer, task
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
@@ -32,7 +32,7 @@ class ExampleObjective:
         examples = self.task.training_examples(int(generator.integers(2**62)), rows)
         return self._checked(self.make_batch(examples), context)
 
-    def validation_batch(self, task: GeneratedTask, rows: int, context: int) -> Batch:
+    def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
         """Held-out examples, the same every time."""
         return self._checked(self.make_batch(task.held_out_examples(VALIDATION_SEED, rows)), context)
 

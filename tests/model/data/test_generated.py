@@ -19,7 +19,7 @@ def test_training_and_held_out_examples_share_no_answer(name: str) -> None:
     task = GENERATED_TASKS[name]
     trained, held_out = task.training_examples(1, 300), task.held_out_examples(2, 300)
     assert len(trained) == len(held_out) == 300
-    assert not any(map(is_held_out, trained)) and all(map(is_held_out, held_out))
+    assert not any(is_held_out(one.answer) for one in trained) and all(is_held_out(one.answer) for one in held_out)
     assert not {one.answer for one in trained} & {one.answer for one in held_out}
 
 

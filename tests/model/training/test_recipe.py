@@ -133,7 +133,7 @@ def test_unknown_objectives_and_wrong_sizes_are_errors() -> None:
         (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
         (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
         (["--task", "sort", "--objective", "token-classification"], "When should training end"),
-        (["--task", "sort", "--objective", "token-classification", "--text", "a.txt"], "generates its examples"),
+        (["--task", "sort", "--objective", "token-classification", "--text", "a.txt"], "has its own examples"),
         (["--text", "a.txt", "--steps", "3", "--label-smoothing", "1"], "label_smoothing is 1.0"),
         (["absent.toml"], "cannot be read"),
     ],
@@ -152,7 +152,7 @@ def test_a_task_and_its_objective_go_together() -> None:
         parsed("--task", "sort", "--steps", "3")
     with pytest.raises(UnknownNameError, match=r"no objective on texts 'completion'.*causal"):
         parsed("--text", "a.txt", "--objective", "completion", "--steps", "3")
-    with pytest.raises(UnknownNameError, match="no generated task 'juggle'"):
+    with pytest.raises(UnknownNameError, match="no task 'juggle'"):
         parse_recipe({"task": "juggle", "objective": "completion", "training": {"steps": 3}}).check()
 
 

@@ -1,0 +1,95 @@
+"""A task whose examples are read from files, one text in ten held out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from model.array_types import Int
+from model.data.corpus import expand_path, require_files
+from model.data.examples import Example, is_held_out
+from model.errors import DataError
+from model.text.tokenizer import Tokenizer
+
+LENGTH_SPREAD = 4  # characters by which the texts of a batch may differ though there are others of the same length
+
+
+@dataclass(frozen=True)
+class TextTask:
+    """A task on texts: the files, and how to read the examples of one and train a tokenizer on examples.
+
+    `labels` are those of a classifier.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    read: Callable[[Path], Iterator[Example]]
+    train_tokenizer: Callable[[Sequence[Example]], Tokenizer]
+    labels: tuple[str, ...] = ()
+
+    def open(self) -> TextExamples:
+        """The examples. Raises DataError where a file is missing or holds none."""
+        paths = [expand_path(file) for file in self.files]
+        require_files(paths)
+        training: list[Example] = []
+        held_out: list[Example] = []
+        for path in paths:
+            for example in self.read(path):
+                (held_out if is_held_out(split_key(example.text)) else training).append(example)
+        if not training or not held_out:
+            raise DataError(f"There are too few examples of {self.name} in {', '.join(map(str, paths))}.")
+        return TextExamples(self, tuple(training), tuple(held_out))
+
+
+def split_key(text: str) -> str:
+    """What decides whether a text is held out: its words, so that one that differs in nothing else goes with it."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+@dataclass(frozen=True)
+class TextExamples:
+    """The examples of a task on texts: those to train on, and those held out."""
+
+    task: TextTask
+    training: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+
+    @property
+    def name(self) -> str:
+        """The task's."""
+        return self.task.name
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The task's."""
+        return self.task.labels
+
+    def make_tokenizer(self) -> Tokenizer:
+        """A tokenizer trained on the examples to train on."""
+        return self.task.train_tokenizer(self.training)
+
+    @cached_property
+    def _lengths(self) -> Int[np.ndarray, " example"]:
+        return np.array([len(example.text) + len(example.answer) + 1 for example in self.training])
+
+    def training_examples(self, seed: int, count: int) -> list[Example]:
+        """Examples of similar length, so that little of a batch is padding (Vaswani et al. 2017, section 5.1).
+
+        They have about as many characters as `count` examples of the mean length. In the long run all examples come
+        equally often: a batch of long ones, which holds fewer, is drawn more often.
+        """
+        generator, lengths = np.random.default_rng(seed), self._lengths
+        length = int(generator.choice(lengths, p=lengths / lengths.sum()))
+        wanted = min(len(lengths), max(1, round(count * float(lengths.mean()) / length)))
+        distance = abs(lengths - length) + LENGTH_SPREAD * generator.random(len(lengths))
+        return [self.training[index] for index in np.argpartition(distance, wanted - 1)[:wanted]]
+
+    def held_out_examples(self, seed: int, count: int) -> list[Example]:
+        """Some of those held out, the same ones from the same seed."""
+        return Random(seed).sample(self.held_out, min(count, len(self.held_out)))
