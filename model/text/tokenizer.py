@@ -174,6 +174,7 @@ def sanitize_surrogates(text: str) -> str:
 
 # A byte that is only part of a character stands in a string as the lone surrogate that Python's error handler
 # "surrogateescape" makes of it.
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _BYTES = re.compile("[\udc80-\udcff]+")
 _BYTES_OR_TEXT = re.compile("[\udc80-\udcff]+|[^\udc80-\udcff]+")
 
@@ -187,17 +188,21 @@ def _from_bytes(raw: bytes) -> str:
 
 
 def _name_bytes(text: str) -> str:
-    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a"."""
+    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a"; within those no space breaks.
+
+    So they differ from the spaces of the token itself, which people are shown.
+    """
     if not _BYTES.search(text):
         return text
     rest = text.lstrip(" ")
     parts = [_byte_words(part) if _BYTES.match(part) else part for part in _BYTES_OR_TEXT.findall(rest)]
-    return text[: len(text) - len(rest)] + " + ".join(parts)
+    return text[: len(text) - len(rest)] + f"{_NO_BREAK_SPACE}+{_NO_BREAK_SPACE}".join(parts)
 
 
 def _byte_words(part: str) -> str:
     raw = _to_bytes(part)
-    return f"byte{'s' if len(raw) > 1 else ''} {raw.hex(' ').upper()}"
+    words = f"byte{'s' if len(raw) > 1 else ''} {raw.hex(' ').upper()}"
+    return words.replace(" ", _NO_BREAK_SPACE)
 
 
 def _token_names(token_texts: Sequence[str], offsets: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
