@@ -13,6 +13,7 @@ import numpy as np
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_titles
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.text.tokenizer import MASK_TOKENS, Encoded
 from model.tracing.trace import Trace
 
 MAX_QUOTED = 120  # characters of a text in a line of words
@@ -40,7 +41,7 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
         "text": trace.text.text,
         "source": trace.source.text if trace.source else "",
         "image": "",
-        "masked_positions": [],
+        "masked_positions": masked_positions(trace.text),
         "mask": "+".join(config.masks) or "none",
         "layer_masks": list(config.per_layer.masks),
         "positional_encoding": config.positional_encoding,
@@ -53,6 +54,13 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
         "version": f"Headlight {headlight_version()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     } | more
+
+
+def masked_positions(text: Encoded) -> list[int]:
+    """Where a mask token stands in place of something else that was typed."""
+    typed = (text.text[start:end].strip() for start, end in text.offsets)
+    rows = enumerate(zip(text.tokens, typed, strict=True))
+    return [position for position, (token, word) in rows if token in MASK_TOKENS and word not in ("", token)]
 
 
 def describe_provenance(fields: Provenance) -> list[str]:

@@ -19,6 +19,7 @@ from model.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
+MASK_TOKENS = ("[MASK]", "<mask>")  # by which models know a masked token
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -51,7 +52,7 @@ class Tokenizer:
         self.longest_token = max(map(len, vocabulary), default=0)  # in characters
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
-        self.mask_id = self._first_known_id("[MASK]", "<mask>")
+        self.mask_id = self._first_known_id(*MASK_TOKENS)
         self.start_id = self._first_known_id(
             "[CLS]", "<s>", "<bos>", END_OF_TEXT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]"
         )

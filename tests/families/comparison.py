@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from model import run
 from model.cli.main import main
+from model.rendering.provenance import provenance
 from tests.families.reference import TARGET, Case, build, command, has_target, outputs
+from tests.model import toys
 
-# What a file says of itself, beside the numbers.
-ORIGIN = {
-    "attention_function", "attention_group", "date", "edits", "heads", "image", "layer_masks", "mask",
-    "masked_positions", "model", "model_sha256", "positional_encoding", "scale", "shown", "source", "text", "version",
-}  # fmt: skip
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -27,9 +26,15 @@ def compared(case: Case, folder: Path) -> Pairs:
     status = main(["trace", *read, *target, "--model", str(folder / "checkpoint"), "--out", str(out)])
     assert status == 0, "the trace was refused"
     with np.load(out) as found:
-        told = set(found.files) - ORIGIN - {"tokens", "attention"}
+        told = set(found.files) - origin_fields() - {"tokens", "attention"}
         assert told == set(expected) - {"attention"}, "arrays of other names"
         return {name: (found[name], array) for name, array in expected.items()}
+
+
+@cache
+def origin_fields() -> frozenset[str]:
+    """What a file says of itself, beside the numbers."""
+    return frozenset(provenance(run(toys.decoder(), toys.causal(), toys.SENTENCE)))
 
 
 def difference(found: np.ndarray, expected: np.ndarray) -> float:

@@ -51,6 +51,14 @@ def test_wiring_and_edits_are_those_of_the_run() -> None:
     assert "Hard (argmax), not divided by √d" in words and words[-1].startswith("Headlight")
 
 
+def test_tokens_that_were_masked_are_known_to_their_trace() -> None:
+    trace = run(toys.encoder(), toys.masked(), "the [MASK] 🐈 sat on the mat", masked_positions=(4, 7))
+    fields = provenance(trace)
+    assert fields["masked_positions"] == [4, 7]  # and neither the mask that was typed nor what is unknown
+    assert "masked: token 4, 7" in describe_provenance(fields)
+    assert provenance(run(toys.decoder(), toys.causal(), TEXT))["masked_positions"] == []
+
+
 def _fields(model: Transformer) -> dict[str, object]:
     return dict(provenance(run(model, toys.causal(), TEXT, [EDIT]), heads=[(1, 2)]))
 
