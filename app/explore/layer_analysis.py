@@ -11,7 +11,8 @@ import numpy as np
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
 from app.worker.resolved_question import ResolvedQuestion, resolve
-from model.analysis import head_ablation, information_flow, logit_attribution, logit_lens
+from model.analysis import head_ablation, information_flow, logit_lens
+from model.analysis.attribution import logit_attribution
 from model.array_types import Float
 from model.config import Config
 from model.errors import TextError
@@ -41,7 +42,7 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
     """
     resolved = resolve(parse_question(body))
     logit_lens.require_output_head(resolved.model)
-    traced = _extended_trace(resolved)
+    traced = extended_trace(resolved)
     length, first = len(traced.text.ids), integer_or_zero(body.get("first", 0))
     first = min(max(first, 0), length - 1)
     tokens = slice(first, min(first + MAX_LENS_TOKENS, length))
@@ -56,7 +57,7 @@ def handle_logit_lens(body: dict[str, Any]) -> bytes:
         "depths": len(numbers),
         "top_k": top_k,
         "targets": targets[tokens],
-        "answer_texts": {answer: _answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
+        "answer_texts": {answer: answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
         "predicts_labels": task_of(traced.config).predicts_labels,
         "explanation": lens_explanation(traced.config),
     }
@@ -104,7 +105,7 @@ def lens_explanation(config: Config) -> str:
 
 def handle_residual_norms(body: dict[str, Any]) -> bytes:
     """The norm of the residual stream, [depth token]."""
-    traced = _extended_trace(resolve(parse_question(body)))
+    traced = extended_trace(resolve(parse_question(body)))
     norms = logit_lens.residual_norms(traced)
     return pack({"depths": norms.shape[0], "tokens": norms.shape[1]}, norms.astype("<f4").tobytes())
 
@@ -116,7 +117,7 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
     says that the true token of a position is the one after it.
     """
     resolved = resolve(parse_question(body))
-    model, traced = resolved.model, _extended_trace(resolved)
+    model, traced = resolved.model, extended_trace(resolved)
     require_token_task(model.config)
     length, first = len(traced.text.ids), max(integer_or_zero(body.get("first", 0)), 0)
     max_tokens = (
@@ -139,24 +140,24 @@ def handle_negative_log_likelihood(body: dict[str, Any]) -> bytes:
 def handle_logit_attribution(body: dict[str, Any]) -> bytes:
     """What each part adds to the logit of a token at a position, and what each feed-forward promotes there."""
     resolved = resolve(parse_question(body))
-    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
+    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
     attribution = logit_attribution.attribute_logits(model, traced, _query_position(body, traced))
-    position, token, logits_here = _target_answer(body, resolved)
+    position, token, logits_here = target_answer(body, resolved)
     logits = attribution.logits(np.array([token]))[:, 0]
     layers = [component.layer for component in attribution.components if component.kind == "feed_forward"]
     promoted = attribution.vocabulary_logits("feed_forward")
     meta = {
         "position": position,
         "token": token,
-        "text": _answer_text(traced, tokenizer, token),
+        "text": answer_text(traced, tokenizer, token),
         "logit": float(logits_here[token]),
         "components": [asdict(component) for component in attribution.components],
         "assumptions": attribution_assumptions(traced.config),
         "promoted": [
             {
                 "layer": layer,
-                "promoted": _extreme_logits(row, 1, traced, tokenizer),
-                "suppressed": _extreme_logits(row, -1, traced, tokenizer),
+                "promoted": extreme_logits(row, 1, traced, tokenizer),
+                "suppressed": extreme_logits(row, -1, traced, tokenizer),
             }
             for layer, row in zip(layers, promoted, strict=True)
         ],
@@ -167,7 +168,7 @@ def handle_logit_attribution(body: dict[str, Any]) -> bytes:
 def handle_information_flow(body: dict[str, Any]) -> bytes:
     """The edges of the flow graph to one token: layer, kind, target, source, share, and its largest heads' shares."""
     resolved = resolve(parse_question(body))
-    model, traced = resolved.model, _extended_trace(resolved)
+    model, traced = resolved.model, extended_trace(resolved)
     threshold = body.get("threshold", information_flow.DEFAULT_THRESHOLD)
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
         raise TextError("The threshold must be a number above 0 and at most 1.")
@@ -189,16 +190,16 @@ def handle_head_ablation(body: dict[str, Any]) -> bytes:
     The answer has the heads that one batch holds; the next request asks from `first` + `count` on.
     """
     resolved = resolve(parse_question(body))
-    model, traced, tokenizer = resolved.model, _extended_trace(resolved), resolved.tokenizer
+    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
     head_ablation.require_prediction(model)
     attention, first = str(body.get("attention", "")), integer_or_zero(body.get("first", 0))
     heads = attention_at(model, attention)[0].heads
-    position, token, logits = _target_answer(body, resolved)
+    position, token, logits = target_answer(body, resolved)
     count = min(head_ablation.heads_per_batch(traced), heads - first)
     found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
     before = float(logits[token] - np.logaddexp.reduce(logits)) / NATS_PER_BIT
     meta = {"first": first, "count": count, "heads": heads, "position": position, "token": token, "before": before,
-            "text": _answer_text(traced, tokenizer, token)}  # fmt: skip
+            "text": answer_text(traced, tokenizer, token)}  # fmt: skip
     return pack(meta, (found / NATS_PER_BIT - before).astype("<f4").tobytes())
 
 
@@ -222,7 +223,7 @@ def attribution_assumptions(config: Config) -> list[str]:
     return sentences
 
 
-def _extended_trace(resolved: ResolvedQuestion) -> Trace:
+def extended_trace(resolved: ResolvedQuestion) -> Trace:
     """A trace that holds what every question keeps and what this tab needs."""
     return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
 
@@ -241,7 +242,7 @@ def _query_position(body: dict[str, Any], traced: Trace) -> int:
     return position if 0 <= position < length else length - 1
 
 
-def _target_answer(body: dict[str, Any], resolved: ResolvedQuestion) -> tuple[int, int, np.ndarray]:
+def target_answer(body: dict[str, Any], resolved: ResolvedQuestion) -> tuple[int, int, np.ndarray]:
     """The position, the token (or label) whose logit is meant, and all logits there; token -1 is the likeliest."""
     position, token = _query_position(body, resolved.trace), integer_or_zero(body.get("token", -1))
     logits = resolved.logits(position)
@@ -250,14 +251,14 @@ def _target_answer(body: dict[str, Any], resolved: ResolvedQuestion) -> tuple[in
     return position, token if token >= 0 else int(logits.argmax()), logits.astype(np.float64)
 
 
-def _answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
+def answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
     """A token as text, or a label by its name."""
     return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
 
 
-def _extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """The largest numbers of a row (the smallest where `sign` is -1), with the tokens they belong to."""
     signed, count = -sign * row, min(TOP_TOKENS, len(row))
     extreme = np.argpartition(signed, count - 1)[:count]
     ranked = extreme[np.argsort(signed[extreme], kind="stable")]
-    return [{"text": _answer_text(traced, tokenizer, int(token)), "logit": float(row[token])} for token in ranked]
+    return [{"text": answer_text(traced, tokenizer, int(token)), "logit": float(row[token])} for token in ranked]

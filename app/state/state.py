@@ -27,6 +27,7 @@ UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
 PANEL_SIZES = ("panel", "large")
+NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
 
 
 def one_of(names: Iterable[str]) -> Meta:
@@ -100,7 +101,8 @@ class State:
     `quantity` is what is shown: `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the
     likeliest) is the gradient's. `top_mass` is the share of each row, in percent, that its largest weights must make.
     `zoom` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
-    `step` and `key` (-1: the most attended one) are shown by the Walkthrough tab, `analysis` by the Layers tab.
+    `step` and `key` (-1: the most attended one) are shown by the Walkthrough tab, `analysis` by the Layers tab; there
+    `neuron` opens the feed-forward of a layer ("3"), and one neuron of it ("3.120").
     """
 
     model: str = ""
@@ -137,6 +139,7 @@ class State:
     step: str = ""
     key: NumberOrUnset = -1
     analysis: str = "logit_lens"
+    neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked_positions: tuple[Position, ...] = ()
@@ -203,7 +206,7 @@ class State:
 _DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(State) if field.default is not MISSING}
 _PER_MODEL_FIELDS = (
     *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
-    *("query", "target_token", "key"),
+    *("query", "target_token", "key", "neuron"),
 )
 PER_MODEL_DEFAULTS: Mapping[str, Any] = {name: _DEFAULTS[name] for name in _PER_MODEL_FIELDS}  # for another model
 _POSITION_FIELDS = ("masked_positions", "pinned")

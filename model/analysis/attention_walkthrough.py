@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.analysis.linearize import per_head_output
+from model.analysis.attribution.linearize import per_head_output
 from model.array_types import Shaped
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.linearize import per_head_output, through_residual
+from model.analysis.attribution.linearize import per_head_output, through_residual
 from model.array_types import Float
 from model.errors import TextError
 from model.nn.attention import repeat_key_values

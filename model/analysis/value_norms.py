@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from model.analysis.linearize import per_head_output
+from model.analysis.attribution.linearize import per_head_output
 from model.array_types import Float
 from model.nn.attention import repeat_key_values
 from model.nn.transformer import Transformer, attention_at

@@ -19,7 +19,8 @@ class EditSentence:
     """How an edit reads that is this operation, with this number (None: any) and an index along these axes.
 
     `text` has {number}, {inverse} (one divided by a positive number), {place} ("head 3 of layer 1"), {heads} (the same,
-    or "all heads of layer 1"), {inside} (" in layer 1"), and an axis's name for its token. The head may have an index.
+    or "all heads of layer 1"), {inside} (" in layer 1"), {neurons} ("neuron 7"), and an axis's name for its token. The
+    head may have an index.
     """
 
     text: str
@@ -106,7 +107,12 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             _QUERY_KEY_AXES, "Attention weights", edited_in=("attention",), edit_sentences=_WEIGHT_SENTENCES
         ),
         "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", edited_in=("attention",)),
-        "neurons": HookPoint(("pos", "d_ff"), "Feed-forward neurons", edited_in=("feed_forward",)),
+        "neurons": HookPoint(
+            ("pos", "d_ff"),
+            "Feed-forward neurons",
+            edited_in=("feed_forward",),
+            edit_sentences=(EditSentence("{place}: {neurons} off", "set", ("d_ff",), 0.0),),
+        ),
         "output": HookPoint(
             _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
         ),

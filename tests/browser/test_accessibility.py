@@ -45,6 +45,7 @@ PLACES = {
     "walkthrough": Place("/", "tab=walkthrough", ".values .value"),
     "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
+    "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".lit bdi"),
     "model": Place("/", "tab=model", '[data-testid="diagram"] svg'),
     "compare": Place("/compare", "", ".answers .candidate"),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),

@@ -153,6 +153,36 @@ def test_contributions_add_up_and_a_click_chooses_the_head(visitor: Visitor) -> 
     expect(page.get_by_test_id("promoted").locator("tr")).to_have_count(7)
 
 
+def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(visitor: Visitor) -> None:
+    page = enter(visitor, "tab=layers&analysis=logit_attribution")
+    page.get_by_test_id("feed-forward-5").click()
+    wait_for_address(page, neuron="5")
+    total, switch = page.get_by_test_id("neurons-total"), page.get_by_test_id("neuron-switch")
+    expect(total).to_contain_text(re.compile(r"layer 5 adds .* its 640 neurons"))
+    neurons = page.get_by_test_id("neurons-ranked").get_by_role("button", name=re.compile("^Neuron"))
+    second = neurons.nth(1).inner_text()
+    neurons.nth(1).click()
+    expect(page.get_by_test_id("neuron-title")).to_have_text(second)
+    wait_for_address(page, neuron=f"5.{second.split()[1]}")
+    expect(page.get_by_test_id("neuron-promoted").locator("tr")).to_have_count(2)
+    expect(page.get_by_test_id("neuron-reading")).to_contain_text("Strongest at")
+    switch.click()
+    expect(switch).to_have_text("Switch on")
+    expect(page.get_by_test_id("neuron-reading")).to_have_text("It is 0 at every token.")
+    expect(page.get_by_test_id("latest")).to_contain_text(f"Layer 5, feed-forward: neuron {second.split()[1]} off")
+    expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
+    wait_for_address(page, edits=f"decoder.5.feed_forward.neurons[:,{second.split()[1]}]=set:0")
+    page.keyboard.press("Control+z")
+    expect(switch).to_have_text("Switch off")
+    expect(page.get_by_test_id("neuron-reading")).to_contain_text("Strongest at")
+    with page.expect_download() as download:
+        page.get_by_test_id("neurons-csv").click()
+    assert download.value.suggested_filename == "layer5-neurons.csv"
+    page.get_by_test_id("neurons-close").click()
+    expect(page.get_by_test_id("neurons")).to_be_hidden()
+    wait_for_address(page, neuron=None)
+
+
 def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) -> None:
     page = enter(visitor, "tab=layers&analysis=information_flow")
     graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("flow-reading")

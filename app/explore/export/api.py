@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
-from app.explore.export.data import FILE_FORMATS, displayed_array, value_array
+from app.explore.export.data import FILE_FORMATS, displayed_array, neuron_array, value_array
 from app.explore.export.pdf import Figure, render_pdf
 from app.explore.head_view import head_view
 from app.explore.quantities import quantity_json
@@ -55,6 +55,16 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
     return pack(
         {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type},
         file_format.write(array, made_from),
+    )
+
+
+def handle_export_neurons(body: dict[str, Any]) -> bytes:
+    """Every neuron of a layer's feed-forward as a file: its activation, its weight towards an answer, what it adds."""
+    resolved, file_format = resolve(parse_question(body)), FILE_FORMATS[str(body.get("format", ""))]
+    array = neuron_array(resolved, body, file_format.max_values)
+    return pack(
+        {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type},
+        file_format.write(array, _provenance(resolved, array.description, (), "")),
     )
 
 

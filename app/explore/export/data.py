@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from app.explore.head_view import SHOWN, head_view
+from app.explore.layer_analysis import answer_text
+from app.explore.neurons import neuron_answer
 from app.state.state import State
 from app.worker.head_selection import selected_attention, selected_heads
 from app.worker.resolved_question import ResolvedQuestion
@@ -66,6 +68,21 @@ def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -
     return LabelledArray(
         f"{name}-{state.quantity}", description, ("query", "key"), labels, values, tuple(heads), attention_group.name
     )
+
+
+def neuron_array(resolved: ResolvedQuestion, body: dict[str, Any], max_values: int) -> LabelledArray:
+    """The neurons of a layer's feed-forward for an answer: activation, weight towards the answer, contribution."""
+    asked = neuron_answer(resolved, body)
+    found, answer = asked.found, answer_text(asked.trace, resolved.tokenizer, asked.token)
+    values = np.stack((found.activations, found.answer_weights, found.contributions), axis=1).astype(np.float32)
+    _require_size(values.size, max_values)
+    columns = ("activation", "weight towards the answer", "contribution")
+    description = (
+        f"neurons of layer {asked.layer}: contributions to the logit of “{answer}” at token {asked.position}; "
+        f"bias {found.bias:g}, edits {found.edit:g}, together {found.total:g}"
+    )
+    labels = (tuple(map(str, range(len(values)))), columns)
+    return LabelledArray(f"layer{asked.layer}-neurons", description, ("neuron", "number"), labels, values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import { clientId, post } from "../../ui/frontend/server.js";
 /** @import { Found, Grid } from "../../../model/rendering/static/types.js" */
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExploreState } from "./state.js" */
-/** @import { AskedQuestion, ExploreAnswer, ExplorePage, ExploreRoutes, ExploreServer } from "./types.js" */
+/** @import { AskedQuestion, ExploreAnswer, ExplorePage, ExploreRoutes, ExploreServer, FileMeta } from "./types.js" */
 
 const CACHE_SIZE = 48; // answers to questions about one text
 
@@ -143,4 +143,11 @@ export async function askRoute(page, route, body) {
   const found = await page.server.post(route, body);
   if (found.meta.error) throw new Error(found.meta.error);
   return found;
+}
+
+/** A file that the server makes. @param {ExplorePage} page @param {string} route @param {object} body */
+export async function fetchFile(page, route, body) {
+  /** @type {Packed<FileMeta>} */
+  const { meta, start, buffer } = await askRoute(page, route, body);
+  return new File([new Uint8Array(buffer, start)], meta.name, { type: meta.type });
 }

@@ -31,6 +31,8 @@ export interface Choice extends HeadChoice {
   tab: string;
   step: string;
   analysis: string;
+  /** The layer whose neurons are open, and one of them: "3", "3.120". */
+  neuron: string;
   key: number;
   disabled_edits: string[];
   presenter: string;
@@ -190,6 +192,31 @@ export interface LensMeta {
   explanation: string;
 }
 
+/** The neurons of a feed-forward that add most to an answer's logit, and what the rest adds. */
+export interface NeuronsMeta {
+  layer: number;
+  position: number;
+  token: number;
+  text: string;
+  path: string;
+  count: number;
+  sum: number;
+  bias: number;
+  edit: number;
+  total: number;
+}
+
+/** One of them; its numbers are its activation at each token. */
+export interface NeuronMeta {
+  layer: number;
+  neuron: number;
+  activation: number;
+  answer_weight: number;
+  contribution: number;
+  promoted: PromotedToken[];
+  suppressed: PromotedToken[];
+}
+
 export interface FlowMeta {
   position: number;
   edges: number;
@@ -218,6 +245,8 @@ export interface ExploreRoutes extends Routes {
   residual_norms: { depths: number; tokens: number };
   negative_log_likelihood: { first: number; count: number; shifted: boolean };
   logit_attribution: ContributionsMeta;
+  neurons: NeuronsMeta;
+  neuron: NeuronMeta;
   information_flow: FlowMeta;
   model_diagram: ModelDiagram;
 }
@@ -403,6 +432,7 @@ export interface RankedEntry {
   value: number;
   pick?: () => void;
   total?: boolean;
+  chosen?: boolean;
 }
 
 /** A share of what a token's residual stream is made of. */

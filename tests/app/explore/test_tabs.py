@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from app.explore.layer_analysis import MAX_LENS_TOKENS
+from app.explore.neurons import MAX_LISTED
 from app.explore.walkthrough import step_code
 from app.state.state import Question
 from app.ui.wire_format import unpack
@@ -154,6 +155,8 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
         "negative_log_likelihood": {},
         "residual_norms": {},
         "logit_attribution": {},
+        "neurons": {"layer": 1},
+        "neuron": {"layer": 1, "neuron": 3},
         "information_flow": {"threshold": 1e-4},
         "head_ablation": {"attention": "decoder.0.self"},
     }
@@ -200,6 +203,48 @@ def test_another_token_has_other_contributions() -> None:
     assert not np.allclose(first, second)
 
 
+@pytest.mark.parametrize(
+    ("model", "more"), [("next", {}), ("masked", {"masked_positions": [3]}), ("both", {"source": "the dog"})]
+)
+def test_the_neurons_of_a_feed_forward_add_up_to_what_it_adds(model: str, more: dict[str, Any]) -> None:
+    whole, parts = ask("logit_attribution", model, query=3, **more)
+    meta, numbers = ask("neurons", model, layer=1, query=3, **more)
+    (row,) = (i for i, part in enumerate(whole["components"]) if (part["kind"], part["layer"]) == ("feed_forward", 1))
+    assert meta["total"] == pytest.approx(parts[row], abs=1e-5)
+    assert meta["sum"] + meta["bias"] + meta["edit"] == pytest.approx(meta["total"], abs=1e-5)
+    assert (meta["token"], meta["text"], meta["position"]) == (whole["token"], whole["text"], 3)
+    neurons, activations, added = numbers.reshape(-1, 3).T
+    assert len(set(neurons)) == MAX_LISTED and (np.diff(np.abs(added)) <= 0).all()
+    recorded = resolve(Question(model, TEXT, **_as_question(more))).value(meta["path"])
+    assert activations == pytest.approx(recorded[3, neurons.astype(int)])
+
+
+def _as_question(more: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in more.items()}
+
+
+def test_one_neuron_says_what_it_promotes_and_which_tokens_light_it() -> None:
+    meta, numbers = ask("neurons", layer=0, query=3)
+    (neuron, activation, added), *_ = numbers.reshape(-1, 3)
+    found, activations = ask("neuron", layer=0, query=3, neuron=int(neuron))
+    assert found["contribution"] == pytest.approx(added)
+    assert found["activation"] * found["answer_weight"] == pytest.approx(found["contribution"])
+    assert activations == pytest.approx(resolve(Question("next", TEXT)).value(meta["path"])[:, int(neuron)])
+    assert activations[3] == pytest.approx(activation)
+    ups, downs = ([each["logit"] for each in found[name]] for name in ("promoted", "suppressed"))
+    assert ups == sorted(ups, reverse=True) and downs == sorted(downs) and ups[-1] >= downs[-1]
+
+
+def test_a_neuron_that_is_switched_off_is_silent_and_the_answer_another() -> None:
+    meta, numbers = ask("neurons", layer=1, query=3)
+    neuron = int(numbers[0])
+    edit = f"{meta['path']}[:,{neuron}]=set:0"
+    found, activations = ask("neuron", layer=1, query=3, token=meta["token"], neuron=neuron, edits=[edit])
+    assert not activations.any() and found["contribution"] == 0
+    before, after = (resolve(Question("next", TEXT, edits=edits)).logits(3) for edits in ((), (edit,)))
+    assert before[meta["token"]] != after[meta["token"]]
+
+
 def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
     meta, numbers = ask("information_flow", query=4, threshold=1e-4)
     edges = numbers.reshape(meta["edges"], meta["columns"])
@@ -235,6 +280,11 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
         ("information_flow", "next", {"threshold": "many"}, "threshold"),
         ("information_flow", "next", {"threshold": True}, "threshold"),
         ("logit_attribution", "next", {"token": 10**6}, "no answer"),
+        ("neurons", "mood", {}, "predicts at each token"),
+        ("neurons", "next", {"layer": 2}, "no layer 2"),
+        ("neuron", "next", {"layer": -1}, "no layer -1"),
+        ("neuron", "next", {"layer": 0, "neuron": 10**6}, "no neuron 1000000"),
+        ("neuron", "next", {"layer": 0, "neuron": -1}, "no neuron -1"),
         ("head_ablation", "next", {"attention": "decoder.0.self", "first": 4}, "no heads"),
         ("head_ablation", "next", {"attention": "decoder.0.self", "first": -1}, "no heads"),
         ("head_ablation", "next", {"attention": 3}, "no attention"),

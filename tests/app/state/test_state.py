@@ -62,6 +62,7 @@ STATES = st.builds(
     step=WORDS,
     key=st.integers(-1, 500),
     analysis=st.sampled_from(["logit_lens", "head_ablation"]),
+    neuron=st.sampled_from(["", "3", "3.120"]),
     edits=st.lists(EDITS, max_size=4).map(tuple),
     masked_positions=PLACES,
     sampling=WORDS,

@@ -12,10 +12,11 @@ import {
 } from "../../../app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/explore/frontend/layers/layer_panel.js";
 import { columnPosition, readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
+import { chosenNeuron, neuronEntries, strongestTokens } from "../../../app/explore/frontend/layers/neurons.js";
 import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
-import { token } from "./page.js";
+import { createPage, token } from "./page.js";
 
-/** @import { FlowMeta, LensMeta } from "../../../app/explore/frontend/types.js" */
+/** @import { FlowMeta, LensMeta, NeuronsMeta } from "../../../app/explore/frontend/types.js" */
 
 /** @param {string} kind @param {number} layer @param {number} head @param {number} value */
 const part = (kind, layer, head, value) => ({ kind, layer, head, value });
@@ -175,4 +176,38 @@ test("each step of the walkthrough gets its own numbers", () => {
     split.map(({ values }) => values.map(({ numbers }) => [...numbers])),
     [[[1, 2], [3]], [[4, 5]]],
   );
+});
+
+test("the address opens the neurons of a layer, and one of them", () => {
+  const chosen = ["", "3", "3.120"].map((neuron) => chosenNeuron(createPage({ neuron }).page));
+  assert.deepEqual(chosen, [null, { layer: 3, neuron: null }, { layer: 3, neuron: 120 }]);
+});
+
+test("the neurons that are listed, all others and the bias add up to the feed-forward", () => {
+  const meta = /** @type {NeuronsMeta} */ ({ count: 1200, sum: 2.5, bias: 0.25, edit: 0, total: 2.75 });
+  /** @type {number[]} */
+  const picked = [];
+  const numbers = Float32Array.of(120, 2, 1.5, 7, -1, -0.5);
+  const entries = neuronEntries({ meta, numbers }, 7, (neuron) => picked.push(neuron));
+  assert.deepEqual(
+    entries.map(({ title, value }) => [title, value]),
+    [
+      ["Neuron 120", 1.5],
+      ["Neuron 7", -0.5],
+      ["All 1,198 others", 1.5],
+      ["Bias", 0.25],
+      ["Together: the feed-forward", 2.75],
+    ],
+  );
+  assert.deepEqual(
+    entries.map(({ chosen }) => Boolean(chosen)),
+    [false, true, false, false, false],
+  );
+  entries[0].pick?.();
+  assert.deepEqual(picked, [120]);
+});
+
+test("the tokens that light a neuron come first, whatever its sign; those that do not are left out", () => {
+  assert.deepEqual(strongestTokens(Float32Array.of(0.5, -2, 0, 1, 0.25)), [1, 3, 0]);
+  assert.deepEqual(strongestTokens(new Float32Array(4)), []);
 });

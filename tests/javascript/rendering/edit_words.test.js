@@ -56,6 +56,12 @@ test("scores have a temperature, and their scale", () => {
   assert.equal(words("decoder.0.self.scores=scale:0"), `Layer 0: scores ×${NARROW}0`);
 });
 
+test("a neuron is switched off", () => {
+  assert.equal(words("decoder.1.feed_forward.neurons[:,120]=set:0"), "Layer 1, feed-forward: neuron 120 off");
+  assert.equal(words("decoder.*.feed_forward.neurons[:,3:6]=set:0"), "Every layer, feed-forward: neurons 3 to 5 off");
+  assert.equal(words("decoder.1.feed_forward.neurons=set:0"), "Layer 1, feed-forward: neurons set to\u00a00");
+});
+
 test("all else is the place, the value and the operation", () => {
   assert.equal(words("decoder.1.self.v[0]=add:-2"), `Head 0 of layer 1: values −${NARROW}2`);
   assert.equal(words("embedding[1]=scale:0"), `Embedding, token 1 “dog” ×${NARROW}0`);

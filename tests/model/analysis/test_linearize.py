@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from model.analysis.linearize import linearize, linearize_activation
+from model.analysis.attribution.linearize import linearize, linearize_activation
 from model.errors import ConfigError
 from model.nn.feed_forward import ACTIVATIONS
 from model.nn.norms import NORMS

@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import ConfigError, EditError, TextError, Trace, Transformer, run, variant
-from model.analysis.logit_attribution import KEEP, Component, LogitAttribution, attribute_logits, components_of
+from model.analysis.attribution.logit_attribution import (
+    KEEP,
+    Component,
+    LogitAttribution,
+    attribute_logits,
+    components_of,
+)
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
 from model.nn.norms import NORMS, RMSNorm

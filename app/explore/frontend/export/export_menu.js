@@ -9,12 +9,12 @@ import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipbo
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { linkAddress } from "../../../ui/frontend/address.js";
 import { failureText } from "../../../ui/frontend/server.js";
-import { askRoute } from "../server.js";
+import { askRoute, fetchFile } from "../server.js";
 import { figurePng, figureSvg, pdfRequest } from "./figure_files.js";
 import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
 
 /** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
-/** @import { Choice, ExplorePage, FileMeta } from "../types.js" */
+/** @import { Choice, ExplorePage } from "../types.js" */
 
 const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
@@ -237,13 +237,6 @@ async function figureMetadata(page, all) {
     line: provenanceLine(meta.provenance_parts, changes),
     fields: JSON.stringify({ ...meta.provenance, changes }),
   };
-}
-
-/** @param {ExplorePage} page @param {string} route @param {object} body */
-async function fetchFile(page, route, body) {
-  /** @type {Packed<FileMeta>} */
-  const { meta, start, buffer } = await askRoute(page, route, body);
-  return new File([new Uint8Array(buffer, start)], meta.name, { type: meta.type });
 }
 
 /** @param {ExplorePage} page @param {string} route @param {object} more */

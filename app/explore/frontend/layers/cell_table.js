@@ -1,4 +1,4 @@
-// A table of numbers on either side of zero, each cell a button: arrow keys walk, and a cell that stands for a head chooses it.
+// A table of numbers on either side of zero, each cell a button: arrow keys walk; a head is chosen, a feed-forward opened.
 
 import { divergingColour, formatShort, formatSigned } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement, onHover, updateChildren } from "../../../../model/rendering/static/ui/dom.js";
@@ -51,7 +51,7 @@ function createCell(cell, { most, read, pick }) {
     () => read(cell),
     () => read(null),
   );
-  if (cell.head >= 0) button.onclick = () => pick(cell);
+  if (cell.head >= 0 || cell.kind === "feed_forward") button.onclick = () => pick(cell);
   place.append(button);
   return place;
 }

@@ -10,12 +10,15 @@ import {
 } from "../../../../model/rendering/static/ui/dom.js";
 import { createHeading, drawCellTable } from "./cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
+import { chosenNeuron, drawNeurons, openNeurons } from "./neurons.js";
+import { createPromotedCell } from "./promoted_tokens.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
-/** @import { ContributionPart, ContributionsMeta, ExplorePage, PromotedToken, RankedEntry, Tab, TableCell, TableRow } from "../types.js" */
+/** @import { ContributionPart, ContributionsMeta, ExplorePage, RankedEntry, Tab, TableCell, TableRow } from "../types.js" */
 /** @typedef {ContributionPart & { value: number }} Contribution */
 
-const HELP = "Orange adds to the logit, blue takes from it. Click a head to choose it.";
+const HELP =
+  "Orange adds to the logit, blue takes from it. Click a head to choose it, a feed-forward (FF) to see its neurons.";
 const RANKED = 10;
 /** Rows of parts outside the layers. @type {Readonly<Record<string, string>>} */
 const ROW_LABELS = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
@@ -46,6 +49,7 @@ function drawContributions(page) {
   drawTotal(page, meta, sum);
   drawComponentTable(page, parts);
   drawLargest(page, parts, sum);
+  drawNeurons(page);
   drawPromoted(page, meta);
   layerElement(page, "conventions").textContent = meta.assumptions.join(" ");
 }
@@ -75,9 +79,20 @@ function drawComponentTable(page, parts) {
       reading.textContent =
         cell?.value === undefined || cell.value === null ? HELP : `${cell.title} adds ${formatSigned(cell.value)}`;
     },
-    pick: ({ layer, head, kind }) => selectHeadOf(page, layer, head, kind),
+    pick: (cell) => pickPart(page, cell),
   });
   if (!table.contains(activeElement(table))) reading.textContent = HELP;
+}
+
+/** Chooses a head, or opens a feed-forward. @param {ExplorePage} page @param {Pick<TableCell, "layer" | "head" | "kind">} part */
+function pickPart(page, { layer, head, kind }) {
+  if (kind === "feed_forward") openNeurons(page, layer);
+  else selectHeadOf(page, layer, head, kind);
+}
+
+/** @param {ContributionPart} part */
+function canBePicked({ head, kind }) {
+  return head >= 0 || kind === "feed_forward";
 }
 
 /**
@@ -118,7 +133,11 @@ function componentCell(page, part) {
   return {
     ...part,
     title: componentName(part),
-    chosen: part.head >= 0 && isCurrentHead(page, part.layer, part.head, part.kind),
+    chosen:
+      part.kind === "feed_forward"
+        ? chosenNeuron(page)?.layer === part.layer
+        : part.head >= 0 && isCurrentHead(page, part.layer, part.head, part.kind),
+    testid: part.kind === "feed_forward" ? `feed-forward-${part.layer}` : undefined,
   };
 }
 
@@ -132,7 +151,7 @@ function drawLargest(page, parts, sum) {
     .map((part) => ({
       title: componentName(part),
       value: part.value,
-      pick: part.head >= 0 ? () => selectHeadOf(page, part.layer, part.head, part.kind) : undefined,
+      pick: canBePicked(part) ? () => pickPart(page, part) : undefined,
     }));
   if (others.length)
     entries.push({
@@ -149,21 +168,14 @@ function drawPromoted(page, meta) {
   heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
   const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
     const line = createElement("tr");
-    line.append(createHeading(layer, "row"), createWords(promoted), createWords(suppressed));
+    const name = createHeading("", "row");
+    const button = createElement("button", "", layer);
+    button.title = `The neurons of layer ${layer}’s feed-forward`;
+    button.onclick = () => openNeurons(page, layer);
+    name.append(button);
+    line.append(name, createPromotedCell(promoted), createPromotedCell(suppressed));
     return line;
   });
   layerElement(page, "promoted-part").hidden = !rows.length;
   updateChildren(layerElement(page, "promoted"), heading, ...rows);
-}
-
-/** @param {PromotedToken[]} tokens */
-function createWords(tokens) {
-  const cell = createElement("td");
-  const words = tokens.flatMap(({ text, logit }, place) => [
-    place ? "  " : "",
-    createElement("bdi", "token", inlineText(text)),
-    createElement("small", "", ` ${formatSigned(logit)}`),
-  ]);
-  cell.append(...words);
-  return cell;
 }

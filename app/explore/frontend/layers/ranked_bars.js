@@ -15,8 +15,8 @@ export function drawRankedBars(list, entries) {
 }
 
 /** @param {RankedEntry} entry @param {number} range that the track is as long as */
-function createItem({ title, value, pick, total }, range) {
-  const item = createElement("li", total ? "total" : "");
+function createItem({ title, value, pick, total, chosen }, range) {
+  const item = createElement("li", total ? "total" : chosen ? "chosen" : "");
   const track = createElement("span", "track");
   const bar = createElement("i", value < 0 ? "minus" : "plus");
   bar.style.width = `${(100 * Math.abs(value)) / range}%`;

@@ -93,6 +93,7 @@ function ownSentence(state, read) {
     place,
     heads: read.at.head ? place : `all heads of ${place}`,
     inside: place && place !== "every layer" ? ` in ${place}` : "",
+    neurons: `${read.at.d_ff?.includes(":") ? "neurons" : "neuron"} ${describeRange(read.at.d_ff ?? "")}`,
   };
   const pieces = sentence.text.replace("× ", "×\u00a0").split(/\{(\w+)\}/);
   const words = pieces.flatMap((piece, index) => {

@@ -1,8 +1,8 @@
 """Direct logit attribution: how much each head, feed-forward layer, embedding and bias adds to a logit.
 
 The residual stream at one token is a sum, decomposed into one row for each component. The decomposition goes through
-the same steps as the stream, with norms and activations linearized (model/analysis/linearize.py), so the rows add up to
-the logit. What the encoder of an encoder-decoder contributes is inside the cross-attention heads.
+the same steps as the stream, with norms and activations linearized (model/analysis/attribution/linearize.py), so the
+rows add up to the logit. What the encoder of an encoder-decoder contributes is inside the cross-attention heads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.analysis.linearize import add_to_row, linearize, linearize_activation, per_head_output, through_residual
+from model.analysis.attribution.linearize import (
+    add_to_row,
+    linearize,
+    linearize_activation,
+    per_head_output,
+    through_residual,
+)
 from model.array_types import Float, Int
 from model.config import Config
 from model.errors import ConfigError, TextError
@@ -35,10 +41,11 @@ KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forw
 
 @dataclass(frozen=True)
 class Component:
-    """One summand: `kind` is embedding, positions, self, cross, feed_forward, bias or edit.
+    """One summand: `kind` is embedding, positions, self, cross, feed_forward, bias, edit or probe.
 
     `layer` is -1 outside the layers, `head` -1 except for the heads of "self" and "cross". The bias of a layer is what
-    its linear maps and norms add whatever the text; the one outside is that of the embedding and the output head.
+    its linear maps and norms add whatever the text; the one outside is that of the embedding and the output head. A
+    probe is what `attribute_probes` was given.
     """
 
     kind: str
@@ -76,18 +83,22 @@ class LogitAttribution:
 
         A soft cap scales each component as it scales the sum. Raises TextError for a token that does not exist.
         """
+        added_logits = self.unedited_logits(tokens)
+        if self.edited_logits is not None:
+            added_logits = add_to_row(
+                added_logits, self.edited_logits[tokens] - added_logits.sum(0), self.components.index(Component("edit"))
+            )
+        return to_numpy(added_logits)
+
+    def unedited_logits(self, tokens: Int[np.ndarray, " token"]) -> Float[Tensor, "component token"]:
+        """The same as a tensor, and before any edit of the logits themselves."""
         if tokens.min() < 0 or tokens.max() >= self.unembedding.out_features:
             raise TextError(f"There is no token {tokens.max()}: this model knows {self.unembedding.out_features}.")
         token_ids = torch.from_numpy(np.array(tokens)).to(self.unembedding.weight.device)
         weight = self.unembedding.weight[token_ids].to(self.contributions)
         bias = None if self.unembedding.bias is None else self.unembedding.bias[token_ids]
         added_logits = add_to_row(self.contributions @ weight.T, bias, self.components.index(Component("bias")))
-        added_logits = added_logits * self._cap_factor(added_logits.sum(0))
-        if self.edited_logits is not None:
-            added_logits = add_to_row(
-                added_logits, self.edited_logits[tokens] - added_logits.sum(0), self.components.index(Component("edit"))
-            )
-        return to_numpy(added_logits)
+        return added_logits * self._cap_factor(added_logits.sum(0))
 
     def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "component token"]:
         """What the components of one kind add to the logit of every token, in the order of `components`, as float32."""
@@ -109,26 +120,44 @@ def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> Lo
     components that it changed. Raises ConfigError for an output head whose logits are no sum, TextError for a position
     that does not exist, EditError for a trace that lacks what is needed.
     """
-    name = trace.config.stacks[-1]
-    position = position_index(position, len(trace.text.ids))
-    components = components_of(trace.config)
-    decomposer = _ResidualDecomposer(trace, position, {component: row for row, component in enumerate(components)})
-    stack, bias_row = model.stack(name), decomposer.row_of[Component("bias")]
-    table = torch.zeros(len(components), stack.config.embedding_sum_dim, dtype=torch.float64)
-    table = add_to_row(table, decomposer.value(f"{name}.embedding"), 0)
-    table = add_to_row(table, decomposer.value(f"{name}.position_embedding"), 1)
-    table = linearize(stack.project_in, linearize(stack.embedding_norm, table, bias_row), bias_row)
-    for layer, block in enumerate(stack.blocks):
-        table = decomposer.through_block(f"{name}.{layer}", layer, block, table)
-    table = linearize(stack.final_norm, decomposer.with_edits(table, f"{name}.residual"), bias_row)
-    table = decomposer.with_edits(linearize(stack.project_out, table, bias_row), f"{name}.final_residual")
+    return _attribute(model, trace, position)
+
+
+def attribute_probes(
+    model: Transformer, trace: Trace, position: int, layer: int, vectors: Float[Tensor, "vector d_model"]
+) -> LogitAttribution:
+    """The same with a component, "probe", for each vector, as if the feed-forward of a layer wrote them besides.
+
+    All else stays as it is, norms and activations too: the component "edit" takes them out again where they enter. So
+    the probes are a linear function of the vectors, which can be differentiated. Raises as `attribute_logits`.
+    """
+    return _attribute(model, trace, position, layer, vectors)
+
+
+def _attribute(
+    model: Transformer, trace: Trace, position: int, layer: int = -1, vectors: Tensor | None = None
+) -> LogitAttribution:
+    probes = None if vectors is None else _Probes(layer, vectors.double())
+    count = 0 if vectors is None else len(vectors)
+    components = (*components_of(trace.config), *(Component("probe", layer) for _ in range(count)))
+    rows = {component: row for row, component in enumerate(components) if component.kind != "probe"}
+    decomposer = _ResidualDecomposer(trace, position_index(position, len(trace.text.ids)), rows, probes)
+    table, bias_row = decomposer.through_stack(model), rows[Component("bias")]
     table, cap = linearize_output_head(model.output_head, table, bias_row)
     project = model.output_head.projection
     assert isinstance(project, nn.Linear)
     edited_logits = (
-        torch.tensor(logits_at(model, trace, position), dtype=torch.float64) if decomposer.is_edited("logits") else None
+        torch.tensor(logits_at(model, trace, decomposer.position), dtype=torch.float64)
+        if decomposer.is_edited("logits")
+        else None
     )
     return LogitAttribution(components, table, project, cap, edited_logits)
+
+
+@dataclass(frozen=True)
+class _Probes:
+    layer: int
+    vectors: Float[Tensor, "vector d_model"]
 
 
 @dataclass(frozen=True)
@@ -138,6 +167,21 @@ class _ResidualDecomposer:
     trace: Trace
     position: int
     row_of: dict[Component, int]
+    probes: _Probes | None
+
+    def through_stack(self, model: Transformer) -> Float[Tensor, "component embedding_dim"]:
+        """The residual stream after the final norm, as a sum: from the embeddings through every block."""
+        name = self.trace.config.stacks[-1]
+        stack, bias_row = model.stack(name), self.row_of[Component("bias")]
+        rows = len(self.row_of) + (0 if self.probes is None else len(self.probes.vectors))
+        table = torch.zeros(rows, stack.config.embedding_sum_dim, dtype=torch.float64)
+        table = add_to_row(table, self.value(f"{name}.embedding"), 0)
+        table = add_to_row(table, self.value(f"{name}.position_embedding"), 1)
+        table = linearize(stack.project_in, linearize(stack.embedding_norm, table, bias_row), bias_row)
+        for layer, block in enumerate(stack.blocks):
+            table = self.through_block(f"{name}.{layer}", layer, block, table)
+        table = linearize(stack.final_norm, self.with_edits(table, f"{name}.residual"), bias_row)
+        return self.with_edits(linearize(stack.project_out, table, bias_row), f"{name}.final_residual")
 
     def value(self, path: str) -> Float[Tensor, " dim"]:
         return torch.tensor(self.trace[path][self.position], dtype=torch.float64)
@@ -160,6 +204,9 @@ class _ResidualDecomposer:
         assert isinstance(residual, ResidualConnection)
         sublayer_output = torch.zeros_like(table)
         sublayer_output[self.row_of[Component("feed_forward", layer)]] = self.value(f"{path}.feed_forward.output")
+        if self.probes is not None and self.probes.layer == layer:
+            sublayer_output[len(self.row_of) :] = self.probes.vectors
+            sublayer_output[self.row_of[Component("edit")]] = -self.probes.vectors.sum(0)
         return through_residual(
             residual, start if block.parallel_residual else table, sublayer_output, bias_row, onto=table
         )
