@@ -12,7 +12,7 @@ from model.cli.common import add_device_option, add_folder_option
 from model.cli.parser import CommandParser
 from model.cli.train import log_to_stderr
 from model.data.corpus import expand_path, require_files
-from model.data.generated import GENERATED_TASKS
+from model.data.tasks import EXAMPLE_TASKS
 from model.evaluation.model_card import model_card
 from model.evaluation.report import Report, evaluate_model, evaluate_task, format_text
 
@@ -54,7 +54,7 @@ def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
     )
     for flag, about in (("--text", "a held-out text (.xz too)"), ("--cloze", "sentences with accepted words")):
         parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
-    parser.add_argument("--task", choices=sorted(GENERATED_TASKS), help="a task that generates its examples")
+    parser.add_argument("--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own")
     parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many (default 1000)")
     add_device_option(parser)
     add_folder_option(parser)
@@ -65,7 +65,7 @@ def measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
     """The model that the options name, and what was measured. Raises DataError if a file is missing."""
     checkpoint, texts, cloze_tests = open_evaluation(options)
     if options.task:
-        return checkpoint, evaluate_task(checkpoint, options.model, GENERATED_TASKS[options.task], options.examples)
+        return checkpoint, evaluate_task(checkpoint, options.model, EXAMPLE_TASKS[options.task], options.examples)
     return checkpoint, evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
 
 

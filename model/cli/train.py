@@ -19,6 +19,7 @@ from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
 from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.training.objectives import OBJECTIVES
 from model.training.recipe import (
@@ -44,6 +45,7 @@ FLAG_CHOICES: dict[str, Iterable[str]] = {
     "norm_placement": NORM_PLACEMENTS,
     "feed_forward": FEED_FORWARDS,
     "qk_norm": QK_NORMS,
+    "pooling": POOLINGS,
 }
 TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
 FLAG_TYPES = {"int": int, "float": float, "str": str, "bool": bool}  # fields of other types are for a recipe alone

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from model.text.tokenizer import Tokenizer
 
+VALIDATION_SEED = 1
 HELD_OUT_FRACTION = 10  # one key in so many is held out
 Span = tuple[int, int]  # characters, from the first to the one after the last
 
@@ -51,6 +52,10 @@ class ExampleTask(Protocol):
         """About so many examples to train on, the same ones from the same seed; none is held out."""
         ...
 
+    def validation_examples(self, count: int) -> list[Example]:
+        """At most so many examples by which a run chooses its best weights, always the same; none is trained on."""
+        ...
+
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
         """At most so many examples to measure on, which training never sees."""
         ...
@@ -81,6 +86,10 @@ class GeneratedTask:
     def training_examples(self, seed: int, count: int) -> list[Example]:
         """Examples to train on; none of their answers is held out."""
         return self._draw_examples(Random(seed), count, held_out=False)
+
+    def validation_examples(self, count: int) -> list[Example]:
+        """Examples whose answers are held out; others are measured on."""
+        return self.held_out_examples(VALIDATION_SEED, count)
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
         """Examples to measure on, whose answers training never sees."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,6 +47,23 @@ class ExampleAccuracy:
     def exact_accuracy(self) -> float:
         """The fraction of answers that are right as a whole."""
         return self.exact / self.examples
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        rates = {"token accuracy": self.token_accuracy, "exact": self.exact_accuracy}
+        counts = {"tokens": self.tokens, "examples": self.examples}
+        return {"task": self.task, **rates, **counts, "link agreement": self.link_agreement.tolist()}
+
+    def sentences(self) -> list[str]:
+        """A sentence on the answers, and one on the heads."""
+        layer, head = divmod(int(self.link_agreement.argmax()), self.link_agreement.shape[1])
+        return [
+            f"On {self.examples:,} held-out examples of the task {self.task}, {self.tokens_right:,} of "
+            f"{self.tokens:,} tokens of the answers are right ({self.token_accuracy:.2%}), and {self.exact:,} "
+            f"whole answers ({self.exact_accuracy:.1%}).",
+            f"Where a part of an answer is made from a part of the text, head {layer}.{head} attends most to that part "
+            f"in {self.link_agreement[layer, head]:.1%} of the cases, more often than any other.",
+        ]
 
 
 def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObjective:

@@ -10,7 +10,8 @@ from model.data.generated import GENERATED_TASKS
 from model.evaluation.cloze import ClozeAnswer
 from model.evaluation.example_accuracy import ExampleAccuracy, answer
 from model.evaluation.head_survey import SENTENCES, HeadRanking, rank_heads
-from model.evaluation.report import REPORT_SEED, Report, cloze_sentence, examples_sentences, format_markdown
+from model.evaluation.report import REPORT_SEED, Report, cloze_sentence, format_markdown
+from model.evaluation.samples import Sample, sample_table
 from model.generation.generate import generate
 from model.tasks import task_of
 from model.tracing.run import candidates, encode_input, prediction_positions, run
@@ -29,7 +30,7 @@ MASKED_SENTENCES = (
     "Anna lost [MASK] umbrella on the train.",
     '"Good [MASK]," said the teacher, and the children sat down.',
 )
-SAMPLE_COUNT = 10  # of the answers of a generated task
+SAMPLE_COUNT, TEXT_SAMPLE_COUNT = 10, 20  # of the answers of a generated task, and of a task on texts
 MAX_NEW_TOKENS, TEMPERATURE, TOP_P = 60, 0.8, 0.95
 
 
@@ -39,8 +40,12 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
     parts += [format_markdown(report)] if report.texts else []
     for result in report.cloze:
         parts += [cloze_sentence(result), *_missed_sentences(result.misses)]
-    if report.examples:
+    if isinstance(report.examples, ExampleAccuracy):
         return "\n\n".join([*parts, *_task_sections(checkpoint, report.examples)]) + "\n"
+    if report.examples:
+        samples = report.examples.samples[:TEXT_SAMPLE_COUNT]
+        intro = f"The first {len(samples)} of the held-out examples, unedited."
+        return "\n\n".join([*parts, *report.examples.sentences(), "## Answers", intro, sample_table(samples)]) + "\n"
     parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint), len(SENTENCES))]
     continues = task_of(checkpoint.model.config).continues_text
     parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)
@@ -50,18 +55,18 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
 def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[str]:
     """What a model of a generated task answers, and what its heads attend to in the same texts."""
     examples = GENERATED_TASKS[accuracy.task].held_out_examples(REPORT_SEED, SAMPLE_COUNT)
-    parts = examples_sentences(accuracy)
+    parts = accuracy.sentences()
     if not checkpoint.model.config.has_cross_attention:
         continues = task_of(checkpoint.model.config).continues_text
         texts = [f"{one.text} {one.answer}" if continues else one.text for one in examples]
         parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint, texts), SAMPLE_COUNT)]
-    lines = ["| text | answer | right |", "|---|---|---|"]
+    samples = []
     for example in examples:
         tokens = len(checkpoint.tokenizer.encode_batch([example.answer])[0])
         given = answer(checkpoint, example.text, tokens + checkpoint.model.config.has_cross_attention)
-        is_right = "yes" if given == example.answer else f"no: {example.answer}"
-        lines.append(f"| {example.text} | {given} | {is_right} |")
-    return [*parts, "## Answers", f"The first {SAMPLE_COUNT} of the held-out examples, unedited.", "\n".join(lines)]
+        samples.append(Sample(example.text, given, (example.answer,)))
+    intro = f"The first {SAMPLE_COUNT} of the held-out examples, unedited."
+    return [*parts, "## Answers", intro, sample_table(samples)]
 
 
 def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:

@@ -10,10 +10,13 @@ from typing import Any
 from model.checkpoints import Checkpoint
 from model.data.corpus import Log, TextSource, tokenize_source
 from model.data.examples import GeneratedTask
+from model.data.text_tasks.text_task import TextTask
 from model.evaluation.cloze import ClozeResult, run_cloze
 from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
+from model.evaluation.labels import LabelQuality, label_quality
 from model.evaluation.masked_accuracy import ModelPredictor, TopKAccuracy, masked_batches, top_k_accuracy
 from model.evaluation.perplexity import text_likelihood
+from model.evaluation.translation import TranslationQuality, translation_quality
 from model.tasks import require_token_task, task_of
 
 REPORT_SEED = 2  # of the examples: others than those that training evaluates on
@@ -27,17 +30,22 @@ class Report:
     model_name: str
     texts: dict[str, Row]
     cloze: tuple[ClozeResult, ...]
-    examples: ExampleAccuracy | None = None
+    examples: ExampleAccuracy | LabelQuality | TranslationQuality | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         plain = {"model": self.model_name, "texts": self.texts, "cloze": list(map(cloze_dict, self.cloze))}
-        return plain if self.examples is None else plain | {"examples": examples_dict(self.examples)}
+        return plain if self.examples is None else plain | {"examples": self.examples.to_dict()}
 
 
-def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask, count: int) -> Report:
+def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask | TextTask, count: int) -> Report:
     """Measure a model on so many held-out examples of a task."""
-    return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
+    if isinstance(task, GeneratedTask):
+        return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
+    data = task.open()
+    if checkpoint.model.config.has_cross_attention:
+        return Report(name, {}, (), translation_quality(checkpoint, task.name, data.held_out, count, REPORT_SEED))
+    return Report(name, {}, (), label_quality(checkpoint, data, data.held_out_examples(REPORT_SEED, count)))
 
 
 def evaluate_model(
@@ -96,28 +104,9 @@ def cloze_dict(result: ClozeResult) -> dict[str, Any]:
     return {"test": result.name, "sentences": len(result.answers), **accuracy, "misses": misses}
 
 
-def examples_dict(accuracy: ExampleAccuracy) -> dict[str, Any]:
-    """The result on a task's examples as plain JSON values."""
-    rates = {"token accuracy": accuracy.token_accuracy, "exact": accuracy.exact_accuracy}
-    counts = {"tokens": accuracy.tokens, "examples": accuracy.examples}
-    return {"task": accuracy.task, **rates, **counts, "link agreement": accuracy.link_agreement.tolist()}
-
-
-def examples_sentences(accuracy: ExampleAccuracy) -> list[str]:
-    """A sentence on the answers, and one on the heads."""
-    layer, head = divmod(int(accuracy.link_agreement.argmax()), accuracy.link_agreement.shape[1])
-    return [
-        f"On {accuracy.examples:,} held-out examples of the task {accuracy.task}, {accuracy.tokens_right:,} of "
-        f"{accuracy.tokens:,} tokens of the answers are right ({accuracy.token_accuracy:.2%}), and {accuracy.exact:,} "
-        f"whole answers ({accuracy.exact_accuracy:.1%}).",
-        f"Where a part of an answer is made from a part of the text, head {layer}.{head} attends most to that part in "
-        f"{accuracy.link_agreement[layer, head]:.1%} of the cases, more often than any other.",
-    ]
-
-
 def format_text(report: Report) -> str:
     """Lines to read in a terminal."""
-    lines = [report.model_name, *(examples_sentences(report.examples) if report.examples else [])]
+    lines = [report.model_name, *(report.examples.sentences() if report.examples else [])]
     for name, numbers in report.texts.items():
         columns = ", ".join(f"{column} {format_number(column, value)}" for column, value in numbers.items())
         lines.append(f"{name:20} {columns}")

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from model.array_types import Float, Int
 from model.nn.transformer import Transformer
+from model.tasks import task_of
 from model.training.objectives.batch import IGNORE_INDEX, Batch
 
 ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a processor's cache
@@ -57,8 +58,15 @@ def cross_entropy(
 
 
 def logits_and_targets(model: Transformer, batch: Batch, encode_hidden: Any = None) -> tuple[Tensor, Tensor]:
-    """The logits [target token] at the positions of a batch that have a target, and the targets."""
-    final = (encode_hidden or model.encode_hidden)(batch.ids, **batch.inputs).flatten(0, 1)
+    """The logits [target token] at the positions of a batch that have a target, and the targets.
+
+    A model that labels whole texts has one target for each row.
+    """
+    hidden = (encode_hidden or model.encode_hidden)(batch.ids, **batch.inputs)
+    if task_of(model.config).whole_text:
+        whole: Tensor = model.output_head(hidden, model.answerable(batch.ids, batch.padding_mask))
+        return whole, batch.targets[:, 0]
+    final = hidden.flatten(0, 1)
     targets = batch.targets.flatten()
     positions = torch.nonzero(targets != IGNORE_INDEX).squeeze(1)
     if len(positions) < len(targets):

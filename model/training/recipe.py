@@ -24,7 +24,7 @@ from model.training.optimizers import OPTIMIZERS, SCHEDULES
 from model.validation import from_plain
 
 # What the objective and the tokenizer decide of a config.
-DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels", "pooling")
+DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
 Section = TypeVar("Section")
@@ -87,6 +87,7 @@ class TrainingOptions:
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
     threads: int = option(0, "processor threads (0: as torch chooses)")
     compile: bool = option(False, "use torch.compile")
+    train_head_only: bool = option(False, "all but the output head stays as it was initialized")
     init_from: str = option(
         "", "a model's folder to start from: its weights if names and shapes agree, its embeddings by token"
     )

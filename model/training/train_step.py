@@ -38,6 +38,9 @@ class TrainState:
     def __init__(self, model: Transformer, training: TrainingOptions, device: torch.device) -> None:
         self.model, self.training, self.device = model.to(device), training, device
         self.precision = choose_precision(training.precision, device)
+        if training.train_head_only:
+            model.requires_grad_(False)
+            model.output_head.requires_grad_(True)
         self.optimizers = OPTIMIZERS[training.optimizer](model, training)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,11 @@ import numpy as np
 
 from model.array_types import Int
 from model.data.corpus import expand_path, require_files
-from model.data.examples import Example, is_held_out
+from model.data.examples import VALIDATION_SEED, Example
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 
+PARTS = ("training", "validation", "held_out")
 LENGTH_SPREAD = 4  # characters by which the texts of a batch may differ though there are others of the same length
 
 
@@ -37,27 +39,33 @@ class TextTask:
         """The examples. Raises DataError where a file is missing or holds none."""
         paths = [expand_path(file) for file in self.files]
         require_files(paths)
-        training: list[Example] = []
-        held_out: list[Example] = []
+        parts: dict[str, list[Example]] = {part: [] for part in PARTS}
         for path in paths:
             for example in self.read(path):
-                (held_out if is_held_out(split_key(example.text)) else training).append(example)
-        if not training or not held_out:
+                parts[part_of(example.text)].append(example)
+        if not all(parts.values()):
             raise DataError(f"There are too few examples of {self.name} in {', '.join(map(str, paths))}.")
-        return TextExamples(self, tuple(training), tuple(held_out))
+        return TextExamples(self, *(tuple(parts[part]) for part in PARTS))
 
 
 def split_key(text: str) -> str:
-    """What decides whether a text is held out: its words, so that one that differs in nothing else goes with it."""
+    """What decides to which part a text belongs: its words, so that one that differs in nothing else goes with it."""
     return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def part_of(text: str) -> str:
+    """Which of the PARTS a text belongs to: one in ten is held out, one in twenty validates."""
+    number = zlib.crc32(split_key(text).encode()) % 20
+    return "held_out" if number % 10 == 0 else "validation" if number == 1 else "training"
 
 
 @dataclass(frozen=True)
 class TextExamples:
-    """The examples of a task on texts: those to train on, and those held out."""
+    """The examples of a task on texts: to train on, to choose the best weights by, and to measure on."""
 
     task: TextTask
     training: tuple[Example, ...]
+    validation: tuple[Example, ...]
     held_out: tuple[Example, ...]
 
     @property
@@ -89,6 +97,10 @@ class TextExamples:
         wanted = min(len(lengths), max(1, round(count * float(lengths.mean()) / length)))
         distance = abs(lengths - length) + LENGTH_SPREAD * generator.random(len(lengths))
         return [self.training[index] for index in np.argpartition(distance, wanted - 1)[:wanted]]
+
+    def validation_examples(self, count: int) -> list[Example]:
+        """Some of those that validate, always the same ones."""
+        return Random(VALIDATION_SEED).sample(self.validation, min(count, len(self.validation)))
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
         """Some of those held out, the same ones from the same seed."""

@@ -15,7 +15,13 @@ from model.registry import Registry
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import Batch
 from model.training.objectives.causal import CausalLanguageModeling, UnmaskedLanguageModeling
-from model.training.objectives.examples import Completion, ExampleObjective, SequenceToSequence, TokenClassification
+from model.training.objectives.examples import (
+    Completion,
+    ExampleObjective,
+    SequenceClassification,
+    SequenceToSequence,
+    TokenClassification,
+)
 from model.training.objectives.masked import MaskedLanguageModeling
 
 
@@ -56,6 +62,7 @@ EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
     "objective on examples",
     {
         "completion": Completion,
+        "sequence-classification": SequenceClassification,
         "token-classification": TokenClassification,
         "sequence-to-sequence": SequenceToSequence,
     },

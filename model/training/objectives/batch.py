@@ -16,14 +16,14 @@ IGNORE_INDEX = -100  # the target of positions without one
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one.
+    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
 
     `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
     encoder-decoder reads.
     """
 
     ids: Int[Tensor, "row pos"]
-    targets: Int[Tensor, "row pos"]
+    targets: Int[Tensor, "row target_pos"]
     mask: Bool[Tensor, "row 1 pos pos"] | None = None
     padding_mask: Bool[Tensor, "row pos"] | None = None
     source: Int[Tensor, "row source"] | None = None

@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from tokenizers import Encoding
 from torch import Tensor
 
 from model.array_types import Bool, Int
 from model.data.examples import Example, ExampleTask
+from model.data.text_tasks.words import word_spans
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import IGNORE_INDEX, Batch
 
-VALIDATION_SEED = 1
 START_ID = 0  # the token that a decoder with an encoder begins with
 
 
@@ -33,8 +34,8 @@ class ExampleObjective:
         return self._checked(self.make_batch(examples), context)
 
     def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
-        """Held-out examples, the same every time."""
-        return self._checked(self.make_batch(task.held_out_examples(VALIDATION_SEED, rows)), context)
+        """Examples that are not trained on, the same every time."""
+        return self._checked(self.make_batch(task.validation_examples(rows)), context)
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """The examples as one batch, padded to the longest."""
@@ -73,8 +74,24 @@ class Completion(ExampleObjective):
         return Batch(ids, targets)
 
 
+class SequenceClassification(ExampleObjective):
+    """An encoder gives the whole text one label, which is the answer."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "sequence-classifier",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts, and the label of each."""
+        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
+        targets = torch.tensor([[self.task.labels.index(example.answer)] for example in examples])
+        return Batch(ids, targets, padding_mask=is_token)
+
+
 class TokenClassification(ExampleObjective):
-    """An encoder gives each token of the text one label, which is a word of the answer."""
+    """An encoder gives each token of the text the label of its word, which is a word of the answer."""
 
     config_values: ClassVar[dict[str, Any]] = {
         "architecture": "encoder",
@@ -84,13 +101,22 @@ class TokenClassification(ExampleObjective):
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the labels of their tokens."""
-        label_ids = {label: index for index, label in enumerate(self.task.labels)}
-        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
-        labels = [[label_ids[word] for word in example.answer.split()] for example in examples]
-        targets, has_label = _pad(labels, IGNORE_INDEX)
-        if not torch.equal(is_token, has_label):
-            raise DataError(f"An example of {self.task.name} has not as many labels as tokens.")
+        encodings = self.tokenizer.backend.encode_batch([example.text for example in examples])
+        ids, is_token = _pad([encoding.ids for encoding in encodings], 0)
+        pairs = zip(examples, encodings, strict=True)
+        targets, _ = _pad([self._token_labels(example, encoding) for example, encoding in pairs], IGNORE_INDEX)
         return Batch(ids, targets, padding_mask=is_token)
+
+    def _token_labels(self, example: Example, encoding: Encoding) -> list[int]:
+        """The label of each token: that of the word or punctuation mark in which it ends, if there is one."""
+        spans, labels = word_spans(example.text), example.answer.split()
+        if len(spans) != len(labels):
+            raise DataError(f"An example of {self.task.name} has not as many labels as words.")
+        label_at = {
+            at: self.task.labels.index(label) for span, label in zip(spans, labels, strict=True) for at in range(*span)
+        }
+        tokens = zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+        return [IGNORE_INDEX if special else label_at.get(end - 1, IGNORE_INDEX) for (_, end), special in tokens]
 
 
 class SequenceToSequence(ExampleObjective):

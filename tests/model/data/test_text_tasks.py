@@ -32,15 +32,15 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def test_a_pair_is_read_with_plain_spaces_and_apostrophes(pairs: TextExamples) -> None:
-    examples = {*pairs.training, *pairs.held_out}
+    examples = {*pairs.training, *pairs.validation, *pairs.held_out}
     assert len(examples) == len(PAIRS)
     assert Example("I see 103 birds.", "Je vois 103 oiseaux d'ici.") in examples
 
 
-def test_texts_of_the_same_words_are_on_the_same_side(pairs: TextExamples) -> None:
-    trained, held_out = ({split_key(one.text) for one in side} for side in (pairs.training, pairs.held_out))
-    assert not trained & held_out and len(trained) + len(held_out) == 200
-    assert 5 < len(held_out) < 40
+def test_texts_of_the_same_words_are_in_the_same_part(pairs: TextExamples) -> None:
+    sides = [{split_key(one.text) for one in side} for side in (pairs.training, pairs.validation, pairs.held_out)]
+    assert len(set.union(*sides)) == sum(map(len, sides)) == 200
+    assert 0 < len(sides[1]) < len(sides[2]) < 40
     assert split_key("Isn't it? ") == split_key("isn't  it") != split_key("is it")
 
 
@@ -61,6 +61,7 @@ def test_examples_come_equally_often_in_batches_of_similar_length(pairs: TextExa
 def test_held_out_examples_are_always_the_same(pairs: TextExamples) -> None:
     assert pairs.held_out_examples(1, 7) == pairs.held_out_examples(1, 7) != pairs.held_out_examples(2, 7)
     assert len(pairs.held_out_examples(1, 10_000)) == len(pairs.held_out)
+    assert set(pairs.validation_examples(10_000)) == set(pairs.validation)
 
 
 def test_the_encoder_reads_an_end_token_and_the_decoder_starts_with_token_0(pairs: TextExamples) -> None:

@@ -66,7 +66,7 @@ def test_a_split_batch_is_the_batch() -> None:
 
 def test_labels_that_are_no_tokens_are_an_error() -> None:
     task = GENERATED_TASKS["sort"]
-    with pytest.raises(DataError, match="has not as many labels as tokens"):
+    with pytest.raises(DataError, match="has not as many labels as words"):
         TokenClassification(task.make_tokenizer(), task).make_batch([Example("1 2 3", "1 2")])
 
 

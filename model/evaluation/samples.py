@@ -1,0 +1,24 @@
+"""Answers to show: what a model made of a text, beside what counts as right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text, the answer given, and all answers that are right."""
+
+    text: str
+    answer: str
+    right: tuple[str, ...]
+
+
+def sample_table(samples: Sequence[Sample]) -> str:
+    """The samples as a Markdown table."""
+    lines = ["| text | answer | right |", "|---|---|---|"]
+    for sample in samples:
+        right = "yes" if sample.answer in sample.right else f"no: {' / '.join(sample.right)}"
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (sample.text, sample.answer, right)) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""Scores of labels, the baselines that they stand beside, and the words that have them."""
+
+from model.data.examples import Example
+from model.data.text_tasks.entities import tagged_example
+from model.data.text_tasks.words import join_words
+from model.evaluation.baselines import BigramNaiveBayes, MostFrequentLabels
+from model.evaluation.labels import EntityScore, accuracy, entities, entity_score
+
+KINDS = ("PER", "LOC", "ORG")
+
+
+def test_words_are_joined_as_people_type_them() -> None:
+    words = ["Ida", "(", "30", ")", "did", "n't", "see", "Ben", "'s", "dog", ",", "she", "said", "."]
+    text, starts = join_words(words)
+    assert text == "Ida (30) didn't see Ben's dog, she said."
+    assert [text[start : start + len(word)] for word, start in zip(words, starts, strict=True)] == words
+
+
+def test_each_word_and_mark_keeps_its_label_when_words_are_joined() -> None:
+    example = tagged_example(["Ida-May", "did", "n't", "see", "Rome", "."], ["PER", "O", "O", "O", "LOC", "O"])
+    assert example == Example("Ida-May didn't see Rome.", "PER PER PER O O O O LOC O")
+
+
+def test_a_name_counts_where_kind_and_extent_are_right() -> None:
+    assert entities("PER PER O LOC PER", KINDS) == {("PER", 0, 2), ("LOC", 3, 4), ("PER", 4, 5)}
+    examples = [Example("a b c d", "PER PER O LOC"), Example("a b", "O ORG")]
+    score = entity_score(examples, ["PER O O LOC", "O ORG"], KINDS)
+    assert score == EntityScore(right=2, found=3, wanted=3) and score.precision == score.recall == score.f1 == 2 / 3
+    assert entity_score(examples, ["O O O O", "O O"], KINDS).f1 == 0
+    assert entity_score(examples, ["PER O O LOC", "O ORG"], ["LOC"]) == EntityScore(1, 1, 1)
+
+
+def test_naive_bayes_answers_with_the_likelier_label() -> None:
+    bayes = BigramNaiveBayes(
+        [Example("not good", "bad"), Example("very good", "fine"), Example("not bad at all", "fine")]
+    )
+    assert bayes.answer("it was not good") == "bad" and bayes.answer("Not bad") == "fine"
+    result = accuracy([Example("not good", "bad"), Example("very good", "bad")], ["bad", "fine"])
+    assert result.value == 0.5 and abs(result.standard_error - 0.3536) < 1e-3
+
+
+def test_each_word_gets_its_most_frequent_label() -> None:
+    frequent = MostFrequentLabels(
+        [Example("Rome won", "ORG O"), Example("in Rome", "O LOC"), Example("to Rome", "O LOC")]
+    )
+    assert frequent.answer("Rome, never!") == "LOC O O O"

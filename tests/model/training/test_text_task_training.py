@@ -1,0 +1,146 @@
+"""Training on texts and measuring: sentiment, entities and translation, on a handful of sentences."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoints import load
+from model.cli.main import main
+from model.cli.train import train
+from model.data.examples import Example
+from model.data.tasks import EXAMPLE_TASKS
+from model.data.text_tasks.text_task import TextExamples
+from model.errors import DataError
+from model.evaluation.labels import label_answer
+from model.training.objectives.batch import IGNORE_INDEX
+from model.training.objectives.examples import SequenceClassification, TokenClassification
+from model.training.recipe import load_recipe
+from model.training.run_dir import RunFolder
+from model.training.trainer import Trainer
+
+OBJECTIVE_OF = {
+    "sentiment": "sequence-classification",
+    "entities": "token-classification",
+    "translate": "sequence-to-sequence",
+}
+RECIPE = """
+objective = "{objective}"
+task = "{task}"
+[model]
+context_length = 64
+d_model = 16
+layers = 1
+heads = 2
+{model}
+[training]
+steps = {steps}
+batch_size = 16
+warmup_steps = 2
+learning_rate = 2e-2
+evaluate_every = 20
+evaluate_rows = 20
+device = "cpu"
+precision = "float32"
+{training}
+"""
+NAMES = {"PER": ("Anna", "Ben", "Ida"), "LOC": ("Oslo", "Rome", "Bern"), "ORG": ("Nokia", "Fiat", "Shell")}
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A little of each task, where the recipes look for it."""
+    monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
+    words = ["good", "bad"]
+    reviews = [f"{n % 2}\tfilm {n} was {words[1 - n % 2]} .\tmade up" for n in range(200)]
+    write(tmp_path, "sentiment.tsv", ["label\tsentence\tsource", *reviews])
+    pairs = [f"I see {n} birds.\tJe vois {n} oiseaux." for n in range(200)]
+    write(tmp_path, "eng-fra.tsv", [*pairs, *(line.replace("Je vois", "J'aperçois") for line in pairs)])
+    sentences = []
+    for n in range(100):
+        rows = [(names[n % 3], f"B-{kind}") for kind, names in NAMES.items()]
+        sentences += [f"{word}\t{tag}" for word, tag in [(f"{n}", "O"), *rows, (".", "O")]] + [""]
+    for corpus in ("wikigold", "broad_twitter", "wnut17"):
+        write(tmp_path, f"ner-{corpus}.conll", sentences)
+
+
+def write(folder: Path, name: str, lines: list[str]) -> None:
+    (folder / "tasks").mkdir(exist_ok=True)
+    (folder / "tasks" / f"{name}.xz").write_bytes(lzma.compress("\n".join(lines).encode()))
+
+
+def write_recipe(folder: Path, task: str, steps: int = 4, model: str = "", training: str = "") -> Path:
+    path = folder / f"{task}.toml"
+    path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=model, training=training))
+    return path
+
+
+@pytest.mark.parametrize("task", OBJECTIVE_OF)
+def test_a_model_is_trained_and_measured(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
+    assert load(out).model.config.labels == EXAMPLE_TASKS[task].labels
+    capsys.readouterr()
+    assert main(["evaluate", str(out), "--task", task, "--examples", "9", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["examples"]
+    assert printed["task"] == task and printed["examples"] == 9 and len(printed["scores"]) >= 2
+    assert main(["card", str(out), "--task", task, "--examples", "9"]) == 0
+    card = capsys.readouterr().out
+    assert f"of the task {task}:" in card or "references (" in card
+    assert "The first 9 of the held-out examples" in card and card.count("\n| ") == 10
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean", "max"])
+def test_a_classifier_learns_with_each_pooling(pooling: str, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path, "sentiment", steps=60, model=f'pooling = "{pooling}"')
+    train([str(recipe), "--out", str(tmp_path / "out")])
+    checkpoint = load(tmp_path / "out")
+    assert checkpoint.model.config.pooling == pooling
+    assert [label_answer(checkpoint, f"film 7 was {word}.") for word in ("good", "bad")] == ["positive", "negative"]
+
+
+def test_a_tagger_learns(tmp_path: Path) -> None:
+    train([str(write_recipe(tmp_path, "entities", steps=60)), "--out", str(tmp_path / "out")])
+    assert label_answer(load(tmp_path / "out"), "41 Ben Rome Fiat.") == "O PER LOC ORG O"
+
+
+def test_the_head_alone_is_trained_where_the_rest_is_frozen(tmp_path: Path) -> None:
+    first = write_recipe(tmp_path, "sentiment", steps=2)
+    train([str(first), "--out", str(tmp_path / "first")])
+    frozen = f'train_head_only = true\ninit_from = "{tmp_path / "first"}"'
+    recipe = write_recipe(tmp_path, "sentiment", steps=3, training=frozen)
+    run = Trainer(RunFolder(load_recipe(recipe).check(), tmp_path / "second", lambda text: None))
+    before = {name: weight.clone() for name, weight in run.train_state.model.named_parameters()}
+    for _ in range(3):
+        run.train_step()
+    changed = {
+        name for name, weight in run.train_state.model.named_parameters() if not torch.equal(weight, before[name])
+    }
+    assert changed and all(name.startswith("output_head.") for name in changed)
+
+
+def test_each_token_has_the_label_of_its_word_and_special_tokens_have_none() -> None:
+    data = EXAMPLE_TASKS["entities"].open()
+    assert isinstance(data, TextExamples)
+    objective = TokenClassification(data.make_tokenizer(), data)
+    batch = objective.make_batch([Example("Ben saw Oslo.", "PER O LOC O"), Example("Yes", "O")])
+    encoded = objective.tokenizer.encode("Ben saw Oslo.")
+    names = [data.labels[label] if label != IGNORE_INDEX else "" for label in batch.targets[0].tolist()]
+    assert len(names) == len(encoded.ids) and {"PER", "LOC"} < set(names)
+    for name, (start, end) in zip(names, encoded.offsets, strict=True):
+        is_word = bool(encoded.text[start:end].strip())
+        assert name == ("" if not is_word else "PER" if end <= 3 else "LOC" if 8 < end <= 12 else "O")
+    with pytest.raises(DataError, match="not as many labels as words"):
+        objective.make_batch([Example("Ben saw", "O")])
+
+
+def test_a_text_has_one_label() -> None:
+    data = EXAMPLE_TASKS["sentiment"].open()
+    objective = SequenceClassification(data.make_tokenizer(), data)
+    batch = objective.make_batch([Example("good", "positive"), Example("so bad", "negative")])
+    assert batch.targets.tolist() == [[1], [0]] and batch.target_count == 2
+    assert batch.padding_mask is not None and batch.ids.shape == batch.padding_mask.shape
