@@ -100,3 +100,15 @@ def test_at_a_fixed_offset_the_heads_take_a_short_cut() -> None:
     assert shares["previous"].max() < 0.3
     other = example_accuracy(checkpoint, GENERATED_TASKS["induction"], FRESH_EXAMPLES, FRESH_SEED)
     assert other.token_accuracy < 0.5
+
+
+def test_numbers_are_sorted_by_heads_that_look_for_the_number_of_their_place() -> None:
+    _, accuracy = measured("sort")
+    assert accuracy.token_accuracy >= 0.99
+    assert accuracy.link_agreement.max() > 0.5
+
+
+def test_cross_attention_reads_the_part_of_a_date_that_is_being_written() -> None:
+    _, accuracy = measured("dates")
+    assert accuracy.exact_accuracy >= 0.99
+    assert accuracy.link_agreement.max() >= 0.9

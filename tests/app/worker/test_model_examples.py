@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from app.worker.model_listing import listed_models
 from app.worker.open_models import available_models
 from model.checkpoints import CatalogEntry, load, save
 from model.generation.generate import generate
+from model.paths import assets_dir
 from model.tasks import TASKS
 from tests.model import toys as tiny
 
@@ -96,3 +98,23 @@ def test_a_model_that_cannot_be_opened_has_sentences_all_the_same(toys: Path) ->
     (lost,) = [one for one in available_models() if one.name == "both"]
     gone = CatalogEntry("gone", lost.folder, lost.config, shipped=False)
     assert json.dumps([written.source for written in opening_examples(gone)])
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in (assets_dir() / "models").glob("*/config.json")))
+def test_every_shipped_model_opens_with_an_example_of_its_own(name: str) -> None:
+    first = opening_examples(entry(name))[0]
+    meta = unpack(handle_trace({"model": name, "text": first.text, "source": first.source}))[0]
+    assert "error" not in meta
+    assert json.loads(json.dumps(meta))["question"]["model"] == name
+
+
+def test_a_file_of_examples_that_cannot_be_read_leaves_those_of_the_task(
+    tmp_path: Path, toys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(toys / "next", tmp_path / "own")
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    for content, texts in (('[{"text": "the cat"}]', ["the cat"]), ("[", None), ('[{"words": 3}]', None)):
+        (tmp_path / "own" / "examples.json").write_text(content)
+        listed_models(refresh=True)
+        found = opening_examples(entry("own"))
+        assert [one.text for one in found] == texts if texts else found == TASKS["language-model"].examples
