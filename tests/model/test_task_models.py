@@ -106,9 +106,3 @@ def test_numbers_are_sorted_by_heads_that_look_for_the_number_of_their_place() -
     _, accuracy = measured("sort")
     assert accuracy.token_accuracy >= 0.99
     assert accuracy.link_agreement.max() > 0.5
-
-
-def test_cross_attention_reads_the_part_of_a_date_that_is_being_written() -> None:
-    _, accuracy = measured("dates")
-    assert accuracy.exact_accuracy >= 0.99
-    assert accuracy.link_agreement.max() >= 0.9
