@@ -49,6 +49,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "thumbnails": HandlerRow("app.explore.api:handle_thumbnails"),
         "qk_projection": HandlerRow("app.explore.api:handle_qk_projection"),
         "head_metrics": HandlerRow("app.explore.api:handle_head_metrics"),
+        "query_key_weights": HandlerRow("app.explore.api:handle_query_key_weights"),
         "generate": HandlerRow("app.generate.api:handle_generate"),
         "compare": HandlerRow("app.compare.api:handle_compare"),
         "walkthrough": HandlerRow("app.explore.walkthrough:handle_walkthrough"),

@@ -12,11 +12,18 @@ from app.explore.export.data import value_array
 from app.explore.head_view import HeadView, head_qk_projection, head_view
 from app.state.request import integer_or_zero, parse_question, parse_state
 from app.ui.wire_format import pack
-from app.worker.attention_payload import build_payload, has_weights, metrics_payload, quantized_layer_weights
+from app.worker.attention_payload import (
+    build_payload,
+    has_weights,
+    metrics_payload,
+    quantized_layer_weights,
+    sequence_lengths,
+)
 from app.worker.examples import write_target
 from app.worker.head_selection import selected_attention
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import EditError
+from model.tracing.indices import require_position
 
 HEAD_MATRIX_HOOK_POINTS = ("weights", "scores")
 MAX_MATRIX_CELLS = 1 << 24  # numbers of one head: 64 MB
@@ -100,3 +107,22 @@ def handle_head_metrics(body: dict[str, Any]) -> bytes:
     if not has_weights(traced, attention_group):
         raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
     return pack({"metrics": metrics_payload(traced, attention_group)})
+
+
+def handle_query_key_weights(body: dict[str, Any]) -> bytes:
+    """The weight from `query` to `key` in all heads of one attention, float32 [layer head]; NaN where it is masked."""
+    resolved = resolve(parse_question(body))
+    attention_group = selected_attention(resolved.config, parse_state(body))
+    places = [integer_or_zero(body.get(name)) for name in ("query", "key")]
+    for place, length in zip(places, sequence_lengths(resolved.trace, attention_group), strict=True):
+        require_position(place, length)
+    query, key = (range(place, place + 1) for place in places)
+    heads, paths = (
+        range(attention_group.heads),
+        [attention_group.path(layer) for layer in range(attention_group.layers)],
+    )
+    weights, allowed = (
+        np.stack([resolved.head_values(f"{path}.{name}", heads, query, key)[:, 0, 0] for path in paths])
+        for name in ("weights", "mask")
+    )
+    return pack({}, np.where(allowed > 0, weights, np.nan).astype("<f4").tobytes())

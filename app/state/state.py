@@ -97,12 +97,14 @@ class State:
 
     `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
     until somebody chose: pages begin with a head that is plain to see. `heads` are the collected ones ("2.3" is head 3
-    of layer 2), empty where only the chosen one is looked at; `sort` is "layer" or a metric of heads.
+    of layer 2), empty where only the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a metric
+    of heads.
     `quantity` is what is shown: `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the
     likeliest) is the gradient's. `top_mass` is the share of each row, in percent, that its largest weights must make.
     `zoom` is what a map is zoomed to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29.
-    `step` and `key` (-1: the most attended one) are shown by the Walkthrough tab, `analysis` by the Layers tab; there
-    `neuron` opens the feed-forward of a layer ("3"), and one neuron of it ("3.120").
+    `key` (-1: the most attended one) is what `query` looks at, in the Walkthrough tab and in the order of heads by one
+    weight; `step` is shown by the Walkthrough tab, `analysis` by the Layers tab; there `neuron` opens the feed-forward
+    of a layer ("3"), and one neuron of it ("3.120").
     """
 
     model: str = ""

@@ -25,6 +25,7 @@ from model.array_types import Float
 from model.attention_groups import AttentionGroup, attention_groups
 from model.errors import EditError
 from model.nn.hook_points import HOOK_POINTS, HookPoint
+from model.rendering.head_orders import head_orders_json
 from model.rendering.panels import PANELS_PLACEHOLDER, tab_panel
 from model.rendering.plots import plots_json
 from model.rendering.provenance import provenance, provenance_json
@@ -200,7 +201,7 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
 
 
 def choices_json(image: bool = False) -> dict[str, Any]:
-    """What the script offers for a text or an image: plots, metrics, and the rows that say edits in words."""
+    """What the script offers for a text or an image: plots, orders of heads, and the rows that say edits in words."""
     metrics = [
         {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for name, metric in head_metrics_for(image).items()
@@ -216,7 +217,8 @@ def choices_json(image: bool = False) -> dict[str, Any]:
         for name, operation in EDIT_OPERATIONS.items()
     ]
     hook_points = {name: _hook_point_json(row) for name, row in HOOK_POINTS.items()}
-    return {**plots_json(), "metrics": metrics, "operations": operations, "hook_points": hook_points}
+    orders = {"head_orders": head_orders_json(), "metrics": metrics}
+    return {**plots_json(), **orders, "operations": operations, "hook_points": hook_points}
 
 
 def _hook_point_json(row: HookPoint) -> dict[str, Any]:

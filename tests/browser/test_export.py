@@ -298,6 +298,22 @@ def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) ->
     assert "</script>" in shown and second.locator("b:visible").count() == 0
 
 
+def test_heads_of_a_saved_page_come_in_the_order_of_one_weight(offline: Page, tmp_path: Path) -> None:
+    loaded = load(find_checkpoint("stories-causal"))
+    trace = run(loaded.model, loaded.tokenizer, SENTENCE)
+    trace.show().save(tmp_path / "heads.html")
+    offline.goto((tmp_path / "heads.html").as_uri())
+    found = painted(offline)
+    found.get_by_test_id("sort").select_option("query_key")
+    found.get_by_test_id("pair-query").select_option("3")
+    found.get_by_test_id("pair-key").select_option("1")
+    weights = trace.attention()[:, :, 3, 1]
+    layer, head = np.unravel_index(weights.argmax(), weights.shape)
+    first = found.get_by_test_id("grid").locator(".thumb").first
+    expect(first).to_have_attribute("data-testid", f"head-{layer}-{head}")
+    expect(first).to_contain_text(f"{100 * weights.max():.1f} %")
+
+
 def test_a_trace_in_a_notebook_says_what_was_changed(offline: Page, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     edits = ["decoder.1.self.weights[3]=set:0", "decoder.2.self.mask[:,4,1]=set:0"]

@@ -104,6 +104,65 @@ def test_a_click_takes_no_head_from_under_the_pointer(visitor: Visitor) -> None:
     expect(again).to_be_hidden()
 
 
+def ranks(page: Page) -> list[float]:
+    """The number of each head in percent, as the heads are shown; -1 for none."""
+    texts = page.get_by_test_id("grid").locator(".rank span").all_inner_texts()
+    return [float(text.split()[0]) if "%" in text and "<" not in text else -1 for text in texts]
+
+
+def test_heads_come_in_the_order_of_what_one_token_gives_another(visitor: Visitor) -> None:
+    page = opened(visitor)
+    order, again = page.get_by_test_id("sort"), page.get_by_test_id("sort-again")
+    chips(page).nth(4).click()
+    expect(order.locator("option[value=query_key]")).to_contain_text("“the” looks at “")
+    order.select_option("query_key")
+    page.get_by_test_id("pair-key").select_option("2")
+    expect(order.locator("option[value=query_key]")).to_have_text("“the” looks at “dog”")
+    wait_for_address(page, sort="query_key", query="4", key="2")
+    first = wait_until(page, lambda: ranks(page), lambda now: len(now) == 48 and now == sorted(now, reverse=True))
+    assert first[0] > first[-1]
+    thumbs(page).first.click()
+    expect(reading(page)).to_contain_text("weight 0.")
+    told = re.compile(r"weight (0\.\d+)")
+    wait_until(
+        page,
+        lambda: told.search(reading(page).inner_text()),
+        lambda found: found is not None and abs(100 * float(found[1]) - first[0]) <= 0.051,
+    )
+    page.get_by_test_id("pair-key").select_option("1")
+    wait_until(page, lambda: ranks(page), lambda now: now != first and now == sorted(now, reverse=True))
+    expect(again).to_be_hidden()
+    names = thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)")
+    wait_for_address(page, sort="query_key", query="4", key="1")
+    visitor.settle()
+    page.reload()
+    instrument(page, TEXT)
+    expect(thumbs(page).first).to_have_attribute("data-testid", names[0])
+    say(page, "So " + TEXT)
+    expect(again).to_be_visible()
+    assert thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)") == names
+    again.click()
+    expect(again).to_be_hidden()
+
+
+def test_a_cell_of_the_map_is_another_pair_and_moves_no_head(visitor: Visitor) -> None:
+    page = opened(visitor, "&sort=query_key&query=8&key=2")
+    wait_until(page, lambda: ranks(page), lambda now: len(now) == 48 and now == sorted(now, reverse=True))
+    names = thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)")
+    stage, key = page.get_by_test_id("stage"), page.get_by_test_id("pair-key")
+    stage.focus()
+    for _ in range(3):
+        stage.press("ArrowRight")
+    stage.press("Enter")
+    expect(key).not_to_have_value("2")
+    expect(page.get_by_test_id("sort-again")).to_be_visible()
+    assert thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)") == names
+    expect(chips(page).locator("nth=8")).to_have_class(re.compile("query"))
+    expect(page.locator(".chip.key")).to_have_count(1)
+    page.get_by_test_id("pair-query").select_option("1")
+    expect(page.get_by_test_id("pair-trouble")).to_contain_text("The mask keeps")
+
+
 def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None:
     page = opened(visitor)
     page.get_by_test_id("head-1-2").click()

@@ -1,6 +1,6 @@
 // Sentences to begin with, and what there is to see in them.
 
-import { headCodes } from "../../../model/rendering/static/state/head_matrix.js";
+import { codeWeights } from "../../../model/rendering/static/heads/query_key_order.js";
 import { currentGrid } from "../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../model/rendering/static/state/memory.js";
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
@@ -28,6 +28,7 @@ export function drawExamples(page) {
         masked_positions: [],
         pinned: [],
         query: -1,
+        key: -1,
         target_token: -1,
       });
     };
@@ -57,13 +58,10 @@ export function spokenOf(page, { sort, query, key }) {
   const { tokens } = page.state.answer;
   const row = tokens.findLastIndex(({ text }) => text.trim() === query);
   const column = tokens.findIndex(({ text }) => text.trim() === key);
-  /** @param {number} place */
-  const looks = (place) =>
-    headCodes(page, grid, Math.floor(place / grid.heads), place % grid.heads)[row * grid.pooled_shape[1] + column];
-  const places = Array.from({ length: grid.layers * grid.heads }, (_, place) => place);
-  const scores = grid.metrics?.[sort] ?? (Math.min(row, column) < 0 ? null : places.map(looks));
+  const scores = grid.metrics?.[sort] ?? (Math.min(row, column) < 0 ? null : codeWeights(page, grid, row, column));
   if (!scores) return null;
-  const best = places.reduce((one, other) => ((scores[other] ?? -1) > (scores[one] ?? -1) ? other : one), 0);
+  const places = Array.from({ length: grid.layers * grid.heads }, (_, place) => place);
+  const best = places.reduce((one, other) => ((scores[other] || -1) > (scores[one] || -1) ? other : one), 0);
   return { layer: Math.floor(best / grid.heads), head: best % grid.heads };
 }
 

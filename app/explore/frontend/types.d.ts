@@ -33,7 +33,6 @@ export interface Choice extends HeadChoice {
   analysis: string;
   /** The layer whose neurons are open, and one of them: "3", "3.120". */
   neuron: string;
-  key: number;
   disabled_edits: string[];
   presenter: string;
   embedded: string;

@@ -4,6 +4,7 @@
 import HEADS_TAB, { headElements, listenToHeads } from "./heads/heads_tab.js";
 import { clearMeasurements } from "./heads/measurements.js";
 import { drawPredictions } from "./heads/predictions.js";
+import { codeWeights } from "./heads/query_key_order.js";
 import { drawTokenStrips } from "./heads/token_strip.js";
 import { describeEdit, wordNodes } from "./state/edit_words.js";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "./state/head_matrix.js";
@@ -14,7 +15,7 @@ import { createElement } from "./ui/dom.js";
 import { find, findByTestId } from "./ui/elements.js";
 import { fromBase64, inflate, readFloats, unpack } from "./ui/wire.js";
 
-/** @import { Found, Grid, HeadChoice, HeadMatrix, MatrixMeta, MatrixQuery, Page, Routes, SavedPage, Server, View } from "./types.js" */
+/** @import { Found, Grid, HeadChoice, HeadMatrix, MatrixMeta, MatrixQuery, Page, Pair, Routes, SavedPage, Server, View } from "./types.js" */
 
 const FIXED = ["text", "source", "edits", "masked_positions", "zoom"]; // choices that only a model could follow
 const NOT_SAVED =
@@ -142,6 +143,11 @@ class SavedAnswers {
    * @template {keyof Routes} Name @param {Name} route @param {object} details @returns {Found<Routes[Name]> | null}
    */
   get(route, details) {
+    if (route === "query_key_weights") {
+      const { query, key } = /** @type {Pair} */ (details);
+      const found = { meta: {}, numbers: weightsOfPair(this.#page, query, key) };
+      return /** @type {Found<Routes[Name]>} */ (/** @type {unknown} */ (found));
+    }
     const { per_head: _, ...asked } = /** @type {MatrixQuery} */ (details);
     const plain = route === "head_view" && isPlainWeights(this.#page, asked);
     if (plain && !currentGrid(this.#page).exact) return null;
@@ -182,20 +188,37 @@ class SavedAnswers {
 }
 
 /**
- * The weights of the selected heads with all their digits: they follow the byte codes of all grids.
- * @param {Page} page @returns {HeadMatrix}
+ * The weights of a head with all their digits: they follow the byte codes of all grids.
+ * @param {Page} page @param {Grid} grid @param {number} place of the head, layer after layer
  */
-function exactWeights(page) {
-  const grid = currentGrid(page);
+function exactHead(page, grid, place) {
   const { bytes, attention_groups } = page.state.answer;
   const last = attention_groups[attention_groups.length - 1];
   const cells = last.offset + last.layers * last.heads * last.rows * last.columns;
-  const all = new Float32Array(bytes.buffer, Math.ceil(cells / 4) * 4);
   const size = grid.rows * grid.columns;
-  const each = selectedHeads(page).map(([layer, head]) => {
-    const from = grid.offset + (layer * grid.heads + head) * size;
-    return all.subarray(from, from + size);
-  });
+  return new Float32Array(bytes.buffer, Math.ceil(cells / 4) * 4).subarray(
+    grid.offset + place * size,
+    grid.offset + (place + 1) * size,
+  );
+}
+
+/**
+ * The weight of one cell in all heads; of a long text the largest of its block.
+ * @param {Page} page @param {number} query @param {number} key
+ */
+function weightsOfPair(page, query, key) {
+  const grid = currentGrid(page);
+  if (!grid.exact) return codeWeights(page, grid, query, key);
+  return Float32Array.from(
+    { length: grid.layers * grid.heads },
+    (_, place) => exactHead(page, grid, place)[query * grid.columns + key],
+  );
+}
+
+/** The weights of the selected heads with all their digits. @param {Page} page @returns {HeadMatrix} */
+function exactWeights(page) {
+  const grid = currentGrid(page);
+  const each = selectedHeads(page).map(([layer, head]) => exactHead(page, grid, layer * grid.heads + head));
   const numbers = each.length > 1 ? combineHeads(each, page.state.choice.head_reduction) : each[0];
   return { ...quantizedMatrix(page), per_head: each, numbers, exact: true };
 }

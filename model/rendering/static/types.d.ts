@@ -44,6 +44,13 @@ export interface Grid {
 
 export type Metrics = Record<string, (number | null)[]>;
 
+/** A row of HEAD_ORDERS in Python: an order that is no metric's. `title` has {query} and {key} for tokens. */
+export interface HeadOrder {
+  name: string;
+  title: string;
+  lesson: string;
+}
+
 /** A metric of heads. */
 export interface Metric {
   name: string;
@@ -142,6 +149,7 @@ export interface HeadChoice {
   panel_size: string;
   colour_range: string;
   query: number;
+  key: number;
   pinned: number[];
   target_token: number;
   edits: string[];
@@ -151,6 +159,7 @@ export interface HeadChoice {
 /** What there is to choose from. */
 export interface Catalogue {
   quantities: Quantity[];
+  head_orders: HeadOrder[];
   metrics: Metric[];
   plots: PlotRow[];
   colour_ranges: ColourRange[];
@@ -221,6 +230,12 @@ export interface ColourRange {
 
 /** Layer and head. */
 export type Head = [layer: number, head: number];
+
+/** A query and a key that it looks at, as positions. */
+export interface Pair {
+  query: number;
+  key: number;
+}
 
 /** What the pointer is over, as positions; null where it is over none. */
 export interface Pointer {
@@ -308,6 +323,7 @@ export interface Found<Meta = Record<string, unknown>> {
 export interface Routes {
   head_view: MatrixMeta;
   head_metrics: { metrics: Metrics };
+  query_key_weights: object;
   qk_projection: { queries: number; explained_variance: [number, number] };
 }
 
@@ -366,6 +382,10 @@ export interface HeadElements {
   gridHigh: HTMLElement;
   gridNote: HTMLElement;
   sortAgain: HTMLButtonElement;
+  pair: HTMLElement;
+  pairQuery: HTMLSelectElement;
+  pairKey: HTMLSelectElement;
+  pairTrouble: HTMLElement;
   legend: HTMLElement;
   low: HTMLElement;
   high: HTMLElement;

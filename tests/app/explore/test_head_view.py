@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.explore import page_data as explore
-from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection
+from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection, handle_query_key_weights
 from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
 from app.generate import page_data as generate
 from app.state.state import Question, State
@@ -18,7 +18,7 @@ from app.worker.head_selection import _plainest_head, default_head
 from app.worker.open_models import find_model
 from app.worker.resolved_question import resolve
 from model.analysis.head_metrics import head_metrics
-from model.errors import CheckpointError, EditError
+from model.errors import CheckpointError, EditError, TextError
 
 TEXT = "the cat sat on the mat"
 QUESTION = Question("next", TEXT)
@@ -204,6 +204,33 @@ def test_points_and_metrics_reach_the_browser() -> None:
     assert found["metrics"]["next"] == [None] * 8  # which the mask forbids
     cross, _ = unpack(handle_head_metrics({"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"}))
     assert set(cross["metrics"]) == {"entropy"}
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+@pytest.mark.parametrize(
+    ("model", "attention"), [("next", ""), ("both", "decoder.cross"), ("both", "encoder.self"), ("masked", "")]
+)
+def test_the_weight_of_one_pair_is_that_of_each_head(
+    model: str, attention: str, is_long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"model": model, "text": TEXT, "source": "the dog lay on the rug", "attention": attention}
+    trace = resolve(Question(model, TEXT, source=body["source"])).trace
+    stack, kind = (attention or ("decoder.self" if model == "next" else "encoder.self")).split(".")
+    wanted = trace.attention(kind, stack)[:, :, 4, 3]
+    if is_long:
+        monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    found = np.frombuffer(unpack(handle_query_key_weights(body | {"query": 4, "key": 3}))[1], "<f4")
+    assert found.reshape(wanted.shape) == pytest.approx(wanted, abs=1e-6)
+    assert np.ptp(found) > 0
+
+
+def test_a_masked_pair_has_no_weight_and_a_missing_token_gets_a_sentence() -> None:
+    body: dict[str, Any] = {"model": "next", "text": TEXT}
+    found = np.frombuffer(unpack(handle_query_key_weights(body | {"query": 2, "key": 3}))[1], "<f4")
+    assert np.isnan(found).all() and len(found) == 8
+    for place in ({"query": 99}, {"key": -1}):
+        with pytest.raises(TextError, match="no token"):
+            handle_query_key_weights(body | place)
 
 
 def test_the_plainest_head_is_the_one_to_begin_with_whatever_is_typed_and_changed() -> None:

@@ -20,7 +20,6 @@ const CHOICE = {
   step: "",
   analysis: "",
   neuron: "",
-  key: -1,
   disabled_edits: [],
   presenter: "",
   embedded: "",
@@ -112,6 +111,7 @@ export function createPage(choice = {}, answer = {}) {
   };
   const catalogue = {
     quantities: [quantity],
+    head_orders: [{ name: "query_key", title: "attention from “{query}” to “{key}”", lesson: "" }],
     metrics: [],
     analyses: [],
     plots: [],

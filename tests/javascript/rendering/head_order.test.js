@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forgetOrder, headOrder } from "../../../model/rendering/static/heads/head_order.js";
+import { clampPair, pairTitle, queryKeyPair } from "../../../model/rendering/static/heads/query_key_order.js";
 import { createPage, GRID } from "../explore/page.js";
 
 const BEFORE = { ...GRID, metrics: { previous: [0.1, 0.9, 0.5, 0.3, 0.2, null] } };
@@ -53,4 +54,59 @@ test("heads wait in their places for numbers that are on their way", () => {
   const waiting = headOrder(page, GRID);
   assert.deepEqual(names(waiting), BEST_FIRST);
   assert.deepEqual(waiting.values, []);
+});
+
+const PAIR_ORDER = { ...GRID, metrics: {} };
+
+/** A page whose server knows the weights of some pairs. @param {Record<string, number[]>} known */
+function pairPage(known) {
+  const bytes = new Uint8Array(GRID.layers * GRID.heads * 9).fill(1);
+  const { page, state } = createPage({ sort: "query_key", query: 2, key: 1 }, { bytes });
+  const get = (/** @type {string} */ _, /** @type {{ query: number, key: number }} */ { query, key }) => {
+    const numbers = known[`${query} ${key}`];
+    return numbers ? { meta: {}, numbers: Float32Array.from(numbers) } : null;
+  };
+  return { page: Object.assign(page, { server: { get } }), state };
+}
+
+test("heads come in the order of what one query gives one key, and stay when another pair or text is looked at", () => {
+  const { page, state } = pairPage({ "2 1": [0.1, 0.5, 0.25, 0, 0.75, 0.3], "2 0": [0.9, 0.5, 0.4, 0.3, 0.2, 0.1] });
+  const order = headOrder(page, PAIR_ORDER);
+  assert.deepEqual(names(order), ["1,1", "0,1", "1,2", "0,2", "0,0", "1,0"]);
+  assert.deepEqual(order.values?.[4], 0.75);
+  assert.equal(order.outdated, false);
+  state.update({ key: 0 });
+  const other = headOrder(page, PAIR_ORDER);
+  assert.deepEqual(names(other), names(order));
+  assert.equal(other.outdated, true);
+  state.receive({ ...state.answer, question: { ...state.answer.question, text: "The dog" } });
+  assert.deepEqual(names(headOrder(page, PAIR_ORDER)), names(order));
+  forgetOrder(page);
+  assert.deepEqual(names(headOrder(page, PAIR_ORDER)).slice(0, 2), ["0,0", "0,1"]);
+});
+
+test("byte codes are shown until all digits are here, and move no head", () => {
+  /** @type {Record<string, number[]>} */
+  const known = {};
+  const { page, state } = pairPage(known);
+  state.answer.bytes[5 * 9 + 2 * 3 + 1] = 255;
+  assert.equal(headOrder(page, PAIR_ORDER).values, null);
+  known["2 1"] = [0.1, 0.5, 0.25, 0, 0.75, 0.3];
+  assert.equal(names(headOrder(page, PAIR_ORDER))[0], "1,1");
+  forgetOrder(page);
+  state.update({ key: 0 });
+  const waiting = headOrder(page, PAIR_ORDER);
+  assert.equal(names(waiting)[0], "1,1");
+  assert.equal(waiting.values?.[4], 0);
+});
+
+test("a locked query is meant, and a key that nobody chose is the one at which the current head looks most", () => {
+  const { page, state } = pairPage({});
+  state.update({ key: -1, pinned: [1], layer: 1, head: 2 });
+  state.answer.bytes[5 * 9 + 1 * 3 + 1] = 200;
+  assert.deepEqual(queryKeyPair(page, PAIR_ORDER), { query: 1, key: 1 });
+  assert.equal(pairTitle(page, PAIR_ORDER, "from “{query}” to “{key}”"), "from “dog” to “dog”");
+  state.update({ key: 9 });
+  clampPair(page, PAIR_ORDER);
+  assert.equal(state.choice.key, 1);
 });

@@ -1,5 +1,6 @@
 // The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it.
 
+import { markTokens } from "../../../../model/rendering/static/heads/token_strip.js";
 import { clampHead, currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
 import {
   chooseQuery,
@@ -37,6 +38,7 @@ function drawWalkthrough(page) {
   fillSelect(memory.elements.key, tokenOptions(keyTokens(page)), found.meta.key, (value) =>
     page.change({ key: Number(value) }),
   );
+  markTokens(page, { side: grid.queries, position: found.meta.query }, { side: grid.keys, position: found.meta.key });
   drawStepList(page);
   drawStep(page);
   drawKeyWeights(page, (previewed) => previewKey(page, previewed));

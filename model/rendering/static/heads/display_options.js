@@ -3,10 +3,12 @@
 import { currentColourRange } from "../state/colour_range.js";
 import { currentQuantity } from "../state/head_matrix.js";
 import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
+import { QUERY_KEY } from "../state/token_selection.js";
 import { fillSelect, setValue } from "../ui/charts.js";
 import { find } from "../ui/elements.js";
 import { metricsOf, metricsTrouble } from "./head_order.js";
 import { currentStyle } from "./measurements.js";
+import { pairTitle } from "./query_key_order.js";
 
 /** @import { Grid, Page } from "../types.js" */
 /** @import { Option } from "../ui/charts.js" */
@@ -95,7 +97,7 @@ export function drawOptions(page) {
     elements.root.querySelectorAll('[data-field="colour_range"]') // near each legend
   ))
     fillSelect(select, ranges, currentColourRange(page).name, (value) => page.change({ colour_range: value }));
-  fill("sort", [["layer", "by layer"], ...sortOptions(page, grid)], choice.sort);
+  drawOrders(page, grid);
   fill("other_head", headOptions(grid), otherHead(page, grid));
   for (const field of /** @type {Field[]} */ (["unit", "segments", "head_reduction", "other_text", "top_mass"]))
     setValue(control(field), choice[field]);
@@ -129,12 +131,21 @@ function hasActiveOptions(page, grid) {
   );
 }
 
-/** @param {Page} page @param {Grid} grid */
-function sortOptions(page, grid) {
+/** The menu of orders, in which one has the names of the tokens that are chosen. @param {Page} page @param {Grid} grid */
+function drawOrders(page, grid) {
+  const select = find(page.view.elements.root, '[data-field="sort"]', HTMLSelectElement);
+  const { head_orders, metrics } = page.state.catalogue;
   const values = metricsTrouble(page, grid) ? {} : metricsOf(page, grid);
-  return page.state.catalogue.metrics
-    .filter(({ name }) => !values || values[name])
-    .map(({ name, title }) => /** @type {Option} */ ([name, title]));
+  const rows = [...head_orders, ...metrics.filter(({ name }) => !values || values[name])];
+  fillSelect(
+    select,
+    rows.map(({ name, title }) => [name, title]),
+    page.state.choice.sort,
+    (sort) => page.change({ sort }),
+  );
+  const named = [...select.options].find(({ value }) => value === QUERY_KEY);
+  const title = pairTitle(page, grid, head_orders.find(({ name }) => name === QUERY_KEY)?.title ?? "");
+  if (named && named.text !== title) named.text = title;
 }
 
 /** @param {Grid} grid */

@@ -3,11 +3,13 @@
 
 import { layerHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
+import { QUERY_KEY } from "../state/token_selection.js";
 import { formatPercent } from "../ui/dom.js";
+import { pairWeights } from "./query_key_order.js";
 
 /** @import { Grid, Head, Page } from "../types.js" */
 
-const memory = remembered(() => ({ asked: "", heads: /** @type {Head[]} */ ([]) }));
+const memory = remembered(() => ({ asked: "", sort: "", heads: /** @type {Head[]} */ ([]), outdated: false }));
 
 /**
  * Every metric of every head, layer after layer; null while a long text's are on their way, or where there are none.
@@ -38,28 +40,45 @@ export function formatMetric(page, name, value) {
 }
 
 /**
- * The heads in the order in which they are shown, and the numbers of the metric that it is by: none by layer. It is
- * `outdated` where the numbers have changed since it was asked for.
+ * The numbers that the chosen order is by: none by layer, or while they are `late`. What is not `exact` yet moves no head.
+ * @param {Page} page @param {Grid} grid
+ */
+function orderValues(page, grid) {
+  const { sort } = page.state.choice;
+  if (sort === QUERY_KEY) {
+    const weights = pairWeights(page, grid);
+    return weights ? { ...weights, late: false } : { values: null, exact: false, late: true };
+  }
+  const metrics = metricsOf(page, grid);
+  const late = sort !== "layer" && !metrics && !metricsTrouble(page, grid);
+  return { values: metrics?.[sort] ?? null, exact: true, late };
+}
+
+/**
+ * The heads in the order in which they are shown, and the numbers that it is by: none by layer. It is `outdated` where
+ * the numbers have changed since it was asked for.
  * @param {Page} page @param {Grid} grid
  */
 export function headOrder(page, grid) {
   const known = memory(page);
   const byLayer = Array.from({ length: grid.layers }, (_, layer) => layerHeads(grid, layer)).flat();
-  const { sort } = page.state.choice;
   const asked = askedOrder(page, grid);
-  const metrics = metricsOf(page, grid);
-  const values = sort === "layer" ? null : metrics?.[sort];
+  const { values, exact, late } = orderValues(page, grid);
   if (!values) {
-    const onTheirWay = sort !== "layer" && !metrics && known.asked === asked && !metricsTrouble(page, grid);
-    if (onTheirWay) return { heads: known.heads, values: [], outdated: false };
+    if (late && known.asked === asked) return { heads: known.heads, values: [], outdated: false };
     forgetOrder(page);
     return { heads: byLayer, values: null, outdated: false };
   }
   /** @param {Head} pair */
   const rank = ([layer, head]) => values[layer * grid.heads + head] ?? -Infinity;
-  const sorted = byLayer.sort((one, other) => rank(other) - rank(one));
-  if (known.asked !== asked) Object.assign(known, { asked, heads: sorted });
-  return { heads: known.heads, values, outdated: String(known.heads) !== String(sorted) };
+  const sorted = [...byLayer].sort((one, other) => rank(other) - rank(one));
+  if (known.asked !== asked && !exact) {
+    const held = known.sort === page.state.choice.sort && known.heads.length === byLayer.length;
+    return held ? { heads: known.heads, values, outdated: false } : { heads: byLayer, values: null, outdated: false };
+  }
+  if (known.asked !== asked) Object.assign(known, { asked, heads: sorted, sort: page.state.choice.sort });
+  if (exact) known.outdated = String(known.heads) !== String(sorted);
+  return { heads: known.heads, values, outdated: known.outdated };
 }
 
 /** The order that is chosen is asked for anew. @param {Page} page */
@@ -68,10 +87,12 @@ export function forgetOrder(page) {
 }
 
 /**
- * What makes an order another one. Edits, masked tokens and variants change its numbers alone.
+ * What makes an order another one. Edits, masked tokens and variants change its numbers alone; so does another text or
+ * pair where the order is by one weight.
  * @param {Page} page @param {Grid} grid
  */
 function askedOrder(page, { name, layers, heads }) {
   const { model, text, source, image } = page.state.answer.question;
-  return JSON.stringify([page.state.choice.sort, name, layers, heads, model, text, source, image]);
+  const { sort } = page.state.choice;
+  return JSON.stringify([sort, name, layers, heads, model, ...(sort === QUERY_KEY ? [] : [text, source, image])]);
 }

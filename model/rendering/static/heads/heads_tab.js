@@ -2,17 +2,18 @@
 
 import { clampHead, currentGrid, selectedHeads, toggleHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
-import { setHover } from "../state/token_selection.js";
+import { QUERY_KEY, setHover } from "../state/token_selection.js";
 import { paintScale } from "../ui/colours.js";
 import { drawChoices } from "../ui/dom.js";
 import { find, findByTestId } from "../ui/elements.js";
 import { listenToOptions } from "./display_options.js";
 import { clearGrid, drawGrid, markHeads, onGridClick, onGridKey, sortAgain } from "./head_grid.js";
 import { drawHeadMetrics } from "./head_metrics.js";
-import { metricsOf } from "./head_order.js";
+import { forgetOrder, metricsOf } from "./head_order.js";
 import { drawHeadPanel, markPointer } from "./head_panel.js";
 import { clearMeasurements, currentStyle, measuredWidth } from "./measurements.js";
 import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
+import { clampPair, drawPair, pairWeights } from "./query_key_order.js";
 import { drawZoomButton, listenToZoom, loadPendingGrid } from "./zoom.js";
 
 /** @import { HeadElements, Page } from "../types.js" */
@@ -32,10 +33,13 @@ export default {
     const large = page.state.choice.panel_size === "large";
     if (tab.classList.contains("large") !== large) clearMeasurements(page);
     tab.classList.toggle("large", large);
-    const layout = `${grid.name} ${page.state.choice.sort} ${page.state.choice.colour_range} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
+    clampPair(page, grid);
+    const pair = page.state.choice.sort === QUERY_KEY && pairWeights(page, grid)?.name;
+    const layout = `${grid.name} ${page.state.choice.sort} ${page.state.choice.colour_range} ${pair} ${Boolean(metricsOf(page, grid))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
     if (fresh || memory(page).layout !== layout) drawGrid(page);
     memory(page).layout = layout;
     drawAttentionChoices(page);
+    drawPair(page, grid, () => forgetOrder(page));
     markHeads(page);
     drawHeadMetrics(page);
     drawHeadPanel(page);
@@ -80,6 +84,10 @@ export function headElements(place) {
     gridHigh: named("grid-high"),
     gridNote: named("grid-note"),
     sortAgain: button("sort-again"),
+    pair: named("pair"),
+    pairQuery: findByTestId(place, "pair-query", HTMLSelectElement),
+    pairKey: findByTestId(place, "pair-key", HTMLSelectElement),
+    pairTrouble: named("pair-trouble"),
     metrics: named("metrics"),
     title: named("head-title"),
     off: button("head-switch"),

@@ -2,11 +2,12 @@
 
 import { shownMatrix } from "../state/head_matrix.js";
 import {
+  activeColumn,
   activeQueries,
   clearLocks,
-  hoveredColumn,
   isMultiSelect,
   lockQuery,
+  QUERY_KEY,
   setHover,
 } from "../state/token_selection.js";
 import { closest } from "../ui/dom.js";
@@ -25,7 +26,13 @@ export function onPlotMove(page, event) {
 export function onPlotClick(page, event) {
   if (closest(event, "button, input, select")) return;
   const place = openPlot(page).tokenAt(page, event, true);
-  if (place?.query !== null && place?.query !== undefined) lockQuery(page, place.query, isMultiSelect(event));
+  if (place?.query === null || place?.query === undefined) return;
+  const { choice } = page.state;
+  const again = choice.pinned.length === 1 && choice.pinned[0] === place.query;
+  // In the order of one weight another cell of the locked row is another key.
+  if (choice.sort === QUERY_KEY && again && place.key !== null && place.key !== choice.key)
+    page.change({ key: place.key });
+  else lockQuery(page, place.query, isMultiSelect(event), place.key);
 }
 
 /**
@@ -45,13 +52,13 @@ export function onPlotKey(page, event) {
   if (jump) setHover(page, { query: step(matrix.rows, row + jump), key: null });
   else if (down) setHover(page, { query: step(matrix.rows, row + down), key: page.state.pointer?.key ?? null });
   else if (right) {
-    const column = hoveredColumn(page, matrix);
+    const column = activeColumn(page, matrix);
     setHover(page, {
       query: matrix.rows.tokens[row][0],
       key: step(matrix.columns, column === undefined ? 0 : column + right),
     });
   } else if (event.key === "Enter" || event.key === " ")
-    lockQuery(page, matrix.rows.tokens[row][0], isMultiSelect(event));
+    lockQuery(page, matrix.rows.tokens[row][0], isMultiSelect(event), page.state.pointer?.key ?? null);
   else if (event.key === "Escape") {
     if (page.state.pointer) setHover(page, null);
     else clearLocks(page);

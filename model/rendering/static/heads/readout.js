@@ -12,7 +12,7 @@ import {
   valueAt,
 } from "../state/head_matrix.js";
 import { currentGrid, selectedHeads } from "../state/head_selection.js";
-import { activeQueries, activeRows, hoveredColumn, queryTokens } from "../state/token_selection.js";
+import { activeColumn, activeQueries, activeRows, queryTokens } from "../state/token_selection.js";
 import { formatPercent, quotedToken } from "../ui/dom.js";
 
 /** @typedef {{ name: string, number: number }} NamedValue */
@@ -26,7 +26,7 @@ import { formatPercent, quotedToken } from "../ui/dom.js";
 export function drawReadout(page, matrix) {
   const { reading, canvas } = page.view.elements;
   const rows = activeRows(page, matrix);
-  const column = hoveredColumn(page, matrix);
+  const column = activeColumn(page, matrix);
   const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.pinned.length;
   canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
   const heads = selectedHeads(page);

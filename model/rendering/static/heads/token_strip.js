@@ -4,6 +4,7 @@ import { columnSums, magnitude } from "../state/head_matrix.js";
 import { currentGrid } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import {
+  activeKey,
   activeQueries,
   activeRows,
   chooseQuery,
@@ -18,6 +19,8 @@ import { activeElement, createChip, moveChipFocus, onHover, updateChildren } fro
 /** @import { HeadMatrix, Page, Side, Token } from "../types.js" */
 
 const MARGIN = 6; // pixels beneath a chip that is brought into sight
+
+/** @typedef {{ side: Side, position: number }} MarkedToken */
 
 /** What a chip was made of. */
 const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
@@ -158,16 +161,18 @@ export function shadeTokens(page, matrix) {
   const sums = columnSums(matrix, activeRows(page, matrix));
   const keys = grid.keys === "source" ? sources : chips;
   const queries = grid.queries === "source" ? sources : chips;
-  for (const button of [...chips, ...sources]) button.style.removeProperty("--shade");
+  for (const button of [...chips, ...sources]) {
+    button.style.removeProperty("--shade");
+    button.classList.remove("key", "query", "locked");
+  }
   keys.forEach((button, place) => {
     const sum = sums[matrix.columnOf.get(place) ?? -1] ?? NaN;
     const strength = Math.sqrt(magnitude(matrix, sum));
     if (strength > 0) button.style.setProperty("--shade", `${Math.round(strength * 100)}%`);
     button.style.setProperty("--tint", matrix.signed && sum < 0 ? NEGATIVE_COLOUR : "var(--beam)");
-    button.classList.toggle("key", page.state.pointer?.key === place);
+    button.classList.toggle("key", activeKey(page) === place);
   });
   const hot = activeQueries(page);
-  for (const button of [...chips, ...sources]) button.classList.remove("query", "locked");
   queries.forEach((button, place) => {
     button.classList.toggle("query", hot.includes(place));
     button.classList.toggle("locked", page.state.choice.pinned.includes(place));
@@ -175,6 +180,25 @@ export function shadeTokens(page, matrix) {
   scrollToChosen(page, page.view.elements.tokens, chips);
   if (page.state.answer.maskable) return;
   for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
+}
+
+/**
+ * Marks a query and a key, where a picture speaks of these alone; -1 for none.
+ * @param {Page} page @param {MarkedToken} query @param {MarkedToken} [key]
+ */
+export function markTokens(page, query, key = { side: "text", position: -1 }) {
+  const { tokens, sourceTokens } = page.view.elements;
+  for (const [side, strip] of /** @type {const} */ ([
+    ["text", tokens],
+    ["source", sourceTokens],
+  ])) {
+    for (const [position, chip] of chipsOf(strip).entries()) {
+      chip.style.removeProperty("--shade");
+      chip.classList.remove("locked");
+      chip.classList.toggle("query", side === query.side && position === query.position);
+      chip.classList.toggle("key", side === key.side && position === key.position);
+    }
+  }
 }
 
 /**

@@ -3,7 +3,7 @@
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { MAX_LINE_HEADS, magnitude, SHOWN, shownMatrix, stateAt, valueAt } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
-import { activeRows, hoveredColumn } from "../state/token_selection.js";
+import { activeColumn, activeRows, hoveredColumn } from "../state/token_selection.js";
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "../ui/colours.js";
 import { context2d, hidpiContext, inlineText, truncateText } from "../ui/dom.js";
 
@@ -69,7 +69,7 @@ function drawAttentionLines(page, matrix, width, canvas) {
   const context = hidpiContext(canvas, width, sizes.top + sizes.rows * sizes.step + 6);
   context.textBaseline = "middle";
   const rows = activeRows(page, matrix);
-  const column = hoveredColumn(page, matrix);
+  const column = activeColumn(page, matrix);
   drawTokenColumn(context, page, matrix.rows.labels, sizes, "right", sizes.left - 8, "query", rows);
   drawTokenColumn(
     context,

@@ -3,7 +3,7 @@
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { matrixCodes, shownMatrix, tokensAt } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
-import { activeRows, hoveredColumn } from "../state/token_selection.js";
+import { activeColumn, activeRows } from "../state/token_selection.js";
 import { paintCodes, SIGNED_COLOURS, WEIGHT_COLOURS } from "../ui/colours.js";
 import { cellAtPointer, drawHeatmap } from "../ui/heatmap.js";
 
@@ -37,7 +37,7 @@ function drawAttentionMap(page, matrix, width, canvas) {
     alpha: 1,
     ground: matrix.signed,
     tall: plotHeight(page),
-    hot: { query: rows.at(-1) ?? null, key: hoveredColumn(page, matrix) ?? null },
+    hot: { query: rows.at(-1) ?? null, key: activeColumn(page, matrix) ?? null },
     rows,
     style: currentStyle(page),
   });

@@ -3,7 +3,7 @@
 import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.js";
 import { selectedHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
-import { activeRows, hoveredColumn } from "../state/token_selection.js";
+import { activeColumn, activeRows } from "../state/token_selection.js";
 import { copyText, saveFile } from "../ui/clipboard.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
 import { closest, createElement, inlineText, updateChildren, visibleText } from "../ui/dom.js";
@@ -176,7 +176,7 @@ function formatCellNumber(matrix, number) {
 /** @param {Page} page @param {HeadMatrix} matrix */
 function markTable(page, matrix) {
   const rows = activeRows(page, matrix);
-  const column = hoveredColumn(page, matrix);
+  const column = activeColumn(page, matrix);
   const table = page.view.elements.sheet.querySelector("table");
   if (!table) return;
   for (const cell of table.querySelectorAll(".hot")) cell.classList.remove("hot");

@@ -3,7 +3,7 @@
 import { columnSums, formatValue, shownMatrix, tokensAt } from "../state/head_matrix.js";
 import { currentGrid } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
-import { activeRows, hoveredColumn } from "../state/token_selection.js";
+import { activeColumn, activeRows } from "../state/token_selection.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
 import { closest, createElement, visibleText } from "../ui/dom.js";
 
@@ -94,7 +94,7 @@ function hasSpaceBefore(page, { labels, tokens }, line, which) {
 function shadeWords(page, matrix) {
   const rows = activeRows(page, matrix);
   const sums = columnSums(matrix, rows);
-  const column = hoveredColumn(page, matrix);
+  const column = activeColumn(page, matrix);
   /** @param {number} sum */
   const size = (sum) =>
     Number.isFinite(sum) ? Math.abs(matrix.scale === "linear" && !matrix.signed ? sum - matrix.low : sum) : 0;

@@ -23,6 +23,7 @@ export const DEFAULT_CHOICE = {
   panel_size: "panel",
   colour_range: "full",
   query: -1,
+  key: -1,
   pinned: [],
   target_token: -1,
   edits: [],

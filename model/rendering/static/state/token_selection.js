@@ -4,6 +4,9 @@ import { currentGrid } from "./head_selection.js";
 
 /** @import { HeadChoice, HeadMatrix, Page, Pointer } from "../types.js" */
 
+/** The name of the order of heads by how much a query looks at a key. */
+export const QUERY_KEY = "query_key";
+
 /** @param {Page} page */
 export function queryTokens(page) {
   const { tokens, source_tokens } = page.state.answer;
@@ -56,6 +59,24 @@ export function hoveredColumn(page, matrix) {
   return key === null || key === undefined ? undefined : matrix.columnOf.get(key);
 }
 
+/** The key that the chosen query looks at, or null. @param {Page} page */
+export function chosenKey(page) {
+  const { key } = page.state.choice;
+  return key >= 0 && key < keyTokens(page).length ? key : null;
+}
+
+/** The key at hand: under the pointer, else the one by which heads are in order, else null. @param {Page} page */
+export function activeKey(page) {
+  if (page.state.pointer) return page.state.pointer.key;
+  return page.state.choice.sort === QUERY_KEY ? chosenKey(page) : null;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function activeColumn(page, matrix) {
+  const key = activeKey(page);
+  return key === null ? undefined : matrix.columnOf.get(key);
+}
+
 /** @param {Page} page @param {Pointer | null} place */
 export function setHover(page, place) {
   if (!page.state.latestAnswer || JSON.stringify(page.state.pointer) === JSON.stringify(place)) return;
@@ -64,17 +85,17 @@ export function setHover(page, place) {
 }
 
 /**
- * Locks a query, so that it stays marked; with `more` several. What was locked is let go.
- * @param {Page} page @param {number} position @param {boolean} [more]
+ * Locks a query, so that it stays marked; with `more` several. What was locked is let go. A `key` is chosen with it.
+ * @param {Page} page @param {number} position @param {boolean} [more] @param {number | null} [key]
  */
-export function lockQuery(page, position, more = false) {
+export function lockQuery(page, position, more = false, key = null) {
   const { pinned, query } = page.state.choice;
   const has = pinned.includes(position);
   const others = pinned.filter((place) => place !== position);
   const added = [...pinned, position].sort((one, other) => one - other);
   const after = more ? (has ? others : added) : has && !others.length ? [] : [position];
   /** @type {Partial<HeadChoice>} */
-  const patch = { pinned: after };
+  const patch = { pinned: after, ...(key === null ? {} : { key }) };
   if (currentGrid(page).queries !== "source") {
     const place = after.includes(position) ? position : (after.at(-1) ?? defaultQuery(page));
     const asked = urlPosition(page, place);

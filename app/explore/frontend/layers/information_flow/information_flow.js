@@ -1,6 +1,7 @@
 // The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
 
 import { currentStyle } from "../../../../../model/rendering/static/heads/measurements.js";
+import { markTokens } from "../../../../../model/rendering/static/heads/token_strip.js";
 import { remembered } from "../../../../../model/rendering/static/state/memory.js";
 import { formatPercent, quotedToken } from "../../../../../model/rendering/static/ui/dom.js";
 import { LIST_STEPS } from "../../../../../model/rendering/static/ui/keyboard.js";
@@ -122,8 +123,22 @@ function markEdge(page, graph, index) {
     "aria-label",
     `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`,
   );
+  markFlow(page, graph, edge);
   canvas.style.cursor = edge?.heads.length ? "pointer" : "default";
   layerElement(page, "flow-reading").replaceChildren(...(edge ? describeEdge(page, edge) : [describeGraph(graph)]));
+}
+
+/**
+ * The tokens at the ends of a line of attention as query and key; else the one whose answer it is.
+ * @param {ExplorePage} page @param {FlowGraph} graph @param {FlowEdge | undefined} edge
+ */
+function markFlow(page, { position }, edge) {
+  if (!edge?.heads.length) return markTokens(page, { side: "text", position });
+  markTokens(
+    page,
+    { side: "text", position: edge.target },
+    { side: edge.kind === "cross" ? "source" : "text", position: edge.source },
+  );
 }
 
 /** @param {FlowGraph} graph */
