@@ -63,6 +63,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "negative_log_likelihood": _long("app.explore.layer_analysis:handle_negative_log_likelihood"),
         "information_flow": _long("app.explore.layer_analysis:handle_information_flow"),
         "head_ablation": _long("app.explore.layer_analysis:handle_head_ablation"),
+        "head_search": _long("app.explore.layer_analysis:handle_head_search"),
         "link": HandlerRow("app.explore.export.api:handle_link"),
         "export_numbers": _long("app.explore.export.api:handle_export_numbers"),
         "export_neurons": _long("app.explore.export.api:handle_export_neurons"),

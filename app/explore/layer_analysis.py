@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from app.state.request import integer_or_zero, parse_question
+from app.state.request import integer_or_zero, parse_question, parse_request
 from app.ui.wire_format import pack
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.analysis import head_ablation, information_flow, logit_lens
 from model.analysis.attribution import logit_attribution
+from model.analysis.head_ablation import HeadSearch
 from model.array_types import Float
+from model.cancellation import check_cancelled
 from model.config import Config
 from model.errors import TextError
 from model.nn.block import NORM_PLACEMENTS
@@ -32,6 +35,8 @@ MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
 MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
 EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
 HEADS_PER_EDGE = 3  # of one edge
+MAX_HEADS_OFF = 10  # heads that a search switches off
+SEARCH_SECONDS = 0.5  # of a search in one answer, so that people see it go on
 NATS_PER_BIT = float(np.log(2))
 
 
@@ -201,6 +206,37 @@ def handle_head_ablation(body: dict[str, Any]) -> bytes:
     meta = {"first": first, "count": count, "heads": heads, "position": position, "token": token, "before": before,
             "text": answer_text(traced, tokenizer, token)}  # fmt: skip
     return pack(meta, (found / NATS_PER_BIT - before).astype("<f4").tobytes())
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """How far the search has come, as the last answer has said."""
+
+    search: HeadSearch = field(default_factory=HeadSearch)
+
+
+def handle_head_search(body: dict[str, Any]) -> bytes:
+    """Heads without which the likeliest answer at `query` is another one: a search goes on for SEARCH_SECONDS.
+
+    The answer holds how far it has come, and the next request hands that back until it is done.
+    """
+    resolved = resolve(parse_question(body))
+    model, search = resolved.model, parse_request(SearchRequest, body, "search").search
+    head_ablation.require_prediction(model)
+    position, token, _ = target_answer(body | {"token": -1}, resolved)
+    until = monotonic() + SEARCH_SECONDS
+    while not search.is_done(MAX_HEADS_OFF):
+        check_cancelled()
+        edited = resolved.with_input(edits=(*resolved.question.edits, *search.edits))
+        search = head_ablation.advance_search(model, edited.trace_of(*head_ablation.KEEP), search, position, token)
+        if monotonic() > until:
+            break
+    likeliest = search.leads[-1].likeliest if search.leads else token
+    answers = {name: answer_text(resolved.trace, resolved.tokenizer, answer)
+               for name, answer in (("text", token), ("likeliest", likeliest))}  # fmt: skip
+    meta = {"position": position, "heads": len(head_ablation.all_heads(model)), "most": MAX_HEADS_OFF,
+            "done": search.is_done(MAX_HEADS_OFF), "changed": search.is_changed}  # fmt: skip
+    return pack(meta | answers | {"search": asdict(search)})
 
 
 def attribution_assumptions(config: Config) -> list[str]:

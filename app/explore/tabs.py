@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 from model.registry import Registry
@@ -23,9 +24,15 @@ class Tab:
 
 @dataclass(frozen=True)
 class Analysis(Tab):
-    """One analysis of the tab Layers: a tab within it, and whether people choose its answer and its attention."""
+    """One analysis of the tab Layers: a tab within it, and in `lesson` what it shows, in a sentence or two.
 
+    The lesson is empty where it depends on the model. People choose the answer of what `has_target`, and the attention
+    of what `has_attention`; what is `of_likeliest` is about the likeliest answer.
+    """
+
+    lesson: str = ""
     has_target: bool = False
+    of_likeliest: bool = False
     has_attention: bool = False
 
 
@@ -63,15 +70,37 @@ ANALYSES: Registry[Analysis] = Registry(
     {
         "logit_lens": Analysis("Logit lens", f"{_LAYERS}/logit_lens.html", f"{_LAYERS}/logit_lens.js"),
         "logit_attribution": Analysis(
-            "Logit attribution", f"{_LAYERS}/contributions.html", f"{_LAYERS}/contributions.js", has_target=True
+            "Logit attribution",
+            f"{_LAYERS}/contributions.html",
+            f"{_LAYERS}/contributions.js",
+            "What each head and each feed-forward writes to the residual stream adds to the logit of the answer.",
+            has_target=True,
         ),
         "information_flow": Analysis(
             "Information flow",
             f"{_LAYERS}/information_flow/information_flow.html",
             f"{_LAYERS}/information_flow/information_flow.js",
+            "Where the answer came from. A line is a share of what a token's residual stream is made of: slanting "
+            "lines are attention, vertical ones the residual connection, squares the feed-forward. Click a line to "
+            "select its head.",
         ),
         "head_ablation": Analysis(
-            "Ablate all", f"{_LAYERS}/ablation.html", f"{_LAYERS}/ablation.js", has_target=True, has_attention=True
+            "Ablate all",
+            f"{_LAYERS}/ablation/ablation.html",
+            f"{_LAYERS}/ablation/ablation.js",
+            "Each head is turned off alone, one after the other: the change in the log-probability of the answer, in "
+            "bits: −1 halves it.",
+            has_target=True,
+            has_attention=True,
+        ),
+        "head_search": Analysis(
+            "Change the answer",
+            f"{_LAYERS}/ablation/head_search.html",
+            f"{_LAYERS}/ablation/head_search.js",
+            "Which heads does the answer depend on? They are switched off one after another, each time the one whose "
+            "loss takes most of the answer's lead, until another answer is the likeliest. The set need not be the "
+            "smallest.",
+            of_likeliest=True,
         ),
     },
 )
@@ -80,11 +109,13 @@ ANALYSES: Registry[Analysis] = Registry(
 def tabs_json(tabs: Mapping[str, Tab]) -> list[dict[str, Any]]:
     """Tabs or analyses as the browser needs them."""
     return [
-        {"name": name, **{key: value for key, value in asdict(tab).items() if key != "html"}}
+        {"name": name, **{key: value for key, value in asdict(tab).items() if key not in ("html", "lesson")}}
         for name, tab in tabs.items()
     ]
 
 
 def analysis_section(name: str, analysis: Analysis, html: str) -> str:
-    """The HTML of one analysis."""
-    return f'<section class="{name}" data-analysis="{name}" aria-label="{analysis.title}" hidden>{html}</section>'
+    """The HTML of one analysis, its lesson first."""
+    lesson = f'<p class="explain">{escape(analysis.lesson)}</p>' if analysis.lesson else ""
+    opening = f'<section class="{name}" data-analysis="{name}" aria-label="{analysis.title}" hidden>'
+    return f"{opening}{lesson}{html}</section>"

@@ -1,24 +1,31 @@
-"""Head ablation: the log-probability of a token with each head's weights set to zero, several heads in one batch."""
+"""Head ablation: what a model answers with heads' weights set to zero, several heads in one batch.
+
+One head after the other (`ablate_heads`), or as many as it takes until the answer is another one (`advance_search`).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from model.array_types import Float
+from model.attention_groups import attention_groups
 from model.errors import ConfigError, EditError, TextError
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from model.nn.transformer import Transformer, attention_at
 from model.tasks import task_of
 from model.text.tokenizer import Encoded
 from model.tracing.indices import position_index
-from model.tracing.recompute import attention_contexts, intervention_hook, traced_tensor
+from model.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
 from model.tracing.run import token_tensor
 from model.tracing.trace import Trace
 
 TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
-KEEP = ("*.residual", "encoder.final_residual")
+SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
+KEEP = ("*.residual", "*.final_residual")
 
 
 class _AblateEachHead:
@@ -73,6 +80,17 @@ def ablate_heads(
     running once for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
     without an output head, EditError for heads, TextError for a position or token that does not exist.
     """
+    log_probabilities = _ablated_logits(model, trace, path, position, first_head, count).log_softmax(-1)
+    if not 0 <= token < log_probabilities.shape[-1]:
+        raise TextError(f"There is no token or label {token}: this model has {log_probabilities.shape[-1]}.")
+    found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
+    return found
+
+
+def _ablated_logits(
+    model: Transformer, trace: Trace, path: str, position: int, first_head: int, count: int
+) -> Float[Tensor, "head answer"]:
+    """The logits at a position without each of some heads of an attention."""
     require_prediction(model)
     heads = attention_at(model, path)[0].heads
     if not (first_head >= 0 and count >= 1 and first_head + count <= heads):
@@ -89,11 +107,7 @@ def ablate_heads(
     answerable = model.answerable(_token_tensor(trace.text, model, count))
     logits = model.logits(final, answerable, edits, slice(index, index + 1))
     assert logits is not None  # `require_prediction` refuses models without an output head
-    log_probabilities = logits.flatten(0, -2).log_softmax(-1)
-    if not 0 <= token < log_probabilities.shape[-1]:
-        raise TextError(f"There is no token or label {token}: this model has {log_probabilities.shape[-1]}.")
-    found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
-    return found
+    return logits.flatten(0, -2)
 
 
 def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int, count: int, hook: Hook) -> Tensor:
@@ -112,3 +126,107 @@ def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int,
 
 def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
     return token_tensor(text, model).expand(count, -1)
+
+
+@dataclass(frozen=True)
+class AnswerLead:
+    """How an answer stands among all: its log-probability (nats), and how far its logit is above the next best.
+
+    `likeliest` is the answer that the model gives: below a margin of 0 another one.
+    """
+
+    log_probability: float
+    margin: float
+    likeliest: int
+
+    @classmethod
+    def of(cls, logits: Float[np.ndarray, " answer"], token: int) -> AnswerLead:
+        """The lead of a token or label. Raises TextError where there is no other answer, or no number."""
+        logits = logits.astype(np.float64)
+        if len(logits) < 2:
+            raise TextError("This model has one answer only, so nothing makes it another.")
+        if np.isnan(logits).any() or not np.isfinite(logits[token]):
+            raise TextError("The answer has no finite logit here, so no head can be compared by it.")
+        next_best = float(np.delete(logits, token).max())
+        log_probability = float(logits[token] - np.logaddexp.reduce(logits))
+        return cls(log_probability, float(logits[token]) - next_best, int(logits.argmax()))
+
+
+@dataclass(frozen=True)
+class AblatedHead:
+    """A head of an attention, and the margin of the answer without it."""
+
+    path: str
+    head: int
+    margin: float
+
+    @property
+    def edit(self) -> str:
+        """The edit that switches the head off."""
+        return f"{self.path}.weights[{self.head}]=set:0"
+
+
+@dataclass(frozen=True)
+class HeadSearch:
+    """How far a greedy search has come for heads without which the answer at a position is another one.
+
+    `heads` are switched off in this order; `leads` tell how the answer stands before, and after each of them. Of the
+    present round `tested` heads are tried, and `best` leaves the answer the smallest margin. It is `stuck` where no
+    further head makes the margin smaller.
+    """
+
+    heads: tuple[AblatedHead, ...] = ()
+    leads: tuple[AnswerLead, ...] = ()
+    tested: int = 0
+    best: AblatedHead | None = None
+    stuck: bool = False
+
+    @property
+    def edits(self) -> tuple[str, ...]:
+        """The edits that switch the heads off."""
+        return tuple(head.edit for head in self.heads)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether another answer is the likeliest."""
+        return bool(self.leads) and self.leads[-1].margin < 0
+
+    def is_done(self, most: int) -> bool:
+        """Whether it has an end: the answer is changed, or `most` heads or any further one do not change it."""
+        return self.stuck or self.is_changed or len(self.leads) > most
+
+
+def all_heads(model: Transformer) -> list[tuple[str, int]]:
+    """The path of its attention and the number of each head of a model, those of one attention side by side."""
+    groups = attention_groups(model.config)
+    paths = [group.path(layer) for group in groups for layer in range(group.layers)]
+    return [(path, head) for path in paths for head in range(attention_at(model, path)[0].heads)]
+
+
+@torch.inference_mode()
+def advance_search(model: Transformer, trace: Trace, search: HeadSearch, position: int, token: int) -> HeadSearch:
+    """One step of a search: how the answer `token` stands at `position` now, or a batch of heads tried in addition.
+
+    The trace is that of a run with the edits of `search` after all others, and holds KEEP. A round tries every head in
+    addition to those that are off, and switches off the one that leaves the answer the smallest margin.
+    """
+    if len(search.leads) == len(search.heads):
+        lead = AnswerLead.of(logits_at(model, trace, position), token)
+        return replace(search, leads=(*search.leads, lead))
+    heads = all_heads(model)
+    if search.tested >= len(heads):
+        return _end_round(search)
+    path, first = heads[search.tested]
+    count = min(heads_per_batch(trace), attention_at(model, path)[0].heads - first)
+    logits = _ablated_logits(model, trace, path, position, first, count).float().cpu().numpy()
+    tried = [AblatedHead(path, first + row, AnswerLead.of(logits[row], token).margin) for row in range(count)]
+    best = min(filter(None, (search.best, *tried)), key=lambda head: head.margin)
+    return replace(search, tested=search.tested + count, best=best)
+
+
+def _end_round(search: HeadSearch) -> HeadSearch:
+    """The best head joins those that are off, unless it makes the margin no smaller."""
+    best = search.best
+    if best is None or best.margin > search.leads[-1].margin - SMALLEST_CHANGE:
+        return replace(search, stuck=True)
+    return replace(search, heads=(*search.heads, best), tested=0, best=None)

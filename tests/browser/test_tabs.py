@@ -233,6 +233,69 @@ def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> 
     assert len(asked) == 7  # what was known was not asked again; only what was stopped
 
 
+def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visitor) -> None:
+    page = enter(visitor, "tab=walkthrough&layer=5&head=2&query=5&key=2")
+    query, key = (page.get_by_test_id("tokens").locator(f".chip.{side}") for side in ("query", "key"))
+    expect(query).to_have_attribute("data-position", "5")
+    expect(key).to_have_attribute("data-position", "2")
+    page.get_by_test_id("steps-key").select_option("5")
+    expect(key).to_have_attribute("data-position", "5")
+    page.get_by_test_id("steps-query").select_option("7")
+    expect(query).to_have_attribute("data-position", "7")
+    page.get_by_test_id("tab-layers").click()
+    expect(query).to_have_attribute("data-position", "7")
+    expect(key).to_have_count(0)
+    page.get_by_test_id("analysis-information_flow").click()
+    expect(page.get_by_test_id("flow-reading")).to_contain_text("shares")
+    page.get_by_test_id("flow").press("ArrowRight")
+    expect(key).to_have_count(1)
+    page.get_by_test_id("tab-heads").click()
+    expect(key).to_have_count(0)
+    expect(query).to_have_attribute("data-position", "7")
+
+
+def test_heads_are_switched_off_until_the_answer_changes(visitor: Visitor) -> None:
+    page = enter(visitor, "tab=layers&analysis=head_search")
+    best = page.get_by_test_id("predictions").locator(".candidate .token").first
+    before = best.inner_text()
+    page.get_by_test_id("search").click()
+    outcome, rows = page.get_by_test_id("search-outcome"), page.get_by_test_id("search-found").locator("li")
+    expect(outcome).to_contain_text("the answer is")
+    told = re.findall(r"([\d.]+) %", rows.last.inner_text())
+    steps = rows.count()
+    page.get_by_test_id("search-apply").click()
+    expect(best).not_to_have_text(before)
+    expect(page.get_by_test_id("search-applied")).to_be_visible()
+    expect(rows).to_have_count(steps)
+    left = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=before.lstrip("·")).first
+    expect(left).to_contain_text(f"{told[-1]} %")
+    edits = re.compile("(decoder[^;]*weights[^;]*=set:0;?)+")
+    wait_for_address(page, edits=edits, analysis="head_search")
+    page.get_by_test_id("undo").click()
+    expect(best).to_have_text(before)
+    expect(page.get_by_test_id("search-apply")).to_be_visible()
+
+
+def test_a_search_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
+    page = enter(visitor, "tab=layers&analysis=head_search")
+    asked: list[Route] = []
+
+    def answer_but_the_first(route: Route) -> None:
+        asked.append(route)
+        if len(asked) != 1:
+            route.continue_()
+
+    page.route("**/api/head_search", answer_but_the_first)
+    button = page.get_by_test_id("search")
+    button.click()
+    expect(button).to_have_text("Stop")
+    button.click()
+    expect(button).to_have_text("Find the heads")
+    button.click()
+    expect(page.get_by_test_id("search-outcome")).to_contain_text("the answer is")
+    expect(button).to_be_hidden()
+
+
 def test_a_masked_model_has_the_tabs_too(visitor: Visitor) -> None:
     page = visitor.open(
         f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}"
@@ -252,7 +315,9 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -
     for tab in ("walkthrough", "layers"):
         page.get_by_test_id(f"tab-{tab}").click()
         for analysis in (
-            ("logit_lens", "logit_attribution", "information_flow", "head_ablation") if tab == "layers" else ("",)
+            ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
+            if tab == "layers"
+            else ("",)
         ):
             if analysis:
                 page.get_by_test_id(f"analysis-{analysis}").click()

@@ -63,9 +63,10 @@ export interface TabRow {
   module: string;
 }
 
-/** A row of ANALYSES in Python: whether there is an answer, and an attention, to choose. */
+/** A row of ANALYSES in Python: whether there is an answer, and an attention, to choose, or the likeliest answer is meant. */
 export interface AnalysisRow extends TabRow {
   has_target: boolean;
+  of_likeliest: boolean;
   has_attention: boolean;
 }
 
@@ -234,6 +235,42 @@ export interface AblationMeta {
   /** Log-probability with all heads. */
   before: number;
   text: string;
+}
+
+/** How an answer stands: its log-probability, how far its logit leads, and which answer is given. */
+export interface AnswerLead {
+  log_probability: number;
+  margin: number;
+  likeliest: number;
+}
+
+export interface AblatedHead {
+  path: string;
+  head: number;
+  margin: number;
+}
+
+/** How far a search has come: `leads` are those before all heads that are off, and after each. */
+export interface HeadSearch {
+  heads: AblatedHead[];
+  leads: AnswerLead[];
+  /** Heads tried in the present round. */
+  tested: number;
+  best: AblatedHead | null;
+  stuck: boolean;
+}
+
+export interface HeadSearchMeta {
+  search: HeadSearch;
+  position: number;
+  /** How many heads the model has, and how many may be switched off. */
+  heads: number;
+  most: number;
+  done: boolean;
+  changed: boolean;
+  /** The answer that is searched, and the one that is given now. */
+  text: string;
+  likeliest: string;
 }
 
 /** What each route says about the question on the screen. */

@@ -266,6 +266,45 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 
 
+def search(model: str = "next", **body: Any) -> dict[str, Any]:
+    """A search that is taken to its end, an answer after the other."""
+    meta: dict[str, Any] = {"search": {}}
+    while not meta.get("done"):
+        meta, _ = ask("head_search", model, **body, search=meta["search"])
+    return meta
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [("next", {"query": 3}), ("next", {"edits": [OFF]}), ("masked", {"masked_positions": [3], "query": 3}),
+     ("both", {"source": "the dog"}), ("mood", {})],
+)  # fmt: skip
+def test_the_heads_that_a_search_finds_are_edits_that_change_the_answer(model: str, body: dict[str, Any]) -> None:
+    found = search(model, **body)
+    edits, position = body.pop("edits", []), body.pop("query", -1)
+    body = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
+    heads = [f"{head['path']}.weights[{head['head']}]=set:0" for head in found["search"]["heads"]]
+    before, after = (
+        resolve(Question(model, TEXT, edits=tuple(made), **body)).logits(position).astype(float)
+        for made in (edits, [*edits, *heads])
+    )
+    assert found["changed"] == (before.argmax() != after.argmax())
+    assert found["changed"] == (found["text"] != found["likeliest"])
+    shares = [np.exp(lead["log_probability"]) for lead in found["search"]["leads"]]
+    for logits, share in ((before, shares[0]), (after, shares[-1])):
+        assert share == pytest.approx((np.exp(logits) / np.exp(logits).sum())[before.argmax()], abs=1e-4)
+
+
+def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = search()
+    monkeypatch.setattr("app.explore.layer_analysis.SEARCH_SECONDS", 0)
+    first, _ = ask("head_search")
+    assert (first["done"], len(first["search"]["leads"]), first["search"]["tested"]) == (False, 1, 0)
+    second, _ = ask("head_search", search=first["search"])
+    assert (second["search"]["tested"], second["heads"]) == (4, 8)
+    assert search()["search"] == at_once["search"]
+
+
 @pytest.mark.parametrize(
     ("route", "model", "body", "said"),
     [
@@ -288,6 +327,8 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
         ("head_ablation", "next", {"attention": "decoder.0.self", "first": 4}, "no heads"),
         ("head_ablation", "next", {"attention": "decoder.0.self", "first": -1}, "no heads"),
         ("head_ablation", "next", {"attention": 3}, "no attention"),
+        ("head_search", "next", {"search": {"tested": "many"}}, "search.tested is 'many'"),
+        ("head_search", "next", {"search": {"heads": [{"path": "", "head": 1, "margin": 0}]}}, "weights"),
     ],
 )
 def test_what_cannot_be_answered_gets_a_sentence(route: str, model: str, body: dict[str, Any], said: str) -> None:

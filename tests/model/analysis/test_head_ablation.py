@@ -1,13 +1,22 @@
-"""Head ablation in batches equals one run for each head with the edit."""
+"""Head ablation in batches equals one run for each head with the edit; a search finds what makes another answer."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from model import ConfigError, EditError, TextError, Trace, Transformer, run
 from model.analysis import head_ablation as subject
-from model.analysis.head_ablation import ablate_heads, heads_per_batch
+from model.analysis.head_ablation import (
+    AnswerLead,
+    HeadSearch,
+    ablate_heads,
+    advance_search,
+    all_heads,
+    heads_per_batch,
+)
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -100,3 +109,99 @@ def test_heads_layers_positions_and_tokens_out_of_range_get_a_sentence() -> None
     bare = toys.decoder(output_head="none")
     with pytest.raises(ConfigError, match="without an output head"):
         ablate_heads(bare, traced(bare), "decoder.0.self", 0, 1, 0, 1)
+
+
+def edit_of(path: str, head: int) -> str:
+    return f"{path}.weights[{head}]=set:0"
+
+
+def answer(model: Transformer, position: int, edits: list[str], **more: str) -> int:
+    """What a run of its own answers."""
+    logits = traced(model, edits, **more)["logits"]
+    return int((logits[position] if logits.ndim == 2 else logits).argmax())
+
+
+def searched(model: Transformer, position: int, edits: list[str], most: int = 8, /, **more: str) -> HeadSearch:
+    """A search that is taken to its end, for the answer that the edits leave."""
+    search, token = HeadSearch(), answer(model, position, edits, **more)
+    while not search.is_done(most):
+        search = advance_search(model, traced(model, [*edits, *search.edits], **more), search, position, token)
+    return search
+
+
+def smallest_sets(model: Transformer, position: int, edits: list[str], most: int) -> list[set[str]]:
+    """By brute force: all smallest sets of heads without which the answer is another one."""
+    heads, before = [edit_of(*head) for head in all_heads(model)], answer(model, position, edits)
+    for size in range(1, most + 1):
+        sets = [set(off) for off in combinations(heads, size) if answer(model, position, [*edits, *off]) != before]
+        if sets:
+            return sets
+    return []
+
+
+@pytest.mark.parametrize(("seed", "bonus", "size"), [(0, 0, 1), (2, 2, 2), (2, 4, 3)])
+def test_a_search_finds_a_smallest_set_of_heads(seed: int, bonus: int, size: int) -> None:
+    model = toys.decoder(seed=seed)
+    edits = [f"logits[5,{answer(model, 5, [])}]=add:{bonus}"]  # the answer hangs on more heads than one
+    search = searched(model, 5, edits)
+    assert search.is_changed and len(search.heads) == size
+    assert set(search.edits) in smallest_sets(model, 5, edits, size)
+
+
+@pytest.mark.parametrize(
+    ("model", "edits", "more"),
+    [
+        (toys.decoder(), [], {}),
+        (toys.decoder(), ["decoder.1.self.weights[2]=set:0", "decoder.0.feed_forward.output=scale:0.5"], {}),
+        (toys.encoder(), [], {}),
+        (toys.both(), [], {"source": "a small bird"}),
+        (toys.decoder(output_head="sequence-classifier", labels=("good", "bad", "odd"), pooling="mean"), [], {}),
+    ],
+    ids=["next token", "after edits", "masked token", "encoder-decoder", "label"],
+)
+@pytest.mark.parametrize("position", [2, 4])
+def test_what_a_search_says_is_what_runs_with_its_edits_answer(
+    model: Transformer, edits: list[str], more: dict[str, str], position: int
+) -> None:
+    search, before = searched(model, position, edits, **more), answer(model, position, edits, **more)
+    answers = [
+        answer(model, position, [*edits, *search.edits[:count]], **more) for count in range(len(search.heads) + 1)
+    ]
+    assert [lead.likeliest for lead in search.leads] == answers
+    assert set(answers[:-1]) <= {before}  # it ends with the first other answer
+    assert search.is_changed == (answers[-1] != before)
+    margins = [lead.margin for lead in search.leads]
+    assert margins == sorted(margins, reverse=True)
+    assert [head.margin for head in search.heads] == pytest.approx(margins[1:], abs=1e-4)
+    assert len(set(search.edits)) == len(search.edits)
+
+
+def test_each_head_of_a_search_leaves_the_smallest_margin() -> None:
+    model = toys.decoder()
+    search, token = searched(model, 5, []), answer(model, 5, [])
+    for count, chosen in enumerate(search.heads):
+        margins = {
+            edit_of(*head): AnswerLead.of(
+                traced(model, [*search.edits[:count], edit_of(*head)])["logits"][5], token
+            ).margin
+            for head in all_heads(model)
+        }
+        assert margins[chosen.edit] == pytest.approx(min(margins.values()), abs=1e-4)
+
+
+def test_a_search_ends_where_heads_do_not_matter_or_too_few_may_go() -> None:
+    model = toys.decoder()
+    for name, parameter in model.named_parameters():
+        if "attention.output" in name:
+            parameter.zero_()
+    search = searched(model, 3, [])
+    assert search.stuck and not search.is_changed and search.heads == ()
+    patient = searched(toys.decoder(), 5, [], 0)
+    assert patient.is_done(0) and not patient.is_changed and not patient.stuck
+
+
+def test_an_answer_without_another_beside_it_gets_a_sentence() -> None:
+    with pytest.raises(TextError, match="one answer only"):
+        AnswerLead.of(np.ones(1), 0)
+    with pytest.raises(TextError, match="no finite logit"):
+        AnswerLead.of(np.array([np.nan, 1.0]), 1)

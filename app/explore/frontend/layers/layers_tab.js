@@ -1,5 +1,6 @@
 // The tab "Layers": what each layer would say, what each part adds, where it came from, and what goes without a head.
 
+import { markTokens } from "../../../../model/rendering/static/heads/token_strip.js";
 import { currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { urlPosition } from "../../../../model/rendering/static/state/token_selection.js";
@@ -46,7 +47,7 @@ function loadedAnalyses(page) {
 }
 
 /** @param {ExplorePage} page @param {AnalysisRow} analysis */
-function drawAnswerSelects(page, { has_target, has_attention }) {
+function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
   const { tokens, predictions, attention_groups } = page.state.answer;
   const { target_token } = page.state.choice;
   const [query, targets, attention] = ["query", "target", "attention"].map((name) =>
@@ -56,7 +57,9 @@ function drawAnswerSelects(page, { has_target, has_attention }) {
     page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
   );
   const ofWholeText = predictions[0]?.token_text === null;
-  find(page.view.panels.layers, '[data-part="place"]').hidden = has_target && ofWholeText;
+  const placeless = (has_target || of_likeliest) && ofWholeText;
+  find(page.view.panels.layers, '[data-part="place"]').hidden = placeless;
+  markTokens(page, { side: "text", position: placeless ? -1 : answerPosition(page) });
   find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
   fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
   find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;

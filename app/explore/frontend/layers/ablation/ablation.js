@@ -1,17 +1,17 @@
 // Ablate all: each head off in turn, asked layer by layer until all are done or somebody stops it.
 
-import { currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
-import { remembered } from "../../../../model/rendering/static/state/memory.js";
-import { formatSigned } from "../../../../model/rendering/static/ui/charts.js";
-import { createElement, formatPercent, inlineText } from "../../../../model/rendering/static/ui/dom.js";
-import { failureText, isAbort } from "../../../ui/frontend/server.js";
-import { drawCellTable } from "./cell_table.js";
-import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
-import { drawRankedBars } from "./ranked_bars.js";
+import { currentGrid } from "../../../../../model/rendering/static/state/head_selection.js";
+import { remembered } from "../../../../../model/rendering/static/state/memory.js";
+import { formatSigned } from "../../../../../model/rendering/static/ui/charts.js";
+import { createElement, formatPercent, inlineText } from "../../../../../model/rendering/static/ui/dom.js";
+import { failureText, isAbort } from "../../../../ui/frontend/server.js";
+import { drawCellTable } from "../cell_table.js";
+import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
+import { drawRankedBars } from "../ranked_bars.js";
 
-/** @import { AblationMeta, ExploreAnswer, ExplorePage, Tab, TableCell } from "../types.js" */
-/** @import { Grid } from "../../../../model/rendering/static/types.js" */
-/** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
+/** @import { AblationMeta, ExploreAnswer, ExplorePage, Tab, TableCell } from "../../types.js" */
+/** @import { Grid } from "../../../../../model/rendering/static/types.js" */
+/** @import { Packed } from "../../../../../model/rendering/static/ui/wire.js" */
 
 /**
  * What is known of one attention's heads for one answer: the change of its log-probability without each head, in bits.
