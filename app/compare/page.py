@@ -13,6 +13,7 @@ from app.engine.models import AvailableModel, available_models, own_titles
 from app.state.session import apply_reports, report_serial
 from app.state.state import AS_TRAINED, MAX_ADDRESS_LENGTH, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
+from app.ui import export_menu
 from app.ui.component import Component, api_address, shared_styles
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
@@ -20,7 +21,8 @@ COMPONENT = Component(
     "compare",
     module="app/compare/frontend/main.js",
     html="app/compare/frontend/compare.html",
-    styles=shared_styles("app/compare/frontend/compare.css"),
+    styles=(*shared_styles("app/compare/frontend/compare.css"), export_menu.STYLE),
+    parts=(export_menu.export_menu(),),
 )
 QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "query")

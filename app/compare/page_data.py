@@ -9,6 +9,7 @@ from app.state.request import parse_state
 from app.ui.wire_format import pack
 from app.worker.choices import mask_arguments_payload, variant_choices
 from app.worker.examples import opening, opening_examples
+from app.worker.export.pdf import writes_pdf
 from app.worker.open_models import find_model
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
@@ -43,6 +44,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
             "fields": [(field, title) for field, (title, _) in variant_choices().items()],
             "mask_arguments": mask_arguments_payload(),
             "has_source": entry.config.has_cross_attention,
+            "writes_pdf": writes_pdf(),
         }
     )
 

@@ -69,8 +69,11 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "export_neurons": _long("app.explore.export.api:handle_export_neurons"),
         "export_page": _long("app.explore.export.api:handle_export_page"),
         "export_provenance": _long("app.explore.export.api:handle_export_provenance"),
-        "export_pdf": _long("app.explore.export.api:handle_export_pdf"),
         "export_code": _long("app.explore.export.api:handle_export_code"),
+        "export_positions": HandlerRow("app.positions.page_data:handle_export_positions"),
+        "export_origin": HandlerRow("app.worker.export.api:handle_export_origin"),
+        "export_table": _long("app.worker.export.api:handle_export_table"),
+        "export_pdf": _long("app.worker.export.api:handle_export_pdf"),
         # What pages ask, and the server itself.
         "warm_up": _pages("app.worker.model_cards:handle_warm_up", seconds=120.0),
         "models": _pages("app.worker.model_cards:handle_models", seconds=60.0),

@@ -21,7 +21,7 @@ from app.state.session import (
     report_serial,
 )
 from app.state.state import MAX_ADDRESS_LENGTH, Question, State
-from app.ui import charts
+from app.ui import charts, export_menu
 from app.ui.component import Component, api_address, read
 from app.ui.wire_format import NamedArrays, read_arrays
 from model.errors import HeadlightError
@@ -37,7 +37,6 @@ MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might ta
 # Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
 LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits for them
 MAX_PREDICTIONS = 4  # charts of them
-CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
 INSTRUMENT = Component(
@@ -46,14 +45,14 @@ INSTRUMENT = Component(
     html=f"{FRONTEND}/explore.html",
     styles=(
         *(f"{DRAWING}/{name}.css" for name in ("base", "heads/heads_tab")),
-        *(
-            f"{FRONTEND}/{name}.css"
-            for name in ("image_gallery", "tabs", "edits/edits", "export/export_menu", "model_diagram/model_diagram")
-        ),
+        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits", "model_diagram/model_diagram")),
+        export_menu.STYLE,
         "app/ui/frontend/presenter.css",
     ),
     parts=(
-        ("<!-- the export menu -->", read(f"{FRONTEND}/export/export_menu.html")),
+        export_menu.export_menu(
+            *(read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject")),
+        ),
         (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())),
         (
             "<!-- one section for each analysis -->",
@@ -146,18 +145,9 @@ def _head_chart(shown: NamedArrays) -> None:
         signed=meta["signed"],
         square_root_scale=meta["square_root_scale"],
     )
-    chart = st.container()
-    camera_options = {"format": _camera_format(), "filename": re.sub(r"\W+", "-", meta["title"].lower())}
-    chart.plotly_chart(figure, key="head_chart", config=CHART_CONFIG | {"toImageButtonOptions": camera_options})
+    charts.show(figure, "head_chart")
     if meta["rules"]:
         st.caption(MARKDOWN_CHARACTERS.sub(r"\\\g<0>", " · ".join(meta["rules"])))
-
-
-def _camera_format() -> str:
-    """What the camera above the chart saves."""
-    return st.segmented_control(
-        "The chart's camera saves", ("png", "svg"), default="png", key="camera", required=True, format_func=str.upper
-    )
 
 
 def _prediction_charts(meta: dict[str, Any]) -> None:
@@ -170,7 +160,7 @@ def _prediction_charts(meta: dict[str, Any]) -> None:
             [item[name] for item in prediction["candidates"]] for name in ("text", "before", "after")
         )
         figure = charts.prediction_bars(texts, before, after, meta["changed"])
-        st.plotly_chart(figure, key=f"prediction_chart_{prediction['position']}", config=CHART_CONFIG)
+        charts.show(figure, f"prediction_chart_{prediction['position']}")
     st.caption(f"Probabilities are over {meta['answers']}.")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from app.state.state import State
 from app.ui.wire_format import pack, pack_arrays
 from app.worker.attention_payload import predictions
 from app.worker.examples import opening, opening_examples
+from app.worker.export.pdf import writes_pdf
 from app.worker.head_selection import default_head, selected_attention, selected_heads
 from app.worker.open_models import find_model
 from app.worker.resolved_question import ResolvedQuestion, resolve
@@ -50,7 +50,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
             {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
         ],
         **choices_json(bool(entry.config.image.channels)),
-        "writes_pdf": bool(find_spec("reportlab")),
+        "writes_pdf": writes_pdf(),
     }
     return pack(data)
 

@@ -15,6 +15,7 @@ from app.state.request import parse_request
 from app.state.session import apply_reports, change_state, report_serial
 from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from app.ui import export_menu
 from app.ui.component import Component, api_address, shared_styles
 from model.tasks import task_of
 
@@ -23,7 +24,8 @@ COMPONENT = Component(
     "generate",
     module="app/generate/frontend/main.js",
     html="app/generate/frontend/generate.html",
-    styles=shared_styles("app/generate/frontend/generate.css"),
+    styles=(*shared_styles("app/generate/frontend/generate.css"), export_menu.STYLE),
+    parts=(export_menu.export_menu(),),
 )
 QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")

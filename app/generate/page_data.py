@@ -7,6 +7,7 @@ from typing import Any
 from app.state.request import parse_state
 from app.ui.wire_format import pack
 from app.worker.examples import prompt_examples
+from app.worker.export.pdf import writes_pdf
 from app.worker.head_selection import default_head
 from app.worker.open_models import find_model
 
@@ -19,5 +20,6 @@ def handle_page(body: dict[str, Any]) -> bytes:
         {
             "examples": [{"text": one.text, "source": one.source} for one in prompt_examples(entry, state.device)],
             "default_head": default_head(entry, state.device),
+            "writes_pdf": writes_pdf(),
         }
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -10,80 +11,105 @@ import streamlit as st
 from app.engine.client import ask
 from app.engine.models import AvailableModel
 from app.state.state import State
-from app.ui import charts
-from app.ui.wire_format import read_arrays
+from app.ui import charts, export_menu
+from app.ui.component import Component, api_address
+from app.ui.wire_format import NamedArrays, read_arrays
 from model.errors import HeadlightError
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
+EXPORT = Component(
+    "positions",
+    module="app/positions/frontend/main.js",
+    html="app/positions/frontend/positions_export.html",
+    styles=("model/rendering/static/base.css", export_menu.STYLE, "app/positions/frontend/positions_export.css"),
+    parts=(export_menu.export_menu(),),
+)
 MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
 
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
-    st.title("How the model knows order")
+    heading = st.container(horizontal=True, vertical_alignment="center")
+    heading.title("How the model knows order")
     stacks = entry.config.stacks
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
     length = min(entry.config.context_length, MAX_POSITIONS)
+    question = replace(state.question("", ""), text="", source="", edits=(), masked_positions=())  # they do not matter
+    body = asdict(question) | {"length": length, "stack": stack or stacks[-1]}
     try:
-        body = asdict(state.question("", "")) | {"length": length, "stack": stack or stacks[-1]}
         profile = read_arrays(*ask("position_profile", body))
     except HeadlightError as error:
         st.info(str(error))
         return
-    st.markdown(profile.meta["description"])
-    if profile.meta["formula"]:
-        st.latex(profile.meta["formula"])
-    if profile.meta["missing"]:
-        st.info(profile.meta["missing"])
+    meta = profile.meta
+    st.markdown(meta["description"])
+    if meta["formula"]:
+        st.latex(meta["formula"])
+    if meta["missing"]:
+        st.info(meta["missing"])
     elif state.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
-    arrays = profile.arrays
-    if "embeddings" in arrays and not profile.meta["missing"]:
-        _embedding_charts(arrays["embeddings"])
+    chosen = _charts(profile)
+    with heading:
+        known = {name: meta[name] for name in ("title", "writes_pdf")}
+        EXPORT.mount({"api": api_address(), "question": body} | known | chosen)
+    with st.expander("The code that computes this", icon=":material/code:"):
+        st.code(meta["code"], language="python")
+
+
+def _charts(profile: NamedArrays) -> dict[str, Any]:
+    """The charts of what an encoding has; gives what was chosen of them."""
+    arrays, missing = profile.arrays, profile.meta["missing"]
+    chosen: dict[str, Any] = {}
+    if "embeddings" in arrays and not missing:
+        chosen |= {"channels": _embedding_charts(arrays["embeddings"])}
     if "angles" in arrays:
-        _rotation_charts(arrays["angles"])
-    if "bias" in arrays and not profile.meta["missing"]:
-        _bias_charts(arrays["bias"], arrays.get("slopes"))
+        chosen |= {"pairs": _rotation_charts(arrays["angles"])}
+    if "bias" in arrays and not missing:
+        chosen |= {"head": _bias_charts(arrays["bias"], arrays.get("slopes"))}
     if "similarity" in arrays:
-        _similarity_charts(arrays["similarity"], "angles" in arrays)
+        chosen |= {"position": _similarity_charts(arrays["similarity"], "angles" in arrays)}
     if "buckets" in arrays:
         _bucket_charts(arrays["buckets"], arrays.get("bucket_similarity"))
-    with st.expander("The code that computes this", icon=":material/code:"):
-        st.code(profile.meta["code"], language="python")
+    return chosen
 
 
-def _embedding_charts(embedding: np.ndarray) -> None:
+def _embedding_charts(embedding: np.ndarray) -> list[int]:
+    """Gives the chosen channels."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What is added to each token")
         figure = charts.matrix_heatmap(embedding, "channel", "position", "value", diverging=True)
-        st.plotly_chart(figure, key="embeddings_chart")
+        charts.show(figure, "embeddings_chart")
     with right:
         st.subheader("Channels over positions")
         channels = _sample_channels(embedding.shape[1])
         chosen = st.pills("Channels", channels, selection_mode="multi", default=channels[2::2][:4], key="channels")
         lines = [(f"channel {channel}", embedding[:, channel]) for channel in chosen]
-        st.plotly_chart(charts.line_chart(lines, "position", "value", height=310), key="channels_chart")
+        charts.show(charts.line_chart(lines, "position", "value", height=310), "channels_chart")
+    return chosen
 
 
-def _rotation_charts(angles: np.ndarray) -> None:
+def _rotation_charts(angles: np.ndarray) -> list[int]:
+    """Gives the chosen pairs of channels."""
     left, right = st.columns(2, gap="large")
     cosines = np.cos(angles)
     with left:
         st.subheader("Cosine of each rotation")
         figure = charts.matrix_heatmap(cosines, "pair of channels", "position", "cosine", diverging=True)
-        st.plotly_chart(figure, key="angles_chart")
+        charts.show(figure, "angles_chart")
     with right:
         st.subheader("Rotation angles of channel pairs")
         pairs = _sample_channels(angles.shape[1])
         chosen = st.pills("Pairs", pairs, selection_mode="multi", default=pairs[1::2][:4], key="pairs")
         lines = [(f"pair {pair}", cosines[:, pair]) for pair in chosen]
-        st.plotly_chart(charts.line_chart(lines, "position", "cosine of the angle", height=310), key="rotations_chart")
+        charts.show(charts.line_chart(lines, "position", "cosine of the angle", height=310), "rotations_chart")
         st.caption(
             f"Pair 0 rotates by {angles[1, 0]:.3g} rad per token, the last pair by {angles[1, -1]:.2g}."
             if len(angles) > 1
             else ""
         )
+    return chosen
 
 
 def _sample_channels(count: int) -> list[int]:
@@ -91,7 +117,8 @@ def _sample_channels(count: int) -> list[int]:
     return sorted({min(round((count - 1) * (step / 11) ** 2), count - 1) for step in range(12)})
 
 
-def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
+def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> int:
+    """Gives the chosen head."""
     heads, length = bias.shape[0], bias.shape[1]
     middle = length // 2
     left, right = st.columns(2, gap="large")
@@ -99,19 +126,19 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> None:
         st.subheader("Bias over distance")
         lines = [(f"head {head}", bias[head, middle]) for head in range(heads)]
         figure = charts.line_chart(lines, "distance (key minus query)", "added to the score", start=-middle)
-        st.plotly_chart(figure, key="bias_chart")
+        charts.show(figure, "bias_chart")
+    head = 0
     with right:
         if slopes is not None:
             st.subheader("Slope of each head")
             names = [f"head {head}" for head in range(heads)]
-            st.plotly_chart(charts.bar_chart(names, slopes, "decrease per token", height=380), key="slopes_chart")
+            charts.show(charts.bar_chart(names, slopes, "decrease per token", height=380), "slopes_chart")
         else:
             st.subheader("Bias of one head")
-            head = st.pills("Head", range(heads), default=0, key="bias_head")
-            figure = charts.matrix_heatmap(
-                bias[head or 0], "key", "query", "bias", diverging=True, height=440, square=True
-            )
-            st.plotly_chart(figure, width="content", key="bias_map_chart")
+            head = st.pills("Head", range(heads), default=0, key="bias_head") or 0
+            figure = charts.matrix_heatmap(bias[head], "key", "query", "bias", diverging=True, height=440, square=True)
+            charts.show(figure, "bias_map_chart", width="content")
+    return head
 
 
 def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
@@ -122,35 +149,37 @@ def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
         st.subheader("Distances that share what is learned")
         lines = [("row of the table", buckets)]
         figure = charts.line_chart(lines, "distance (key minus query)", "row of the table", start=-furthest)
-        st.plotly_chart(figure.update_layout(showlegend=False), key="buckets_chart")
+        charts.show(figure.update_layout(showlegend=False), "buckets_chart")
         st.caption("Where the line is level, all these distances have one row of the learned table between them.")
     if similarity is None or right is None:
         return
     with right:
         st.subheader("Similarity of distances")
         figure = charts.matrix_heatmap(similarity, "distance", "distance", "similarity", start=-furthest, square=True)
-        st.plotly_chart(figure, width="content", key="bucket_similarity_chart")
+        charts.show(figure, "bucket_similarity_chart", width="content")
         st.caption(
             "Cosine of the learned vectors of two distances. What they add to a score depends on the query and the "
             "key: on Explore, Step by step shows it for the tokens of a text."
         )
 
 
-def _similarity_charts(similarity: np.ndarray, rotated: bool) -> None:
+def _similarity_charts(similarity: np.ndarray, rotated: bool) -> int:
+    """Gives the chosen position."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Similarity of positions")
         figure = charts.matrix_heatmap(similarity, "position", "position", "similarity", height=440, square=True)
-        st.plotly_chart(figure, width="content", key="similarity_chart")
+        charts.show(figure, "similarity_chart", width="content")
     with right:
         st.subheader("Similarity to one position")
         position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="similarity_position")
         figure = charts.line_chart(
             [(f"position {position}", similarity[position])], "position", "similarity", height=310
         )
-        st.plotly_chart(figure, key="similarity_row_chart")
+        charts.show(figure, "similarity_row_chart")
     st.caption(
         "Mean cosine of the differences of all angles: what the rotations leave of the product of two equal vectors."
         if rotated
         else "Cosine of the two position embeddings."
     )
+    return position

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack_arrays
+from app.worker.export.pdf import writes_pdf
 from app.worker.resolved_question import resolve
 from app.worker.source_code import positional_encoding_section
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -20,9 +21,16 @@ def handle_profile(body: dict[str, Any]) -> bytes:
     names = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
     arrays = {name: array for name in names if (array := getattr(profile, name)) is not None}
     meta = {
+        "title": POSITIONAL_ENCODINGS[profile.encoding].title,
         "description": POSITIONAL_ENCODINGS[profile.encoding].description,
         "formula": section.formula,
         "code": section.code,
         "missing": describe_missing_weights(resolved.model),
+        "writes_pdf": writes_pdf(),
     }
     return pack_arrays(meta, arrays)
+
+
+def handle_export_positions(body: dict[str, Any]) -> bytes:
+    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
+    return handle_profile(body)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import streamlit as st
 
 from model.array_types import Float
 
@@ -19,6 +20,13 @@ LINE_DASHES = ("solid", "dash", "dot")
 TRANSPARENT = "rgba(0,0,0,0)"
 COLOUR_BAR_WIDTH = 40  # pixels, with its numbers
 MAX_LABEL_LENGTH = 18  # characters of a tick label
+# No camera: what it saves does not say where it is from. The menu Export does.
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
+
+
+def show(figure: go.Figure, key: str, **options: Any) -> None:
+    """Draw a figure on the page."""
+    st.plotly_chart(figure, key=key, config=CONFIG, **options)
 
 
 def escape_label(text: str) -> str:

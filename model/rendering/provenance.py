@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
+from model.config import Config
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_titles
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.origin import Origin
 from model.text.tokenizer import MASK_TOKENS, Encoded
 from model.tracing.trace import Trace
 
 MAX_QUOTED = 120  # characters of a text in a line of words
 HASH_DIGITS = 12  # of a SHA-256 in a line of words
 Provenance = Mapping[str, Any]  # texts, and lists of texts and numbers
+_SHARED = ("shown", "version", "date")  # by all that one file tells of
+_EMPTY: Mapping[str, np.ndarray] = {"masked_positions": np.zeros(0, np.int64), "heads": np.zeros((0, 2), np.int64)}
 
 
 def headlight_version() -> str:
@@ -34,26 +39,49 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
 
     `edits` are in force; `heads` are pairs of layer and head, of all where there are none.
     """
-    config, origin = trace.config, trace.origin
+    source = trace.source.text if trace.source else ""
+    masked = masked_positions(trace.text)
+    known = {"text": trace.text.text, "source": source, "masked_positions": masked, "edits": list(trace.interventions)}
+    return model_provenance(trace.config, trace.origin, **known | more)
+
+
+def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Provenance:
+    """The fields of a file with numbers of a model; `more` says what it read, how it was changed and what is shown."""
     return {
         "model": origin.name if origin else "",
         "model_sha256": origin.sha256 if origin else "",
-        "text": trace.text.text,
-        "source": trace.source.text if trace.source else "",
+        "text": "",
+        "source": "",
         "image": "",
-        "masked_positions": masked_positions(trace.text),
+        "masked_positions": [],
         "mask": "+".join(config.masks) or "none",
         "layer_masks": list(config.per_layer.masks),
         "positional_encoding": config.positional_encoding,
         "attention_function": config.attention_function,
         "scale": "on" if config.scale else "off",
-        "edits": list(trace.interventions),
+        "edits": [],
         "attention_group": "",
         "heads": [],
         "shown": "",
         "version": f"Headlight {headlight_version()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     } | more
+
+
+def join_provenance(sides: Sequence[Provenance]) -> Provenance:
+    """The fields of a file with numbers of several runs: of one alone its own, else `side_a_text`, `side_b_text` ...
+
+    What is shown, by what and when, is said once.
+    """
+    if len(sides) == 1:
+        return sides[0]
+    own = {
+        f"side_{letter}_{name}": value
+        for letter, fields in zip(ascii_lowercase, sides, strict=False)
+        for name, value in fields.items()
+        if name not in _SHARED
+    }
+    return own | {name: sides[0][name] for name in _SHARED}
 
 
 def masked_positions(text: Encoded) -> list[int]:
@@ -108,11 +136,15 @@ def _argument(mask: str) -> str:
 
 def provenance_arrays(fields: Provenance) -> dict[str, np.ndarray]:
     """The fields as plain arrays, for an .npz file: lists of texts, of positions, and of heads [head, 2]."""
-    empty = {"masked_positions": np.zeros(0, np.int64), "heads": np.zeros((0, 2), np.int64)}
     return {
-        name: np.array(value) if value or isinstance(value, str) else empty.get(name, np.zeros(0, np.str_))
+        name: np.array(value) if value or isinstance(value, str) else _empty_array(name)
         for name, value in fields.items()
     }
+
+
+def _empty_array(name: str) -> np.ndarray:
+    """A list without entries, as what its entries would be."""
+    return next((array for field, array in _EMPTY.items() if name.endswith(field)), np.zeros(0, np.str_))
 
 
 def provenance_lines(fields: Provenance) -> list[str]:

@@ -4,8 +4,9 @@
 /** @import { HeadIndex, PositionPair } from "./types.d.ts" */
 
 /**
- * `codes`, [query key]: 0 where attending is forbidden on both sides, else 1 to 255 for -`extent` to +`extent`.
- * @typedef {{ queries: PositionPair[], keys: PositionPair[], extent: number, codes: Uint8Array }} WeightDifference
+ * `numbers`, [query key], NaN where attending is forbidden on both sides; `codes`: 0 there, else 1 to 255 for -`extent` to
+ * +`extent`.
+ * @typedef {{ queries: PositionPair[], keys: PositionPair[], extent: number, numbers: Float32Array, codes: Uint8Array }} WeightDifference
  */
 
 /**
@@ -28,5 +29,5 @@ export function weightDifference(comparison, { groups }, heads) {
   const codes = Uint8Array.from(numbers, (number) =>
     Number.isNaN(number) ? 0 : 1 + Math.round(127 * (number / extent + 1)),
   );
-  return { queries, keys, extent, codes };
+  return { queries, keys, extent, numbers, codes };
 }

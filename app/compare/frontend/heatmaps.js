@@ -167,7 +167,7 @@ function paintSide(image, comparison, side, { groups }, head) {
  * What corresponding tokens read as: one text where it is the same, else both.
  * @param {Comparison} comparison @param {Axis} axis @param {PositionPair[]} pairs
  */
-function sharedTokens(comparison, axis, pairs) {
+export function sharedTokens(comparison, axis, pairs) {
   const [ours, theirs] = SIDES.map((side) => comparison.tokens(side, axis));
   return pairs.map(([a, b]) => {
     const [one, other] = [ours[a].text, theirs[b].text.trim()];

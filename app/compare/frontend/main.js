@@ -4,11 +4,13 @@ import { isOff, switchHeads } from "../../../model/rendering/static/state/head_a
 import { paintScale, SIGNED_COLOURS } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, drawChoices } from "../../../model/rendering/static/ui/dom.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { mostDistantHead } from "./comparison.js";
 import { describeA, drawControlsB, drawPresets, sideNames, trainedParts } from "./controls.js";
 import { findElements } from "./elements.js";
+import { comparedView } from "./export.js";
 import { HeadTables } from "./head_tables.js";
 import { Heatmaps } from "./heatmaps.js";
 import { drawPredictions } from "./predictions.js";
@@ -33,6 +35,7 @@ class ComparePage {
   #headTables;
   #heatmaps;
   #strips;
+  #export;
   #resized;
   #asked = false;
   /** @type {Comparison | null} */
@@ -60,6 +63,12 @@ class ComparePage {
     });
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
+    this.#export = new PageExport(
+      place,
+      data.api,
+      () => this.#shown !== null,
+      () => this.#exported(),
+    );
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([...this.#elements.texts, ...this.#elements.sources]);
@@ -76,6 +85,7 @@ class ComparePage {
     const { root, texts, sources } = this.#elements;
     togglePresenter(root, data.presenter === "1", [...texts, ...sources]);
     this.#catalog = data;
+    this.#export.update(data);
     drawPresets(this.#elements.presets, data.presets, ({ text, side_b }) => {
       const choice = text === null ? { query: -1 } : { text, masked_positions: [], query: -1 };
       this.#change(this.#state.followLargest().change(choice, { ...side_b }));
@@ -92,6 +102,17 @@ class ComparePage {
     this.#reporter.cancel();
     clearTimeout(this.#exactTimer);
     this.#resized.disconnect();
+    this.#export.end();
+  }
+
+  /** What is shown, with the exact weights of the chosen heads. */
+  async #exported() {
+    const shown = this.#shown;
+    if (!shown) throw new Error("These two have no attention in common that could be exported.");
+    await this.#fetchExact(shown);
+    const alignment = this.#state.alignment || shown.comparison.alignment;
+    const words = this.#catalog.options.alignment.find(([name]) => name === alignment)?.[1] ?? alignment;
+    return comparedView(shown, sideNames(this.#catalog, shown.comparison.questions), words.toLowerCase());
   }
 
   /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */

@@ -86,6 +86,8 @@ export interface CompareData extends Catalog {
   settings: Settings;
   presets: Preset[];
   presenter: string;
+  /** Whether the server has what it needs to write PDF. */
+  writes_pdf: boolean;
   serial: number;
 }
 

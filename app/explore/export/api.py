@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 from urllib.parse import urlencode
 
 from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
-from app.explore.export.data import FILE_FORMATS, displayed_array, neuron_array, value_array
-from app.explore.export.pdf import Figure, render_pdf
+from app.explore.export.data import displayed_array, neuron_array, value_array
 from app.explore.head_view import head_view
 from app.explore.quantities import quantity_json
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
-from app.state.request import parse_question, parse_request, parse_state
+from app.state.request import parse_question, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
 from app.worker.attention_payload import build_payload
+from app.worker.export.number_files import FILE_FORMATS
+from app.worker.export.origin import question_provenance
 from app.worker.head_selection import selected_attention, selected_heads
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import TextError
 from model.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json
 from model.rendering.plots import COLOUR_RANGES
-from model.rendering.provenance import Provenance, provenance, provenance_json
+from model.rendering.provenance import Provenance, provenance_json
 
 MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
 
@@ -51,7 +50,7 @@ def handle_export_numbers(body: dict[str, Any]) -> bytes:
         if path.strip()
         else displayed_array(resolved, parse_state(body), file_format.max_values)
     )
-    made_from = _provenance(resolved, array.description, array.heads, array.attention_group)
+    made_from = question_provenance(resolved, array.description, array.heads, array.attention_group)
     return pack(
         {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type},
         file_format.write(array, made_from),
@@ -64,7 +63,7 @@ def handle_export_neurons(body: dict[str, Any]) -> bytes:
     array = neuron_array(resolved, body, file_format.max_values)
     return pack(
         {"name": f"{array.name}.{file_format.extension}", "type": file_format.media_type},
-        file_format.write(array, _provenance(resolved, array.description, (), "")),
+        file_format.write(array, question_provenance(resolved, array.description)),
     )
 
 
@@ -77,7 +76,7 @@ def handle_export_provenance(body: dict[str, Any]) -> bytes:
 
 def _heads_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
     shown = f"attention weights of all heads, {COLOUR_RANGES[state.colour_range].description}; numbers of each layer"
-    return _provenance(resolved, shown, (), selected_attention(resolved.config, state).name)
+    return question_provenance(resolved, shown, attention_group=selected_attention(resolved.config, state).name)
 
 
 def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
@@ -85,23 +84,8 @@ def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
     view, colour_range = head_view(resolved, state), COLOUR_RANGES[state.colour_range]
     is_fitted = colour_range.quantile is not None and view.quantity.scale == "probability"
     rules = (*view.rules, colour_range.description) if is_fitted else view.rules
-    return _provenance(resolved, "; ".join(rules), selected_heads(state, attention_group), attention_group.name)
-
-
-def _provenance(
-    resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]], attention_group: str
-) -> Provenance:
-    question, reads_image = resolved.question, bool(resolved.config.image.channels)
-    own = question.image.startswith(OWN_IMAGE_PREFIX)
-    return provenance(
-        resolved.trace,
-        model=question.model,
-        image=("your picture" if own else question.image or shipped_image_names()[0]) if reads_image else "",
-        masked_positions=list(question.masked_positions),
-        attention_group=attention_group,
-        heads=[list(head) for head in heads],
-        shown=shown,
-    )
+    heads = selected_heads(state, attention_group)
+    return question_provenance(resolved, "; ".join(rules), heads, attention_group.name)
 
 
 def handle_export_page(body: dict[str, Any]) -> bytes:
@@ -129,11 +113,6 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
     }
     html_view = HtmlView(f"Headlight: {question.model}", meta | exact_groups | extra, numbers)
     return pack({"name": "headlight.html", "type": "text/html"}, html_view.document().encode("utf-8"))
-
-
-def handle_export_pdf(body: dict[str, Any]) -> bytes:
-    """A figure that the browser has laid out, as PDF. Raises HeadlightError where the extra for it is missing."""
-    return pack({"name": "headlight.pdf", "type": "application/pdf"}, render_pdf(parse_request(Figure, body, "figure")))
 
 
 def handle_export_code(body: dict[str, Any]) -> bytes:

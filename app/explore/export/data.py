@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,12 +13,11 @@ from app.explore.head_view import SHOWN, head_view
 from app.explore.layer_analysis import answer_text
 from app.explore.neurons import neuron_answer
 from app.state.state import State
+from app.worker.export.number_files import LabelledArray, require_size
 from app.worker.head_selection import selected_attention, selected_heads
 from app.worker.resolved_question import ResolvedQuestion
 from model.errors import EditError, UnknownNameError
 from model.nn.hook_points import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
-from model.registry import Registry
-from model.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from model.text.tokenizer import Encoded
 from model.tracing.interventions import Intervention, Range
 from model.tracing.trace import Trace
@@ -32,33 +27,10 @@ _TOKEN_AXES = ("pos", "query", "key")
 _FULL_RANGE: Range = (0, None)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledArray:
-    """Numbers with names: `labels` name the positions along each axis; `heads` are those of a picture."""
-
-    name: str
-    description: str
-    axes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    values: np.ndarray
-    heads: tuple[tuple[int, int], ...] = ()
-    attention_group: str = ""
-
-
-@dataclass(frozen=True)
-class FileFormat:
-    """A file format, and how many numbers a file holds at most."""
-
-    extension: str
-    media_type: str
-    max_values: int
-    write: Callable[[LabelledArray, Provenance], bytes]
-
-
 def displayed_array(resolved: ResolvedQuestion, state: State, max_values: int) -> LabelledArray:
     """The picture: rows and columns as they are shown, nothing (NaN) where it shows nothing."""
     view = head_view(resolved, state)
-    _require_size(view.values.size, max_values)
+    require_size(view.values.size, max_values)
     attention_group = selected_attention(resolved.config, state)
     heads = selected_heads(state, attention_group)
     name = "-".join(f"layer{layer}-head{head}" for layer, head in heads[:4])
@@ -75,7 +47,7 @@ def neuron_array(resolved: ResolvedQuestion, body: dict[str, Any], max_values: i
     asked = neuron_answer(resolved, body)
     found, answer = asked.found, answer_text(asked.trace, resolved.tokenizer, asked.token)
     values = np.stack((found.activations, found.answer_weights, found.contributions), axis=1).astype(np.float32)
-    _require_size(values.size, max_values)
+    require_size(values.size, max_values)
     columns = ("activation", "weight towards the answer", "contribution")
     description = (
         f"neurons of layer {asked.layer}: contributions to the logit of “{answer}” at token {asked.position}; "
@@ -125,7 +97,7 @@ def _read_pairs(resolved: ResolvedQuestion, name: str, index: Sequence[Range], m
     axes = hook_point_of(name).axes
     sizes = tuple(_axis_length(axis, name, resolved.trace) for axis in axes)
     ranges = _index_ranges(name, axes, index, sizes)
-    _require_size(math.prod(map(len, ranges)), max_values)
+    require_size(math.prod(map(len, ranges)), max_values)
     try:
         return _Part(axes, sizes, ranges, resolved.head_values(name, *ranges))
     except EditError as error:
@@ -145,7 +117,7 @@ def _read_value(resolved: ResolvedQuestion, name: str, index: Sequence[Range], m
     axes = axes[len(axes) - value.ndim :]  # a classifier's answer is for the text, not for each token
     ranges = _index_ranges(name, axes, index, value.shape)
     part = value[tuple(slice(span.start, span.stop) for span in ranges)]
-    _require_size(part.size, max_values)
+    require_size(part.size, max_values)
     return _Part(axes, value.shape, ranges, part)
 
 
@@ -191,15 +163,6 @@ def _numbered_labels(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{index} {name}" for index, name in enumerate(names))
 
 
-def _require_size(size: int, max_values: int) -> None:
-    if size > max_values:
-        raise EditError(
-            f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ "
-            f"{FILE_FORMATS['npz'].max_values:,}. "
-            "An index behind the path, as in decoder.1.self.weights[3], asks for less."
-        )
-
-
 def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes: Sequence[int]) -> tuple[range, ...]:
     """The places that an index names along each axis; all of them where it says nothing."""
     full = (*index, *[_FULL_RANGE] * (len(axes) - len(index)))
@@ -207,62 +170,3 @@ def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes:
         if (first + 1 if end is None else end) > size:
             raise EditError(f"{name} asks for {axis} {first if end is None else end - 1}; there are {size}, from 0.")
     return tuple(range(first, size if end is None else end) for (first, end), size in zip(full, sizes, strict=True))
-
-
-def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
-    """What it is in lines of one cell; then one or two axes as a table, more as a line for each number."""
-    digits = array.values.astype(str)
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerows([line] for line in provenance_lines(made_from))
-    if digits.ndim == 1:
-        writer.writerow((array.axes[0], "value"))
-        writer.writerows(zip(array.labels[0], digits, strict=True))
-    elif digits.ndim == 2:
-        writer.writerow((f"{array.axes[0]} / {array.axes[1]}", *array.labels[1]))
-        writer.writerows((label, *line) for label, line in zip(array.labels[0], digits, strict=True))
-    else:
-        writer.writerow((*array.axes, "value"))
-        writer.writerows(
-            (*labels, digit_text) for labels, digit_text in zip(product(*array.labels), digits.ravel(), strict=True)
-        )
-    return out.getvalue().encode("utf-8", "replace")
-
-
-def _write_json(array: LabelledArray, made_from: Provenance) -> bytes:
-    """The shortest digits that read back as the same 32 bits; null where there is no number."""
-    document = {
-        "description": array.description,
-        "provenance": made_from,
-        "axes": array.axes,
-        "labels": dict(zip(array.axes, array.labels, strict=True)),
-        "values": _json_numbers(array.values),
-    }
-    return json.dumps(document, allow_nan=False).encode("ascii")
-
-
-def _json_numbers(values: np.ndarray) -> Any:
-    if values.dtype.kind != "f":
-        return values.tolist()
-    exact = values.astype(str).astype(np.float64).astype(object)
-    exact[~np.isfinite(values)] = None
-    return exact.tolist()
-
-
-def _write_npz(array: LabelledArray, made_from: Provenance) -> bytes:
-    """Plain arrays: `values`, `axes`, `description`, the names along each axis as `labels_AXIS`, and what it is."""
-    labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
-    out = io.BytesIO()
-    arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}
-    np.savez(out, allow_pickle=False, **arrays, **labels, **provenance_arrays(made_from))
-    return out.getvalue()
-
-
-FILE_FORMATS: Registry[FileFormat] = Registry(
-    "format",
-    {
-        "csv": FileFormat("csv", "text/csv", 1 << 20, _write_csv),
-        "json": FileFormat("json", "application/json", 1 << 20, _write_json),
-        "npz": FileFormat("npz", "application/octet-stream", 1 << 24, _write_npz),
-    },
-)

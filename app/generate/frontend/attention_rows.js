@@ -3,7 +3,9 @@
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 
 /** @import { Choice, Mode, StepAttentionGroup, StepRecord } from "./types.d.ts" */
+/** @import { Generator } from "./generator.js" */
 /** @typedef {Pick<Choice, "blend" | "layer" | "head">} HeadChoice */
+/** @typedef {{ step: number, record: StepRecord, text: string }} StepRow the step's number, answer and token */
 
 /**
  * The attention that is shown: the one of that name, else the first.
@@ -43,6 +45,22 @@ export function attentionRow(record, group, { blend, layer, head }) {
  */
 export function openRowText({ position }, tokens, mode) {
   return mode === "fill" ? tokens[position].text : "next…";
+}
+
+/**
+ * The steps whose answers are here, the one that is shown among them: their rows make the map.
+ * @param {Generator} generator @param {Mode} mode
+ */
+export function stepRows(generator, mode) {
+  const { generated, endReason, tokens } = generator;
+  /** @type {StepRow[]} */
+  const rows = [];
+  for (let step = 0; step <= generated.length; step++) {
+    const record = generator.recordAt(step);
+    if (!record || record.done || (step === generated.length && endReason)) continue;
+    rows.push({ step, record, text: generated[step]?.text ?? openRowText(record, tokens, mode) });
+  }
+  return rows;
 }
 
 /** The largest weight of each of `width` blocks, as byte codes. @param {Float32Array} row @param {number} width */

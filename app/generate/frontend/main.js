@@ -3,12 +3,14 @@
 import { paintScale } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
 import { findElements } from "./elements.js";
+import { generatedView } from "./export.js";
 import { Generator } from "./generator.js";
 import { drawKvCache } from "./kv_cache.js";
 import { drawSampling, listenToSampling } from "./sampling_controls.js";
@@ -30,6 +32,7 @@ class GeneratePage {
   #reporter;
   #text;
   #attention;
+  #export;
   #resized;
   #started = false;
   #hasCache = false;
@@ -67,6 +70,12 @@ class GeneratePage {
       view,
       change: (patch) => this.#change(patch),
     });
+    this.#export = new PageExport(
+      place,
+      data.api,
+      () => this.#generator.hasPrompt,
+      () => generatedView(this.#generator, this.#state),
+    );
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([this.#elements.text, this.#elements.source]);
@@ -80,6 +89,7 @@ class GeneratePage {
   update(data, tell) {
     const { root, sourceBox, caption, text, source } = this.#elements;
     this.#reporter.connect(tell);
+    this.#export.update(data);
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
     const prompt = data.has_source ? "Target: how the translation begins (may be empty)" : "Prompt";
@@ -96,6 +106,7 @@ class GeneratePage {
     this.#generator.dispose();
     this.#reporter.cancel();
     this.#resized.disconnect();
+    this.#export.end();
   }
 
   /**

@@ -11,8 +11,9 @@ import {
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { cellAtPointer, drawHeatmap } from "../../../model/rendering/static/ui/heatmap.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
-import { attentionRow, blendTitle, groupOf, headRow, openRowText, pooledCodes, stepCodes } from "./attention_rows.js";
+import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.js";
 
+/** @import { StepRow } from "./attention_rows.js" */
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { Generator } from "./generator.js" */
 /** @import { Choice, GenerateState, StepAttentionGroup, StepRecord } from "./types.d.ts" */
@@ -23,7 +24,6 @@ import { attentionRow, blendTitle, groupOf, headRow, openRowText, pooledCodes, s
  * @property {(position: number | null) => void} point the pointer is over a token, or over none
  * @property {(step: number | null) => Promise<void>} view shows an earlier step, or (null) the next one
  */
-/** @typedef {{ step: number, record: StepRecord, text: string }} MapRow */
 
 const STRIPES = 48; // at most, in one thumbnail
 const LISTED = 3;
@@ -43,7 +43,7 @@ export class StepAttention {
   #image = createElement("canvas");
   /** @type {ReturnType<typeof drawHeatmap> | null} */
   #layout = null;
-  /** @type {MapRow[]} */
+  /** @type {StepRow[]} */
   #rows = [];
 
   /** @param {GenerateElements} elements @param {Generator} generator @param {AttentionActions} actions */
@@ -83,7 +83,7 @@ export class StepAttention {
     if (!record || record.done || !record.attention_groups.length) return;
     const group = groupOf(record, choice.attention);
     const keys = group.keys === "source" ? (source ?? []) : tokens;
-    this.#rows = this.#mapRows(mode);
+    this.#rows = stepRows(this.#generator, mode);
     this.#paintMap(group, choice, keys, key);
     this.#elements.map.setAttribute(
       "aria-label",
@@ -113,22 +113,6 @@ export class StepAttention {
       const shown = choice.blend === "layer" ? layer === choice.layer : choice.blend === "head" && chosen;
       labelCell(cell, `Layer ${layer}, head ${head}`, shown, chosen);
     });
-  }
-
-  /**
-   * The steps whose answers are here, the one that is shown among them: their rows make the map.
-   * @param {GenerateState["mode"]} mode
-   */
-  #mapRows(mode) {
-    const { generated, endReason, tokens } = this.#generator;
-    /** @type {MapRow[]} */
-    const rows = [];
-    for (let step = 0; step <= generated.length; step++) {
-      const record = this.#generator.recordAt(step);
-      if (!record || record.done || (step === generated.length && endReason)) continue;
-      rows.push({ step, record, text: generated[step]?.text ?? openRowText(record, tokens, mode) });
-    }
-    return rows;
   }
 
   /**

@@ -68,6 +68,8 @@ export interface GenerateData {
   examples: Example[];
   has_source: boolean;
   presenter: string;
+  /** Whether the server has what it needs to write PDF. */
+  writes_pdf: boolean;
   serial: number;
 }
 

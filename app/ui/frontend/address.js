@@ -64,7 +64,7 @@ function readAddress(search) {
   return Object.fromEntries(new URLSearchParams(search));
 }
 
-/** @param {unknown} value */
-function encode(value) {
+/** A choice as a parameter of an address. @param {unknown} value */
+export function encode(value) {
   return Array.isArray(value) ? value.join(";") : String(value ?? "");
 }

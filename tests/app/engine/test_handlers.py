@@ -12,8 +12,11 @@ import pytest
 from app.engine.handlers import HANDLERS
 
 ROOT = Path(__file__).parents[3]
-JAVASCRIPT_ASKS = r'\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)\(\s*(?:(?:page|api|this\.#?api),\s*)?"(\w+)"'
-PYTHON_ASKS = r'\b(?:ask|EngineRequest)\(\s*"(\w+)"'
+JAVASCRIPT_ASKS = (
+    r"(?:\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)|#(?:ask|file))\("
+    r'\s*(?:(?:page|api|this\.#?api),\s*)?"(\w+)"'
+)
+PYTHON_ASKS = r'\b(?:ask(?:_shared)?|EngineRequest)\(\s*"(\w+)"'
 
 
 def asked(pattern: str, ending: str, *folders: str) -> set[str]:

@@ -18,7 +18,7 @@ from app.state.state import MAX_ADDRESS_LENGTH, Question, State
 from app.ui.wire_format import unpack
 from app.worker.resolved_question import resolve
 from model.rendering.plots import COLOUR_RANGES, PLOTS
-from tests.app.explore.test_export_pdf import ALL, figure
+from tests.app.worker.export.test_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
 EDIT = "decoder.1.self.weights[3]=set:0"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from app.explore.export.code import python_code
-from app.explore.export.data import FILE_FORMATS, MAX_COMPUTED, LabelledArray, displayed_array, value_array
+from app.explore.export.data import MAX_COMPUTED, displayed_array, value_array
 from app.explore.head_view import head_view
 from app.state.state import Question, State
+from app.worker.export.number_files import FILE_FORMATS, LabelledArray
 from app.worker.resolved_question import ResolvedQuestion, resolve
 from model.errors import EditError, UnknownNameError
 from model.nn.hook_points import AXIS_SIZES, HOOK_POINTS

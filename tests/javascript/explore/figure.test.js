@@ -6,7 +6,7 @@ import { exactMatrix } from "../../../model/rendering/static/state/head_matrix.j
 import { createPage } from "./page.js";
 
 /** @import { Found, MatrixMeta } from "../../../model/rendering/static/types.js" */
-/** @import { CurveShape, TextShape } from "../../../app/explore/frontend/types.js" */
+/** @import { CurveShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };

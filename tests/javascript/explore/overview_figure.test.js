@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { COLOUR_RANGES } from "./page.js";
 
 /** @import { Found } from "../../../model/rendering/static/types.js" */
-/** @import { CellsShape, ContributionsMeta, LensMeta, TextShape } from "../../../app/explore/frontend/types.js" */
+/** @import { ContributionsMeta, LensMeta } from "../../../app/explore/frontend/types.js" */
+/** @import { CellsShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
 /** @import { LayerColumn } from "../../../app/explore/frontend/export/overview_figure.js" */
 
 // Texts are measured on a canvas, which Node does not have.

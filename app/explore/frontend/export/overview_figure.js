@@ -1,11 +1,11 @@
 // All heads of an attention as a figure for print, and beside each layer's heads the layer's numbers.
 
 import { beyondEnd, formatHigh } from "../../../../model/rendering/static/state/colour_range.js";
-import { addColourScale, cellGap, colourNames } from "./figure.js";
-import { addFoot, addTitle, addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "./figure_text.js";
+import { addFoot, addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/export/figure_text.js";
+import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/export/shapes.js";
 
 /** @import { ColourRange } from "../../../../model/rendering/static/types.js" */
-/** @import { Figure, Shape } from "../types.js" */
+/** @import { Figure, Shape } from "../../../ui/frontend/export/types.js" */
 
 /**
  * A column of numbers; `embedding` is what stands before the first layer. A title has a line break where it may break.
@@ -45,9 +45,8 @@ const LINE = 1.3; // of the size of letters
  * @param {{ width: number, title: string, rules: string[], foot: string }} options @returns {Figure}
  */
 export function createOverview(heads, columns, { width, title, rules, foot }) {
-  /** @type {Figure} */
-  const figure = { width, height: 0, title, palette: colourNames({ signed: false }), shapes: [] };
-  const layout = layoutOverview(figure, heads, columns, addTitle(figure));
+  const { figure, y: begin } = beginFigure(width, title);
+  const layout = layoutOverview(figure, heads, columns, begin);
   addIndices(figure, heads, layout);
   columns.forEach((column, place) => {
     addColumn(figure, column, layout, place);
@@ -55,7 +54,7 @@ export function createOverview(heads, columns, { width, title, rules, foot }) {
   for (let layer = 0; layer < heads.layers; layer++) addHeads(figure, heads, layout, layer);
   const high = `${formatHigh(heads.high)}${beyondEnd(heads.range)}`;
   const y = layout.top + heads.layers * layout.step + 1;
-  addFoot(figure, rules, foot, addColourScale(figure, "0", `${high}  square-root scale`, y));
+  addFoot(figure, rules, foot, addColourScale(figure, { low: "0", high, words: "square-root scale" }, MARGIN, y));
   return figure;
 }
 

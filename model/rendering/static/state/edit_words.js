@@ -2,9 +2,15 @@
 
 import { inlineText, quotedToken } from "../ui/dom.js";
 
-/** @import { Answer, Catalogue, ParsedEdit, Words } from "../types.js" */
+/** @import { Catalogue, ParsedEdit, Words } from "../types.js" */
 
-/** What edits are told from: the rows of the registries, and the tokens. @typedef {{ catalogue: Catalogue, latestAnswer: Answer | null }} EditContext */
+/**
+ * What edits are told from: the rows of the registries, and the tokens.
+ * @typedef {{
+ *   catalogue: Pick<Catalogue, "hook_points" | "operations">,
+ *   latestAnswer: { tokens: { text: string }[], source_tokens?: { text: string }[] | null } | null,
+ * }} EditContext
+ */
 
 const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
 

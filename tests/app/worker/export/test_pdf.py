@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from app.explore.export.pdf import MISSING_REPORTLAB, Figure, render_pdf
 from app.explore.page_data import handle_page
 from app.state.request import parse_request
 from app.ui.wire_format import unpack
+from app.worker.export.pdf import MISSING_REPORTLAB, Figure, render_pdf
 from model.errors import HeadlightError
 
 INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
@@ -135,5 +135,5 @@ def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_page_offers_pdf_only_where_it_can_be_made(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.explore.page_data.find_spec", lambda name: is_there or None)
+    monkeypatch.setattr("app.worker.export.pdf.find_spec", lambda name: is_there or None)
     assert unpack(handle_page({"model": "next", "default_head": [0, 0]}))[0]["writes_pdf"] is is_there

@@ -6,6 +6,7 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -18,6 +19,7 @@ POINTS_PER_MM = 72 / 25.4  # of a printer, in a millimetre
 MAX_SIDE = 1_000  # millimetres
 MAX_SHAPES = 100_000
 MAX_CELLS = 1 << 22  # of one picture inside
+CODES = 256  # that a cell may have
 MAX_COORDINATE = 1e6  # millimetres; what lies beyond no paper shows
 FONTS = {False: ("Vera", "Vera.ttf"), True: ("VeraBd", "VeraBd.ttf")}  # by whether the text is bold; they are embedded
 MISSING_REPORTLAB = (
@@ -42,7 +44,9 @@ class Figure:
 
     width: Side
     height: Side
-    palette: Annotated[tuple[Colour, ...], Meta(min_length=256, max_length=256, description="the colours of 256 codes")]
+    palette: Annotated[
+        tuple[Colour, ...], Meta(min_length=CODES, max_length=CODES, description=f"the colours of {CODES} codes")
+    ]
     shapes: Annotated[
         tuple[dict[str, Any], ...],
         Meta(max_length=MAX_SHAPES, description=f"at most {MAX_SHAPES:,} shapes; take fewer heads"),
@@ -50,6 +54,11 @@ class Figure:
     title: str = ""
     subject: Metadata = ""
     keywords: Metadata = ""
+
+
+def writes_pdf() -> bool:
+    """Whether the library is there."""
+    return find_spec("reportlab") is not None
 
 
 def render_pdf(figure: Figure) -> bytes:
@@ -183,11 +192,15 @@ class Heatmap(Box):
     columns: Count
     codes: Base64
     gap: Length = 0.0
+    palette: tuple[Colour, ...] = ()  # of its own, where it is not the figure's
 
     def draw(self, canvas: Any, palette: Sequence[str]) -> None:
         """Paint the cells."""
         if self.rows * self.columns != len(self.codes) or len(self.codes) > MAX_CELLS:
             raise TextError("A map has as many codes as cells.")
+        if len(self.palette) not in (0, CODES):
+            raise TextError(f"A map has a colour for each of {CODES} codes.")
+        palette = self.palette or palette
         if self.gap > 0:
             self._draw_cells(canvas, palette)
         else:

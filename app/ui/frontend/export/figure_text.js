@@ -2,7 +2,7 @@
 
 import { context2d, inlineText } from "../../../../model/rendering/static/ui/dom.js";
 
-/** @import { Figure, TextShape } from "../types.js" */
+/** @import { Figure, TextShape } from "./types.js" */
 
 export const PRINT_COLOURS = {
   ink: "#16181d",
@@ -14,8 +14,9 @@ export const PRINT_COLOURS = {
 };
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
-export const HEADING_SIZE = 2.9;
-export const FOOT_SIZE = 1.8;
+export const LINE_HEIGHT = 1.35; // of a line of text, in its size
+const HEADING_SIZE = 2.9;
+const FOOT_SIZE = 1.8;
 const measuringContext = context2d(document.createElement("canvas"));
 
 /** @param {string} text @param {number} size @param {boolean} [bold] */
@@ -39,7 +40,7 @@ export function fitText(text, size, width) {
  */
 export function addLines(figure, lines, x, y, { size = LABEL_SIZE, bold = false, fill = PRINT_COLOURS.ink } = {}) {
   for (const text of lines) {
-    y += size * 1.35;
+    y += size * LINE_HEIGHT;
     figure.shapes.push({
       kind: "text",
       x,
@@ -67,7 +68,7 @@ export function wrapText(text, size, width) {
   return lines.map((line) => fitText(line, size * 1.1, width));
 }
 
-/** @typedef {{ size: number, anchor: TextShape["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
+/** @typedef {{ size?: number, anchor: TextShape["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
 
 /**
  * The name of a token.
@@ -82,7 +83,7 @@ export function addLabel(figure, name, x, y, options) {
  * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
  */
 export function addWords(figure, words, x, y, options) {
-  const { size, anchor, turn = 0, room, bold = false, fill = PRINT_COLOURS.ink } = options;
+  const { size = LABEL_SIZE, anchor, turn = 0, room, bold = false, fill = PRINT_COLOURS.ink } = options;
   const text = fitText(words, size, room);
   figure.shapes.push({
     kind: "text",

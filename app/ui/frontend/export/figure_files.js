@@ -1,11 +1,12 @@
 // A figure as a file: SVG and PNG here, PDF by the server from the same shapes.
 
+import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { paintCodes } from "../../../../model/rendering/static/ui/colours.js";
 import { context2d } from "../../../../model/rendering/static/ui/dom.js";
 import { PRINT_COLOURS, PRINT_FONT } from "./figure_text.js";
 import { addPngTexts } from "./png_texts.js";
 
-/** @import { CellsShape, Figure, Shape, StampShape, TextShape } from "../types.js" */
+/** @import { CellsShape, Figure, Metadata, Shape, StampShape, TextShape } from "./types.js" */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const DOTS_PER_MM = 300 / 25.4; // of a PNG, in a millimetre
@@ -69,8 +70,9 @@ function roundedNumber(number) {
   return Number(number.toFixed(3));
 }
 
-/** @param {Element} parent @param {CellsShape} options @param {string[]} inks */
-function svgCells(parent, { x, y, width, height, rows, columns, codes, gap }, inks) {
+/** @param {Element} parent @param {CellsShape} options @param {string[]} figureInks */
+function svgCells(parent, { x, y, width, height, rows, columns, codes, gap, palette }, figureInks) {
+  const inks = palette ?? figureInks;
   if (!gap) {
     const href = cellsCanvas(codes, rows, columns, inks).toDataURL("image/png");
     return svgElement(parent, "image", {
@@ -107,11 +109,6 @@ function cellsCanvas(codes, rows, columns, inks) {
 }
 
 /**
- * What a file says of itself beside the picture: a line of words, and all fields as JSON.
- * @typedef {{ line: string, fields: string }} Metadata
- */
-
-/**
  * The figure as the text of an SVG file; tokens are text whatever they hold.
  * @param {Figure} options @param {Metadata} metadata
  */
@@ -145,7 +142,7 @@ export async function figurePng(figure, metadata) {
 }
 
 /** @param {Uint8Array} bytes */
-function toBase64(bytes) {
+export function toBase64(bytes) {
   let signs = "";
   for (let start = 0; start < bytes.length; start += 0x8000)
     signs += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
@@ -188,4 +185,18 @@ function textStamp({ x, y, size, text_width, anchor, rotation, bold, fill, text 
     height,
     png: canvas.toDataURL("image/png").split(",")[1],
   };
+}
+
+/**
+ * Saves a figure; `writePdf` has the server write what it is given.
+ * @param {Figure} figure @param {Metadata} metadata @param {string} name without an ending
+ * @param {"svg" | "png" | "pdf"} form @param {(request: object) => Promise<Blob>} writePdf
+ * @returns {Promise<string>} what there is to say of it
+ */
+export async function saveFigure(figure, metadata, name, form, writePdf) {
+  const file = `${name}.${form}`;
+  if (form === "svg") saveFile(file, "image/svg+xml", figureSvg(figure, metadata));
+  else if (form === "png") saveBlob(file, await figurePng(figure, metadata));
+  else saveBlob(file, await writePdf(pdfRequest(figure, metadata)));
+  return `${file} is saved, ${Math.round(figure.width)} × ${Math.round(figure.height)} mm.`;
 }

@@ -1,0 +1,60 @@
+// The menu Export of the Positions page: it asks for the numbers that the charts are drawn from only when it is used.
+
+import { readFloats } from "../../../model/rendering/static/ui/wire.js";
+import { defineComponent } from "../../ui/frontend/bridge.js";
+import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { post } from "../../ui/frontend/server.js";
+import { positionsView } from "./export.js";
+
+/** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
+/** @import { NumberArray, PositionsData, ProfileMeta } from "./types.d.ts" */
+
+class PositionsExport {
+  #data;
+  #export;
+
+  /** @param {HTMLElement} place @param {PositionsData} data */
+  constructor(place, data) {
+    this.#data = data;
+    this.#export = new PageExport(
+      place,
+      data.api,
+      () => true,
+      async () => positionsView(await fetchProfile(this.#data), this.#data),
+    );
+  }
+
+  /** @param {PositionsData} data */
+  update(data) {
+    this.#data = data;
+    this.#export.update(data);
+  }
+
+  end() {
+    this.#export.end();
+  }
+}
+
+/** @param {PositionsData} data @returns {Promise<Record<string, NumberArray>>} */
+async function fetchProfile({ api, question }) {
+  /** @type {Packed<ProfileMeta & { error?: string }>} */
+  const { meta, start, buffer } = await post(api, "export_positions", question);
+  if (meta.error) throw new Error(meta.error);
+  const numbers = readFloats(buffer, start);
+  let first = 0;
+  return Object.fromEntries(
+    Object.entries(meta.shapes)
+      .map(([name, shape]) => {
+        const count = shape.reduce((product, size) => product * size, 1);
+        first += count;
+        return /** @type {[string, NumberArray]} */ ([name, { shape, values: numbers.subarray(first - count, first) }]);
+      })
+      .filter(([name]) => !meta.missing || name.startsWith("bucket")), // of a table that was never trained only its layout
+  );
+}
+
+export default defineComponent({
+  mount: (place, /** @type {PositionsData} */ data) => new PositionsExport(place, data),
+  update: (page, data) => page.update(data),
+  unmount: (page) => page.end(),
+});

@@ -1,0 +1,27 @@
+// What the Positions page gets from Python.
+
+/** What is chosen on the page; channels, pairs, head and position where the encoding has them. */
+export interface PositionsData {
+  api: string;
+  /** What is asked: the model with its parts, how many positions, of which stack. */
+  question: { edits: string[]; model: string; length: number; stack: string };
+  /** The encoding's title. */
+  title: string;
+  channels?: number[];
+  pairs?: number[];
+  head?: number;
+  position?: number;
+  writes_pdf: boolean;
+}
+
+/** The answer of the route "export_positions"; its numbers follow each other in the order of their shapes. */
+export interface ProfileMeta {
+  shapes: Record<string, number[]>;
+  missing: string;
+}
+
+/** An array by its shape. */
+export interface NumberArray {
+  shape: number[];
+  values: Float32Array;
+}

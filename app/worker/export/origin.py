@@ -1,0 +1,31 @@
+"""Where an exported file is from: the question behind it, as the model was wired for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
+from app.worker.resolved_question import ResolvedQuestion
+from model.rendering.provenance import Provenance, model_provenance
+from model.text.tokenizer import sanitize_surrogates
+
+
+def question_provenance(
+    resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]] = (), attention_group: str = ""
+) -> Provenance:
+    """The fields of a file about a question; `shown` says what of its answer the file holds. Nothing is computed."""
+    question, reads_image = resolved.question, bool(resolved.config.image.channels)
+    own = question.image.startswith(OWN_IMAGE_PREFIX)
+    return model_provenance(
+        resolved.config,
+        resolved.model.origin,
+        model=question.model,
+        text=sanitize_surrogates(question.text),
+        source=sanitize_surrogates(question.source),
+        image=("your picture" if own else question.image or shipped_image_names()[0]) if reads_image else "",
+        masked_positions=list(question.masked_positions),
+        edits=list(question.edits),
+        attention_group=attention_group,
+        heads=[list(head) for head in heads],
+        shown=shown,
+    )

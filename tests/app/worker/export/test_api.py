@@ -1,0 +1,102 @@
+"""What pages other than Explore export, over the routes as the browser asks for them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from app.state.state import Question
+from app.worker.resolved_question import resolve
+from model.rendering.provenance import provenance
+from tests.app.explore.test_export_api import EDIT, TEXT, ask
+
+VALUES = np.array([[1.0, np.nan, 0.25], [0.5, 0.125, 3.0]], np.float32)
+TABLE = {
+    "name": "compare A layer1-head3",
+    "axes": ["query", "key"],
+    "labels": [["0 the", "1 =cat"], ["0 the", "1 =cat", "2 sat"]],
+    "values": base64.b64encode(VALUES.tobytes()).decode(),
+}
+SIDE = {"model": "next", "text": TEXT, "edits": [EDIT], "attention_group": "decoder.self", "heads": [[1, 3]]}
+OTHER = {"model": "masked", "text": "the dog", "positional_encoding": "alibi"}
+
+
+def fields_of(made: Any) -> set[str]:
+    return set(made) - {"date"}
+
+
+def test_the_origin_of_one_run_has_the_fields_of_a_trace(client: TestClient) -> None:
+    meta, _ = ask(client, "export_origin", sides=[SIDE], shown="what each step attended to")
+    found = meta["provenance"]
+    traced = dict(provenance(resolve(Question("next", TEXT, edits=(EDIT,))).trace))
+    assert list(found) == list(traced) and len(found["model_sha256"]) == 64
+    same = fields_of(found) - {"model", "heads", "attention_group", "shown"}
+    assert {name: found[name] for name in same} == {name: traced[name] for name in same}
+    assert (found["heads"], found["attention_group"]) == ([[1, 3]], "decoder.self")
+    assert found["shown"] == "what each step attended to"
+    assert meta["sides"][0][0].startswith("next (SHA-256 ") and meta["hook_points"] and meta["operations"]
+
+
+def test_two_runs_are_told_apart_field_by_field(client: TestClient) -> None:
+    meta, _ = ask(client, "export_origin", sides=[SIDE, OTHER], shown="B − A")
+    found = meta["provenance"]
+    assert (found["side_a_model"], found["side_b_model"]) == ("next", "masked")
+    assert (found["side_a_text"], found["side_b_text"]) == (TEXT, "the dog")
+    assert (found["side_a_edits"], found["side_b_edits"]) == ([EDIT], [])
+    assert (found["side_a_heads"], found["side_b_positional_encoding"]) == ([[1, 3]], "alibi")
+    assert len(found) == 2 * 14 + 3 and found["shown"] == "B − A"
+    assert [words[0].split()[0] for words in meta["sides"]] == ["next", "masked"]
+
+
+@pytest.mark.parametrize("sides", [[SIDE], [SIDE, OTHER]])
+def test_numbers_of_a_page_come_in_every_format_with_their_origin(client: TestClient, sides: list[Any]) -> None:
+    def made(form: str) -> bytes:
+        meta, content = ask(client, "export_table", sides=sides, shown="weights of A", table=TABLE, format=form)
+        assert meta["name"] == f"compare-A-layer1-head3.{form}"
+        return content
+
+    mine = "model" if len(sides) == 1 else "side_a_model"
+    with np.load(io.BytesIO(made("npz")), allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["values"], VALUES)
+        assert file["labels_key"].tolist() == TABLE["labels"][1] and str(file[mine]) == "next"
+        heads = {name: file[name].shape for name in file.files if name.endswith("heads")}
+        assert set(heads.values()) <= {(1, 2), (0, 2)}, "pairs, also where there are none"
+    told = json.loads(made("json"))
+    assert told["values"] == [[1.0, None, 0.25], [0.5, 0.125, 3.0]] and told["description"] == "weights of A"
+    assert told["provenance"][mine] == "next"
+    lines = made("csv").decode().splitlines()
+    assert f"# {mine}: next" in lines and lines[-1] == "1 =cat,0.5,0.125,3.0"
+
+
+def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
+    meta, _ = ask(client, "export_origin", sides=[{"model": "both", "text": ""}], shown="Bias")
+    assert meta["provenance"]["text"] == "" and "relative" in meta["provenance"]["positional_encoding"]
+    profile, numbers = ask(client, "export_positions", model="both", text="", length=8, stack="decoder")
+    assert profile["shapes"]["bias"] == [4, 8, 8] and len(numbers) >= 4 * 4 * 64
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "said"),
+    [
+        ("export_origin", {}, "names the one or two questions"),
+        ("export_origin", {"sides": [SIDE] * 3}, "names the one or two questions"),
+        ("export_origin", {"sides": [SIDE | {"heads": [[1]]}]}, "heads"),
+        ("export_table", {"sides": [SIDE], "format": "csv"}, "needs a table"),
+        ("export_table", {"sides": [SIDE], "format": "xls", "table": TABLE}, "xls"),
+        (
+            "export_table",
+            {"sides": [SIDE], "format": "csv", "table": TABLE | {"labels": [["a"], ["b"]]}},
+            "a number for",
+        ),
+        ("export_table", {"sides": [SIDE], "format": "csv", "table": TABLE | {"name": "../x"}}, "name"),
+    ],
+)
+def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body: dict[str, Any], said: str) -> None:
+    meta, content = ask(client, route, **body)
+    assert said in meta["error"] and not content

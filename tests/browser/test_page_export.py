@@ -1,0 +1,118 @@
+"""What a person exports from Compare, Generate and Positions is downloaded, opened and read."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
+from playwright.sync_api import Page, expect
+from pypdf import PdfReader
+
+from model import find_checkpoint, load, run
+from tests.browser.conftest import Visit
+from tests.browser.test_compare import compare, painted
+from tests.browser.test_export import download
+from tests.browser.test_generate import PROMPT, generate, ready, step
+from tests.browser.visitor import Visitor, expect_to_fit
+
+SVG = "{http://www.w3.org/2000/svg}"
+TEXT = "The cat sat on the mat"
+EDIT = "decoder.1.self.weights[3]=set:0"
+
+
+def open_menu(page: Page, first: str) -> None:
+    """The menu Export, with the numbers that the page offers."""
+    page.get_by_test_id("export-menu-button").click()
+    expect(page.get_by_test_id("export-which").locator("option").first).to_have_text(first)
+
+
+def choose(page: Page, numbers: str) -> None:
+    page.get_by_test_id("export-which").select_option(numbers)
+
+
+def texts(root: ElementTree.Element) -> set[str]:
+    return {element.text or "" for element in root.iter(f"{SVG}text")}
+
+
+def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tmp_path: Path) -> None:
+    page = compare(visitor, text=TEXT, side_b="positional_encoding=none", layer="2", head="3", edits=EDIT)
+    painted(page, TEXT, TEXT)
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    open_menu(page, "Weights of A")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    line, fields = root.findtext(f"{SVG}desc") or "", json.loads(root.findtext(f"{SVG}metadata") or "")
+    assert line.startswith("A: stories-causal (SHA-256 ") and " · B: stories-causal (SHA-256 " in line
+    assert line.count("changed: Head 3 of layer 1 off") == 2, "B has the changes of A until it has its own"
+    assert (fields["side_a_positional_encoding"], fields["side_b_positional_encoding"]) == ("rope", "none")
+    assert fields["side_a_heads"] == fields["side_b_heads"] == [[2, 3]] and fields["side_b_text"] == TEXT
+    assert {"A · RoPE (rotary)", "B · None", "B − A", "mat", "Next token"} <= texts(root)
+    assert any(text.startswith("A: stories-causal") for text in texts(root))
+    picture = Image.open(download(page, "export-png", tmp_path))
+    assert isinstance(picture, PngImageFile) and picture.text["Description"] == line
+    pdf = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes()))
+    assert pdf.metadata and pdf.metadata.subject == line
+    loaded = load(find_checkpoint("stories-causal"))
+    trace = run(loaded.model, loaded.tokenizer, TEXT, [EDIT])
+    with np.load(download(page, "export-npz", tmp_path)) as file:
+        expected = trace["decoder.2.self.weights"][3]
+        np.testing.assert_allclose(np.nan_to_num(file["values"]), expected, atol=1e-6)
+        assert str(file["side_b_positional_encoding"]) == "none" and file["side_a_edits"].tolist() == [EDIT]
+    choose(page, "Distance of each head")
+    told = json.loads(download(page, "export-json", tmp_path).read_text())
+    assert np.array(told["values"]).shape == (6, 8) and told["provenance"]["side_a_text"] == TEXT
+    choose(page, "Predictions")
+    assert "token / side,A,B" in download(page, "export-csv", tmp_path).read_text()
+    page.get_by_test_id("figure-foot").uncheck()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))
+
+
+def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
+    page = step(generate(visitor, f"model=stories-causal&sampling=t0.7,s3&layer=1&head=2&text={quote(PROMPT)}"), 3)
+    open_menu(page, "Attention of each step")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    fields = json.loads(root.findtext(f"{SVG}metadata") or "")
+    assert (fields["model"], fields["text"], fields["heads"]) == ("stories-causal", PROMPT, [[1, 2]])
+    assert "temperature 0.7" in fields["shown"] and "seed 3" in fields["shown"] and "generated: “" in fields["shown"]
+    assert {"Attention: Layer 1 · Head 2", "next…", "after sampling settings"} <= texts(root)
+    with np.load(download(page, "export-npz", tmp_path)) as file:
+        values = file["values"]
+        assert file["axes"].tolist() == ["step", "key"] and len(values) == 4
+        np.testing.assert_allclose(np.nansum(values, axis=1), 1, atol=1e-4)
+        assert np.isnan(values[0]).sum() == 3, "tokens that were not there yet"
+    choose(page, "Candidates")
+    told = json.loads(download(page, "export-json", tmp_path).read_text())
+    assert told["labels"]["probability"] == ["by the model", "after sampling settings"]
+    assert told["provenance"]["version"].startswith("Headlight")
+
+
+def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visitor, tmp_path: Path) -> None:
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
+    page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
+    open_menu(page, "Bias over distance")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    fields = json.loads(root.findtext(f"{SVG}metadata") or "")
+    assert (fields["positional_encoding"], fields["text"], fields["edits"]) == ("alibi", "", [])
+    assert {"Bias over distance", "head 7", "distance (key minus query)"} <= texts(root)
+    with np.load(download(page, "export-npz", tmp_path)) as file:
+        assert file["values"].shape == (8, 256) and str(file["model"]) == "stories-causal"
+        distance = np.array([int(label.replace("−", "-")) for label in file["labels_distance"]])
+        assert (file["values"][:, distance == 0] == 0).all() and (file["values"][:, distance < 0] < 0).all()
+    choose(page, "Slopes")
+    assert "# positional_encoding: alibi" in download(page, "export-csv", tmp_path).read_text()
+
+
+def test_the_menus_fit_a_phone(visit: Visit) -> None:
+    visitor = visit(width=390, height=844)
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
+    page = step(ready(visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
+    open_menu(page, "Attention of each step")
+    expect_to_fit(page, "export-menu")

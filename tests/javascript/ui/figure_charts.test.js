@@ -1,0 +1,112 @@
+// Charts of figures for print, and the line that says where a figure is from.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+/** @import { CellsShape, CurveShape, Figure, RectangleShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
+
+// Texts are measured on a canvas, which Node does not have.
+const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
+Object.assign(globalThis, { document: { createElement: () => canvas } });
+const { addBars, addLineChart, addNumberMap, ticks } = await import("../../../app/ui/frontend/export/charts.js");
+const { addFoot } = await import("../../../app/ui/frontend/export/figure_text.js");
+const { beginFigure, colourNames } = await import("../../../app/ui/frontend/export/shapes.js");
+const { numbered, originLine } = await import("../../../app/ui/frontend/export/page_export.js");
+
+const BOX = { x: 2, y: 2, width: 80 };
+
+/** @param {Figure} figure */
+function textsOf({ shapes }) {
+  return shapes.filter(({ kind }) => kind === "text").map((shape) => /** @type {TextShape} */ (shape).text);
+}
+
+test("ticks are round numbers within the range", () => {
+  assert.deepEqual(ticks(0, 255), [0, 100, 200]);
+  assert.deepEqual(ticks(-1, 1), [-1, -0.5, 0, 0.5, 1]);
+  assert.deepEqual(ticks(-128, 128), [-100, 0, 100]);
+  assert.deepEqual(ticks(3, 3), [3]);
+});
+
+test("a curve goes from its first number to its last, and several have a legend", () => {
+  const { figure } = beginFigure(85, "");
+  const series = [
+    { name: "head 0", values: [0, 0.5, 1] },
+    { name: "head 1", values: [1, 0.5, 0] },
+  ];
+  const end = addLineChart(figure, { series, start: -1, xTitle: "distance", yTitle: "bias" }, BOX);
+  const curves = /** @type {CurveShape[]} */ (
+    figure.shapes.filter((shape) => shape.kind === "curve" && shape.stroke_width === 0.35)
+  );
+  assert.equal(curves.length, 4);
+  assert.equal(new Set(curves.map(({ stroke }) => stroke)).size, 2);
+  const [first, , , last] = curves;
+  assert.ok(first.points[1] > last.points[3] - 41 && first.points[0] < last.points[2]);
+  for (const text of ["distance", "bias", "head 0", "head 1", "−1", "0", "1"])
+    assert.ok(textsOf(figure).includes(text), text);
+  assert.ok(end > 42 && end < 70);
+});
+
+test("bars have the length of their numbers, and none where a side cannot answer", () => {
+  const { figure } = beginFigure(85, "");
+  const rows = [
+    { label: "cat", values: [1, 0.5] },
+    { label: "dog", values: [null, 0.25] },
+  ];
+  addBars(figure, { rows, kinds: ["A", "B"], most: 1, format: (value) => `${value * 100} %`, missing: "cannot" }, BOX);
+  const bars = /** @type {RectangleShape[]} */ (figure.shapes.filter((shape) => shape.kind === "rectangle")).slice(
+    0,
+    3,
+  );
+  assert.ok(Math.abs(bars[0].width / bars[1].width - 2) < 1e-9 && Math.abs(bars[1].width / bars[2].width - 2) < 1e-9);
+  assert.deepEqual(textsOf(figure), ["cat", "100 %", "50 %", "dog", "cannot", "25 %", "A", "B"]);
+});
+
+test("a map over numbers has its codes and colours, and is square where both are as many", () => {
+  const { figure } = beginFigure(85, "");
+  const palette = colourNames(true);
+  const map = {
+    rows: 4,
+    columns: 4,
+    codes: new Uint8Array(16).fill(7),
+    palette,
+    start: -2,
+    xTitle: "key",
+    yTitle: "query",
+  };
+  addNumberMap(figure, map, BOX);
+  const cells = /** @type {CellsShape} */ (figure.shapes.find(({ kind }) => kind === "heatmap"));
+  assert.equal(cells.width, cells.height);
+  assert.equal(cells.palette, palette);
+  assert.ok(textsOf(figure).includes("−2") && textsOf(figure).includes("query"));
+});
+
+test("a figure ends with what it shows and, if it is wanted, where it is from", () => {
+  const height = (/** @type {string} */ foot) => {
+    const { figure, y } = beginFigure(85, "Title");
+    addFoot(figure, ["what it shows"], foot, y);
+    return figure;
+  };
+  const [bare, signed] = [height(""), height("stories-causal · Headlight 1")];
+  assert.deepEqual(textsOf(bare), ["Title", "what it shows"]);
+  assert.deepEqual(textsOf(signed), ["Title", "what it shows", "stories-causal · Headlight 1"]);
+  assert.ok(signed.height > bare.height);
+});
+
+test("the line at the foot says the sides apart, their changes within each, and by what and when at the end", () => {
+  const parts = [
+    ["one", "mask: Causal", "Headlight 1, today"],
+    ["other", "mask: None", "Headlight 1, today"],
+  ];
+  assert.equal(
+    originLine(parts.slice(0, 1), [["Head 3 off"]]),
+    "one · mask: Causal · changed: Head 3 off · Headlight 1, today",
+  );
+  assert.equal(
+    originLine(parts, [["Head 3 off"], []]),
+    "A: one · mask: Causal · changed: Head 3 off · B: other · mask: None · Headlight 1, today",
+  );
+});
+
+test("labels keep equal tokens apart, and no spreadsheet takes one for a formula", () => {
+  assert.deepEqual(numbered([{ text: "=1" }, { text: "=1" }]), ["0 =1", "1 =1"]);
+});
