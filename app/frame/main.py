@@ -49,6 +49,8 @@ def main() -> None:
     weights_slot = st.empty()
     if not state.embedded:
         sidebar.presenter_mode(state)
+        if state.presenter:
+            sidebar.scenes(state, {page.PATH: page.TITLE for page in PAGES})
         weights_slot = _draw_sidebar(state, entries, pages)
     warning_slot = st.empty()
     if entries and chosen != pages[checkpoints]:
@@ -81,6 +83,8 @@ def _draw_sidebar(
         weights_slot = _draw_controls(state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})
+        if not state.presenter:
+            sidebar.scenes(state, {page.PATH: page.TITLE for page in pages})
         sidebar.invitation()
     return weights_slot
 

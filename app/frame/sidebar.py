@@ -14,7 +14,8 @@ from app.engine.client import ask
 from app.engine.models import AvailableModel
 from app.state.session import change_state, report_serial
 from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
-from app.ui.component import Component, shared_styles
+from app.ui.component import Component, api_address, shared_styles
+from app.ui.modules import base_path
 from model.config import Config
 
 VARIANT = Component(
@@ -36,6 +37,13 @@ PRESENTER_MODE = Component(
     module="app/frame/frontend/presenter_mode.js",
     html="app/frame/frontend/presenter_mode.html",
     styles=("model/rendering/static/base.css", "app/frame/frontend/presenter_mode.css"),
+)
+
+SCENES = Component(
+    "scenes",
+    module="app/frame/frontend/scenes/scenes.js",
+    html="app/frame/frontend/scenes/scenes.html",
+    styles=("model/rendering/static/base.css", "app/frame/frontend/scenes/scenes.css"),
 )
 
 
@@ -116,6 +124,17 @@ def presenter_mode(state: State) -> None:
         change_state(presenter=str(PRESENTER_MODE.reported()["presenter"]))
 
     PRESENTER_MODE.mount({"presenter": state.presenter == "1"}, store)
+
+
+def scenes(state: State, pages: Mapping[str, str]) -> None:
+    """Views to go through in class, on every page; `pages` are the titles of those that can be shown, by their paths.
+
+    The first page has no path of its own.
+    """
+    first, rows = next(iter(pages)), []
+    for path, title in pages.items():
+        rows.append({"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"})
+    SCENES.mount({"api": api_address(), "pages": rows, "presenter": state.presenter == "1"})
 
 
 def invitation() -> None:

@@ -18,10 +18,11 @@ def export_menu(numbers: str = WHICH_NUMBERS, before: str = "", after: str = "",
     """
     html = read(f"{FOLDER}/export_menu.html")
     parts = {
-        "<!-- before the figure -->": before,
-        "<!-- whose numbers -->": numbers,
-        "<!-- after the numbers -->": after,
+        "before the figure": before,
+        "what the figure shows": subject,
+        "whose numbers": numbers,
+        "after the numbers": after,
     }
-    for comment, part in parts.items():
-        html = html.replace(comment, part)
+    for place, part in parts.items():
+        html = html.replace(f"<!-- {place} -->", part)
     return PLACEHOLDER, html

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
-OF_EVERY_PAGE = ("headlight_help", "headlight_presenter_mode")  # of the frame around it
+OF_EVERY_PAGE = ("headlight_help", "headlight_presenter_mode", "headlight_scenes")  # of the frame around it
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 

@@ -1,0 +1,147 @@
+"""Scenes as a teacher uses them: collected on several pages, put in order, and shown by the arrow keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.test_compare import painted
+from tests.browser.test_explore import instrument
+from tests.browser.test_export import SENTENCE, asked, download
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+
+NAMES = ["First words", "Two sides"]
+
+
+def open_scenes(page: Page) -> None:
+    page.get_by_test_id("scenes-button").click()
+    expect(page.get_by_test_id("scenes-sheet")).to_be_visible()
+
+
+def add(page: Page, name: str, count: int) -> None:
+    """The present view becomes a scene, the last of so many."""
+    open_scenes(page)
+    page.get_by_test_id("scene-name").fill(name)
+    page.get_by_test_id("scene-add").click()
+    expect(page.get_by_test_id("scenes-status")).to_have_text(f"“{name}” is scene {count}.")
+    page.get_by_test_id("scenes-close").click()
+
+
+def expect_names(page: Page, *names: str) -> None:
+    boxes = page.get_by_test_id("scene-list").locator("input")
+    expect(boxes).to_have_count(len(names))
+    for box, name in zip(boxes.all(), names, strict=True):
+        expect(box).to_have_value(name)
+
+
+def scenes_of_two_pages(visitor: Visitor) -> Page:
+    """A head on Explore, then a comparison."""
+    page = visitor.open(asked(layer=2, head=3))
+    instrument(page, SENTENCE)
+    add(page, NAMES[0], 1)
+    page.get_by_role("link", name="Compare").click()
+    painted(page, SENTENCE, SENTENCE)
+    add(page, NAMES[1], 2)
+    return page
+
+
+def test_arrow_keys_go_through_scenes_of_several_pages_also_after_a_reload(visitor: Visitor) -> None:
+    page = scenes_of_two_pages(visitor)
+    page.reload()
+    painted(page, SENTENCE, SENTENCE)
+    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
+    page.keyboard.press("p")
+    counter = page.get_by_test_id("scenes-button")
+    expect(counter).to_have_text("2 / 2")
+    page.keyboard.press("ArrowLeft")
+    expect(counter).to_have_text("1 / 2")
+    found = instrument(page, SENTENCE)
+    expect(found).to_have_class("instrument presenter")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    wait_for_address(page, presenter="1", layer="2", head="3")
+    page.keyboard.press("ArrowLeft")  # there is none before the first
+    expect(counter).to_have_text("1 / 2")
+    page.keyboard.press("ArrowRight")
+    expect(counter).to_have_text("2 / 2")
+    painted(page, SENTENCE, SENTENCE)
+    page.get_by_test_id("scene-back").click()
+    instrument(page, SENTENCE)
+    expect(counter).to_have_text("1 / 2")
+
+
+def test_arrows_stay_with_whoever_uses_them(visitor: Visitor) -> None:
+    page = scenes_of_two_pages(visitor)
+    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
+    page.keyboard.press("p")
+    counter = page.get_by_test_id("scenes-button")
+    expect(counter).to_have_text("2 / 2")
+    page.get_by_test_id("text-a").click()
+    page.keyboard.press("ArrowLeft")
+    cell = page.get_by_test_id("grid-a").get_by_role("gridcell").first
+    cell.click()
+    page.keyboard.press("ArrowLeft")  # there is no head further left
+    expect(counter).to_have_text("2 / 2")
+    painted(page, SENTENCE, SENTENCE)
+
+
+def test_a_list_is_put_in_order_and_saved(visitor: Visitor, tmp_path: Path) -> None:
+    page = scenes_of_two_pages(visitor)
+    open_scenes(page)
+    page.get_by_title("Scene 2 up").click()
+    expect_names(page, NAMES[1], NAMES[0])
+    page.get_by_label("Name of scene 1").fill("A and B")
+    page.get_by_label("Name of scene 1").press("Enter")
+    page.get_by_test_id("scene-link").fill(f"{visitor.url}/generate?{asked()}")
+    page.get_by_test_id("scene-link").press("Enter")
+    expect_names(page, "A and B", NAMES[0], f"Generate: {SENTENCE}")
+    page.get_by_title("Remove scene 2").click()
+    expect_names(page, "A and B", f"Generate: {SENTENCE}")
+    with page.expect_download() as caught:
+        page.get_by_test_id("scenes-save").click()
+    file = tmp_path / caught.value.suggested_filename
+    caught.value.save_as(file)
+    assert [scene["page"] for scene in json.loads(file.read_text())["scenes"]] == ["compare", "generate"]
+
+
+def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -> None:
+    file = tmp_path / "headlight-scenes.json"
+    scenes = [
+        {"name": name, "page": page, "query": asked()} for name, page in (("A and B", "compare"), ("On", "generate"))
+    ]
+    file.write_text(json.dumps({"headlight_scenes": 1, "scenes": scenes}))
+    (tmp_path / "other.json").write_text('{"weather": 1}')
+    page = visit(width=390, height=844).open(asked())
+    instrument(page, SENTENCE)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    open_scenes(page)
+    expect(page.get_by_test_id("no-scenes")).to_be_visible()
+    expect_to_fit(page, "scenes-sheet")
+    page.get_by_test_id("scenes-open").set_input_files(file)
+    expect_names(page, "A and B", "On")
+    page.get_by_test_id("scenes-open").set_input_files(tmp_path / "other.json")
+    expect(page.get_by_test_id("scenes-status")).to_contain_text("holds no scenes and no state of Headlight")
+    expect_names(page, "A and B", "On")
+    page.get_by_label("Show scene 1: A and B").click()
+    painted(page, SENTENCE, SENTENCE)
+
+
+def test_a_state_file_becomes_a_scene_with_its_long_text(visitor: Visitor, tmp_path: Path) -> None:
+    long = " ".join(["another"] * 210)  # past what a link holds
+    page = visitor.open(asked(layer=1, head=2))
+    instrument(page, SENTENCE)
+    page.get_by_test_id("sentence").fill(long)
+    instrument(page, long)
+    page.get_by_test_id("export-menu-button").click()
+    file = download(page, "export-state", tmp_path)
+    page.keyboard.press("Escape")
+    page.get_by_test_id("sentence").fill(SENTENCE)
+    instrument(page, SENTENCE)
+    open_scenes(page)
+    page.get_by_test_id("scenes-open").set_input_files(file)
+    expect(page.get_by_test_id("scenes-status")).to_have_text("1 scene is added.")
+    page.get_by_test_id("scene-list").get_by_role("button", name="Show scene 1").click()
+    instrument(page, long)
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
