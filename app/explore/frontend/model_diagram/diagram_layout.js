@@ -5,7 +5,7 @@
 const SIDE_BY_SIDE = 620; // pixels from which an encoder stands beside its decoder
 const MOST_SINGLE = 8; // layers that each have a bar
 const [LINE, PADDING, GAP] = [16, 7, 16]; // of the height of words
-const [STREAM, BRANCH] = [40, 84]; // from the left: the stream, and the boxes beside it
+const [STREAM, BRANCH] = [44, 92]; // from the left: the stream, and the boxes beside it
 const GUTTER = 14; // beside a column, for what the encoder hands over
 const MAX_COLUMN = 380;
 
@@ -91,7 +91,9 @@ class Column {
   /** A norm on the stream itself. @param {DiagramPart} part */
   onStream(part) {
     this.flow();
-    const box = this.#box({ ...part, shape: [] }, 4 * this.type, 2 * (this.stream - 4 * this.type));
+    const [title, ...details] = part.title.split(" "); // there is little room
+    const half = this.stream - 3 * this.type;
+    const box = this.#box({ ...part, title, details, shape: [] }, 3 * this.type, 2 * half);
     this.y += box.height;
   }
 

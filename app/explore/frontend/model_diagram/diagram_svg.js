@@ -1,12 +1,11 @@
 // A model's diagram as SVG: boxes that can be entered are buttons, by the mouse and by the keyboard.
 
-import { inlineText } from "../../../../model/rendering/static/ui/dom.js";
+import { context2d, truncateText } from "../../../../model/rendering/static/ui/dom.js";
 
 /** @import { DiagramBox, DiagramLayout } from "../types.js" */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const [TITLE_SIZE, DETAIL_SIZE] = [13, 11.5];
-const LETTER = 0.53; // of its size is a letter wide, about
 
 /** What happens to who enters something, in words, and what is done. @typedef {{ words: string, enter: () => void }} Entrance */
 
@@ -22,10 +21,11 @@ function svgElement(parent, tag, attributes = {}, text) {
 }
 
 /**
- * @param {DiagramLayout} layout @param {number} type by how much words are enlarged
+ * @param {DiagramLayout} layout @param {{ type: number, font: string }} style by how much words are enlarged, and in which font
  * @param {(kind: string, stack: string, layer: number) => Entrance | null} entranceOf
  */
-export function drawDiagram(layout, type, entranceOf) {
+export function drawDiagram(layout, style, entranceOf) {
+  const { type } = style;
   const { width, height } = layout;
   const root = svgElement(null, "svg", {
     viewBox: `-1 0 ${width + 2} ${height}`,
@@ -42,7 +42,7 @@ export function drawDiagram(layout, type, entranceOf) {
     if (arrow) line.setAttribute("marker-end", "url(#diagram-arrow)");
   }
   for (const { x, y, kind, stack } of layout.sums) addSum(root, x, y, type, entranceOf(`add_${kind}`, stack, 0));
-  for (const box of layout.boxes) addBox(root, box, type, entranceOf(box.part.kind, box.stack, box.layer));
+  for (const box of layout.boxes) addBox(root, box, style, entranceOf(box.part.kind, box.stack, box.layer));
   return root;
 }
 
@@ -94,17 +94,17 @@ function addSum(root, x, y, type, entrance) {
   svgElement(group, "path", { class: "plus", d: `M${x - arm} ${y}H${x + arm}M${x} ${y - arm}V${y + arm}` });
 }
 
-/** @param {Element} root @param {DiagramBox} box @param {number} type @param {Entrance | null} entrance */
-function addBox(root, { part, stack, layer, x, y, width, height, lines }, type, entrance) {
+/** @param {Element} root @param {DiagramBox} box @param {{ type: number, font: string }} style @param {Entrance | null} entrance */
+function addBox(root, { part, stack, layer, x, y, width, height, lines }, { type, font }, entrance) {
   const group = enterable(root, lines.join(", "), entrance);
   group.setAttribute("data-testid", `diagram-${stack}-${part.kind}${part.kind === "layer" ? `-${layer}` : ""}`);
   svgElement(group, "rect", { class: `box ${part.kind}`, x, y, width, height, rx: 8 });
   const step = height / (lines.length + 0.6);
+  const measuring = context2d(document.createElement("canvas"));
   lines.forEach((words, place) => {
     const size = (place ? DETAIL_SIZE : TITLE_SIZE) * type;
-    const room = Math.floor((width - 10 * type) / (size * LETTER));
-    const text = inlineText(words).replaceAll("·", " ");
-    const shown = text.length > room ? `${text.slice(0, Math.max(room - 1, 1))}…` : text;
+    measuring.font = `${place ? 400 : 600} ${size}px ${font}`;
+    const shown = truncateText(measuring, words, width - 8 * type);
     const at = { x: x + width / 2, y: y + (place + 0.8) * step + size * 0.35, "font-size": size };
     svgElement(group, "text", { ...at, class: place ? "detail" : "title", "text-anchor": "middle" }, shown);
   });

@@ -60,14 +60,14 @@ function drawLayerSelect(page, { stacks }) {
 /** @param {ExplorePage} page @param {ModelDiagram} diagram */
 function drawSvg(page, diagram) {
   const paper = findByTestId(page.view.panels.model, "diagram");
-  const { type } = currentStyle(page);
+  const { type, font } = currentStyle(page);
   const width = paper.clientWidth - 4;
   const key = JSON.stringify([diagram, width, type]);
   if (width <= 0 || (memory(page).drawn === key && paper.firstChild)) return;
   memory(page).drawn = key;
   const focused = activeElement(paper)?.dataset ? activeElement(paper) : null;
   const name = paper.contains(focused) ? focused?.getAttribute("data-testid") : null;
-  const drawn = drawDiagram(layoutDiagram(diagram, width, type), type, (kind, stack, layer) => {
+  const drawn = drawDiagram(layoutDiagram(diagram, width, type), { type, font }, (kind, stack, layer) => {
     const chosen = entranceChoice(page.state.answer, diagram, { kind, stack, layer });
     return chosen && { words: chosen.words, enter: () => enter(page, chosen.choice) };
   });

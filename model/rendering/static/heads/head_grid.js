@@ -37,6 +37,7 @@ const memory = remembered(() => ({
   canvas: /** @type {HTMLCanvasElement | null} */ (null),
   size: 0,
   shape: "",
+  high: 1, // the weight at which the colours end
 }));
 
 /** @returns {Thumbnail} */
@@ -151,21 +152,22 @@ export function drawGrid(page) {
   const { sortAgain } = page.view.elements;
   sortAgain.hidden = !values;
   sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
+  memory(page).high = gridHigh(page, grid);
   paintGrid(page, grid);
-  drawGridLegend(page, grid);
+  drawGridLegend(page);
   if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
 }
 
 /** @param {Page} page @param {Grid} grid */
 function paintGrid(page, grid) {
-  const { canvas, thumbnails } = memory(page);
-  if (canvas) drawThumbnails(page, grid, thumbnails, canvas);
+  const { canvas, thumbnails, high } = memory(page);
+  if (canvas) drawThumbnails(page, grid, thumbnails, canvas, high);
 }
 
-/** Where the colours end, which is the same for all heads. @param {Page} page @param {Grid} grid */
-function drawGridLegend(page, grid) {
+/** Where the colours end, which is the same for all heads. @param {Page} page */
+function drawGridLegend(page) {
   const range = currentColourRange(page);
-  page.view.elements.gridHigh.textContent = `${formatHigh(gridHigh(page, grid))}${beyondEnd(range)}`;
+  page.view.elements.gridHigh.textContent = `${formatHigh(memory(page).high)}${beyondEnd(range)}`;
   const shared = range.quantile === null ? "" : " · one scale for all heads";
   page.view.elements.gridNote.textContent = `weight · square-root scale${shared}`;
 }

@@ -3,7 +3,6 @@
 // With a canvas for each, the browser keeps a layer for each and one more for what lies above it, and puts all of them
 // together anew in every frame: a letter typed took a quarter longer.
 
-import { gridHigh } from "../state/colour_range.js";
 import { isOff } from "../state/head_ablation.js";
 import { headCodes } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
@@ -54,8 +53,11 @@ function measureTiles(grid, thumbnails) {
   });
 }
 
-/** @param {Page} page @param {Grid} grid @param {Thumbnail[]} thumbnails @param {HTMLCanvasElement} canvas */
-export function drawThumbnails(page, grid, thumbnails, canvas) {
+/**
+ * @param {Page} page @param {Grid} grid @param {Thumbnail[]} thumbnails @param {HTMLCanvasElement} canvas
+ * @param {number} high the weight at which their colours end
+ */
+export function drawThumbnails(page, grid, thumbnails, canvas, high) {
   const tiles = measuredTiles(page, () => measureTiles(page.view.elements.grid, thumbnails));
   if (!tiles[0].side) return;
   const { paper, stamp } = memory(page);
@@ -63,7 +65,7 @@ export function drawThumbnails(page, grid, thumbnails, canvas) {
   const height = Math.max(...tiles.map((tile) => tile.y + tile.side));
   const context = hidpiContext(paper, width, height);
   context.imageSmoothingEnabled = false;
-  const ink = weightColours(gridHigh(page, grid));
+  const ink = weightColours(high);
   thumbnails.forEach(({ layer, head }, place) => {
     const [codes, rows, columns] = maxPool(headCodes(page, grid, layer, head), ...grid.pooled_shape);
     paintCodes(stamp, codes, rows, columns, ink);
