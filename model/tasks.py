@@ -11,6 +11,7 @@ from typing import Literal
 
 from model.config import Config
 from model.errors import ConfigError
+from model.exercise import Exercise
 from model.registry import Registry
 
 
@@ -38,8 +39,8 @@ class Task:
     there is one row of logits for a text and not one for each token, `fills_masks` that the answers asked for are those
     at mask tokens, `continues_text` that the last token's answer can be appended. `title` stands on a model's card,
     `prediction_title` and `preposition` in front of an answer and its token ("Next token", "after "; where it is of the
-    whole text no token follows). `no_generation`
-    completes "This model ..." where it writes nothing, `no_prediction` is the sentence where it never predicts.
+    whole text no token follows). `no_generation` completes "This model ..." where it writes nothing, `no_prediction` is
+    the sentence where it never predicts. `exercise` is about its answers.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Task:
     no_generation: str = ""
     no_prediction: str = ""
     examples: tuple[Example, ...] = ()
+    exercise: Exercise | None = None
 
     @property
     def predicts(self) -> bool:
@@ -204,9 +206,25 @@ TASKS: Registry[Task] = Registry(
             prediction_title="Next token",
             preposition="after ",
             examples=_NEXT_TOKEN_EXAMPLES,
+            exercise=Exercise(
+                "Which word would you write next? Name three, then say on which words of the text your guess rests.",
+                "Compare with what the model finds likeliest. A good guess rests on few words, and "
+                "some head should look "
+                "at them from the last token.",
+            ),
         ),
         "masked-language-model": Task(
-            "Fills masks", "tokens", fills_masks=True, prediction_title="Masked token", examples=_MASKED_EXAMPLES
+            "Fills masks",
+            "tokens",
+            fills_masks=True,
+            prediction_title="Masked token",
+            examples=_MASKED_EXAMPLES,
+            exercise=Exercise(
+                "Which word fits the mask? Name three, then say which words before and after it decide.",
+                "Compare with what the model finds likeliest. It may use both sides, and some head "
+                "should look from the "
+                "mask at the deciding words.",
+            ),
         ),
         "sequence-classifier": Task(
             "Labels texts",
@@ -216,6 +234,11 @@ TASKS: Registry[Task] = Registry(
             preposition="of the whole text",
             no_generation="gives a text one of its labels; it writes nothing",
             examples=_WHOLE_TEXT_EXAMPLES,
+            exercise=Exercise(
+                "Which label would you give this text? Name the one word whose change would change your answer.",
+                "Compare with what the model finds likeliest, then change that word on the page and "
+                "see whether it agrees.",
+            ),
         ),
         "token-classifier": Task(
             "Labels tokens",
@@ -223,6 +246,11 @@ TASKS: Registry[Task] = Registry(
             prediction_title="Label",
             preposition="of ",
             no_generation="gives each token one of its labels; it writes nothing",
+            exercise=Exercise(
+                "Which label would you give each word? Mark the one that you find hardest, and say why.",
+                "Compare with what the model finds likeliest. Hard words are those whose label "
+                "depends on their neighbours.",
+            ),
             examples=_TOKEN_LABEL_EXAMPLES,
         ),
     },

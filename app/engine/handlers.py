@@ -68,6 +68,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "export_numbers": _long("app.explore.export.api:handle_export_numbers"),
         "export_neurons": _long("app.explore.export.api:handle_export_neurons"),
         "export_page": _long("app.explore.export.api:handle_export_page"),
+        "export_worksheet": _long("app.explore.export.api:handle_export_worksheet"),
         "export_provenance": _long("app.explore.export.api:handle_export_provenance"),
         "export_code": _long("app.explore.export.api:handle_export_code"),
         "export_positions": HandlerRow("app.positions.page_data:handle_export_positions"),

@@ -16,6 +16,7 @@ import numpy as np
 from model.analysis import patch_metrics
 from model.analysis.patch_metrics import QueryKeyMask
 from model.array_types import Bool, Float
+from model.exercise import Exercise
 from model.registry import Registry
 from model.text.tokenizer import Encoded
 from model.tracing.trace import Trace
@@ -132,7 +133,8 @@ class HeadMetric:
     """One number for each head: its title, a description, how it is computed, and its unit.
 
     Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` computes from weights
-    and text, which has a unit. Cells are keys of the query's own text, so they are for self-attention alone.
+    and text, which has a unit. Cells are keys of the query's own text, so they are for self-attention alone. `exercise`
+    is for a head that gives most of its attention to the cells.
     """
 
     title: str
@@ -140,6 +142,7 @@ class HeadMetric:
     cells: Callable[[Any], QueryKeyMask] | None = None
     measure: Callable[[np.ndarray, Any], np.ndarray] | None = None
     unit: str = ""
+    exercise: Exercise | None = None
 
 
 def _mean_entropy(weights: np.ndarray, text: Encoded) -> np.ndarray:
@@ -150,18 +153,91 @@ def _mean_distance(weights: np.ndarray, text: Encoded) -> np.ndarray:
     return mean_over_rows(attention_distance(weights), weights)
 
 
+_WHICH_PATTERN = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
+_WHICH_PATCHES = "Which patches does this head look at most? Describe where they lie in the image."
+
 HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric",
     {
-        "previous": HeadMetric("Previous token", "the token before", _previous_token),
-        "next": HeadMetric("Next token", "the token after", _next_token),
-        "current": HeadMetric("Current token", "the token itself", _diagonal),
-        "first": HeadMetric("First token", "the first token", _first_token),
-        "same-word": HeadMetric("Same word", "other occurrences of the same word", _same_word),
+        "previous": HeadMetric(
+            "Previous token",
+            "the token before",
+            _previous_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a "
+                "token what stood to its left, which later layers build on.",
+            ),
+        ),
+        "next": HeadMetric(
+            "Next token",
+            "the token after",
+            _next_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A stripe just above the diagonal: each token looks at the one after it. Only a model that "
+                "reads in both directions can do that.",
+            ),
+        ),
+        "current": HeadMetric(
+            "Current token",
+            "the token itself",
+            _diagonal,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "The diagonal: each token looks at itself, so this head passes on what the token already knows.",
+            ),
+        ),
+        "first": HeadMetric(
+            "First token",
+            "the first token",
+            _first_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A bright first column: nearly every token looks at the first one. Weights of a row must add "
+                "up to 1; a head that has nothing to fetch puts them where they do no harm.",
+            ),
+        ),
+        "same-word": HeadMetric(
+            "Same word",
+            "other occurrences of the same word",
+            _same_word,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright cells wherever a word meets itself: each token looks at other places where the same "
+                "word stands.",
+            ),
+        ),
         # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
-        "induction": HeadMetric("Induction", "the token after an earlier occurrence", _after_earlier_occurrence),
-        "punctuation": HeadMetric("Punctuation", "punctuation marks", _punctuation_keys),
-        "special": HeadMetric("Special tokens", "special tokens", _special_keys),
+        "induction": HeadMetric(
+            "Induction",
+            "the token after an earlier occurrence",
+            _after_earlier_occurrence,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright cells one column to the right of an earlier occurrence: the token looks at what "
+                "followed the same word last time. That is how a model continues a pattern it has seen once.",
+            ),
+        ),
+        "punctuation": HeadMetric(
+            "Punctuation",
+            "punctuation marks",
+            _punctuation_keys,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright columns at full stops and commas: tokens look at punctuation, where a model often "
+                "keeps what it knows of the clause.",
+            ),
+        ),
+        "special": HeadMetric(
+            "Special tokens",
+            "special tokens",
+            _special_keys,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
+            ),
+        ),
         "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
     },
@@ -170,9 +246,27 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric of an image",
     {
         "current": HeadMetric("Current patch", "the patch itself", _diagonal),
-        "neighbours": HeadMetric("Neighbours", "the patches around it", patch_metrics.neighbours),
-        "row": HeadMetric("Row", "other patches of its row", patch_metrics.same_row),
-        "column": HeadMetric("Column", "other patches of its column", patch_metrics.same_column),
+        "neighbours": HeadMetric(
+            "Neighbours",
+            "the patches around it",
+            patch_metrics.neighbours,
+            exercise=Exercise(
+                _WHICH_PATCHES,
+                "The patches around the one that asks: this head looks at a neighbourhood, as a convolution does.",
+            ),
+        ),
+        "row": HeadMetric(
+            "Row",
+            "other patches of its row",
+            patch_metrics.same_row,
+            exercise=Exercise(_WHICH_PATCHES, "The patches of the same row: this head looks along a horizontal line."),
+        ),
+        "column": HeadMetric(
+            "Column",
+            "other patches of its column",
+            patch_metrics.same_column,
+            exercise=Exercise(_WHICH_PATCHES, "The patches of the same column: this head looks along a vertical line."),
+        ),
         "special": HeadMetric("Class token", "the class token", _special_keys),
         "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from model.array_types import Bool, Shaped
 from model.errors import ConfigError, TextError
+from model.exercise import Exercise
 from model.registry import Registry, titles
 
 
@@ -57,7 +58,8 @@ class Mask:
     """A kind of mask; `allowed` gives its cells from the positions and the parsed argument (None without one).
 
     `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
-    together with the causal mask. Where it `inverts`, its cells turn round what the masks before it say.
+    together with the causal mask. Where it `inverts`, its cells turn round what the masks before it say. `exercise` is
+    for a picture of weights under it.
     """
 
     title: str
@@ -68,6 +70,7 @@ class Mask:
     selectable: bool = True
     with_causal: bool = False
     inverts: bool = False
+    exercise: Exercise | None = None
 
 
 def causal(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
@@ -238,12 +241,23 @@ MASKS: Registry[Mask] = Registry(
             description="No token attends to a later one, as in a model that writes from left to right.",
             formula=r"m_{ij} = [\,j \le i\,]",
             allowed=causal,
+            exercise=Exercise(
+                "Half of the picture is empty. Which half, and why must it be empty in a model that writes texts?",
+                "The upper right: no token may look at a later one. When the model writes, later tokens are not there "
+                "yet, so in training it must not learn to look at them.",
+            ),
         ),
         "window": Mask(
             title="Sliding window",
             description="Each token attends only to those fewer than a number of tokens away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
+            exercise=Exercise(
+                "Only a band around the diagonal has weights. How far can one layer look, and how far two layers?",
+                "One layer looks one window far. The token at the window's edge has looked a window "
+                "further in the layer "
+                "below, so two layers reach about twice as far.",
+            ),
             argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,
         ),
@@ -273,6 +287,14 @@ MASKS: Registry[Mask] = Registry(
             description="The masks before it, turned round in cells of your own.",
             formula=r"m_{ij} = m'_{ij} \oplus [\,(i, j)\ \mathrm{is\ painted}\,]",
             allowed=painted,
+            exercise=Exercise(
+                "Some cells were forbidden or opened by hand. Find them, and say how the other "
+                "weights of their row have "
+                "changed.",
+                "The weights of a row add up to 1: what a forbidden cell had is shared out among the "
+                "others, and an opened "
+                "one takes from them.",
+            ),
             argument=MaskArgument("Painted cells, as query-key", "3-1", _parse_cells, control="cells"),
             inverts=True,
         ),

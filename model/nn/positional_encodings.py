@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from model.array_types import Float, Int, Shaped
 from model.config import Config
+from model.exercise import Exercise
 from model.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from model.registry import Registry
 
@@ -31,6 +32,11 @@ class PositionalEncoding(nn.Module):
     """No positional encoding: without masks the model sees a bag of tokens. The base class of all others."""
 
     title: ClassVar = "None"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Swap two words of the sentence in your mind. What can this model not notice without a positional encoding?",
+        "The order, as far as no mask gives it away: the same words in another order are the same set "
+        "of keys. Under a causal mask a token can still tell how many tokens stand before it.",
+    )
     description: ClassVar = (
         "This model adds no positions at all. With a causal mask it can still tell order apart from how much each "
         "token may see; without one, a sentence is a bag of words."
@@ -111,6 +117,11 @@ class Sinusoidal(PositionalEncoding):
     """Sines and cosines of geometrically growing wavelength (Vaswani et al. 2017, section 3.5)."""
 
     title: ClassVar = "Sinusoidal"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "How can a model find the token before another when a wave pattern is added to each?",
+        "Neighbouring positions have patterns that are a small rotation of each other, so queries and "
+        "keys can be learned that match where the rotation is one step.",
+    )
     description: ClassVar = (
         "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first channels, slow "
         "ones in the last. Neighbours get similar patterns."
@@ -148,6 +159,10 @@ class LearnedPositions(PositionalEncoding):
     """One learned vector for each position up to the context length (Devlin et al. 2019, section 3.2)."""
 
     title: ClassVar = "Learned"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "What happens at a position that is further than any the model saw in training?",
+        "There is no vector for it: the table ends, and so does what the model can read.",
+    )
     description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
     formula: ClassVar = r"x_i = E_{t_i} + P_i"
     integer_only: ClassVar = True
@@ -176,6 +191,11 @@ class Rope(PositionalEncoding):
     """
 
     title: ClassVar = "RoPE (rotary)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Move the whole sentence ten positions to the right. Do the weights between its tokens change?",
+        "No. Queries and keys are turned by their positions, and a product of both depends only on "
+        "how far apart they are.",
+    )
     description: ClassVar = (
         "Nothing is added. Queries and keys are rotated, pair of channels by pair, by an angle that grows with "
         "position; their product then depends only on how far apart two tokens are."
@@ -222,6 +242,10 @@ class Alibi(PositionalEncoding):
     """A linear bias by distance, with a fixed slope for each head (Press et al. 2022, section 3)."""
 
     title: ClassVar = "ALiBi"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Which tokens does each head prefer before it has read a single word?",
+        "The near ones: each step of distance costs a fixed amount of score, more in some heads than in others.",
+    )
     description: ClassVar = (
         "Nothing is added to the tokens. Each score loses a little for every token of distance, at a slope that "
         "differs from head to head."
@@ -260,6 +284,11 @@ class RelativeBias(PositionalEncoding):
     """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
     title: ClassVar = "Relative (T5)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Two tokens are 3 apart, two others 100. For which pair does the model know the distance exactly?",
+        "For the near pair: small distances have a value each, larger ones share a value in groups "
+        "that grow with the distance.",
+    )
     description: ClassVar = (
         "Nothing is added to the tokens. Each head has learned a number for every range of distances, which is added "
         "to the scores."
@@ -307,6 +336,12 @@ class DisentangledPositions(PositionalEncoding):
     """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
 
     title: ClassVar = "Disentangled (DeBERTa)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "The score has parts for content and for distance. Which question does each of them answer?",
+        "Content to content: do the two words belong together? Content to position: does this word "
+        "care for what stands that far away? Position to content: does a word at this distance look "
+        "for such a word?",
+    )
     description: ClassVar = (
         "Nothing is added to the tokens. A learned vector for every distance takes part in the scores: queries are "
         "compared with it as with a key, and keys as with a query."

@@ -212,6 +212,27 @@ def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
     assert copied(page, "export-shell").startswith("headlight trace --model stories-causal")
 
 
+def test_a_worksheet_is_changed_and_printed_on_two_pages(visitor: Visitor, offline: Page, tmp_path: Path) -> None:
+    file = download(menu(visitor, asked(layer=2, head=3), SENTENCE), "export-worksheet", tmp_path)
+    offline.goto(file.as_uri())
+    expect(offline.locator(".sentence")).to_have_text(SENTENCE)
+    expect(offline.locator(".code svg")).to_be_visible()
+    expect(offline.locator("footer")).to_contain_text("stories-causal (SHA-256 ")
+    assert offline.locator(".figure").evaluate("picture => picture.decode().then(() => picture.naturalWidth)") > 100
+    link = offline.locator("footer a").get_attribute("href") or ""
+    assert "layer=2" in urlsplit(link).query and "head=3" in urlsplit(link).query
+    offline.locator("#questions p").first.fill("Where does “mat” look?")
+    offline.locator("#add").click()
+    offline.keyboard.type("And why?")
+    offline.locator("#questions p").last.press("Tab")
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(offline.pdf(format="Letter"))).pages]
+    assert "Where does “mat” look?" in pages[0] and "And why?" in "".join(pages)
+    assert pages[-1].startswith("Answers, for the teacher") and "Click a title" not in "".join(pages)
+    offline.locator("#with-answers").uncheck()
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(offline.pdf(format="A4"))).pages]
+    assert "Answers" not in "".join(pages)
+
+
 @pytest.fixture
 def offline(browser: Browser) -> Iterator[Page]:
     """A window without any network."""

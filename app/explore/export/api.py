@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 from app.explore.api import pack_head_view
 from app.explore.export.code import python_code, shell_code
 from app.explore.export.data import displayed_array, neuron_array, value_array
+from app.explore.export.worksheet import WorksheetParts, worksheet
 from app.explore.head_view import head_view
 from app.explore.quantities import quantity_json
-from app.state.request import parse_question, parse_state
+from app.state.request import parse_question, parse_request, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack
 from app.worker.attention_payload import build_payload
@@ -113,6 +114,13 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
     }
     html_view = HtmlView(f"Headlight: {question.model}", meta | exact_groups | extra, numbers)
     return pack({"name": "headlight.html", "type": "text/html"}, html_view.document().encode("utf-8"))
+
+
+def handle_export_worksheet(body: dict[str, Any]) -> bytes:
+    """The view as a page to print for a class, with questions that fit it and their answers."""
+    resolved, state = resolve(parse_question(body)), parse_state(body)
+    html = worksheet(resolved, state, parse_request(WorksheetParts, body, "worksheet"))
+    return pack({"name": "headlight-worksheet.html", "type": "text/html"}, html.encode("utf-8", "replace"))
 
 
 def handle_export_code(body: dict[str, Any]) -> bytes:

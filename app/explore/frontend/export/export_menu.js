@@ -8,7 +8,7 @@ import { editsInWords, provenanceLine } from "../../../../model/rendering/static
 import { saveBlob, saveFile } from "../../../../model/rendering/static/ui/clipboard.js";
 import { findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { linkAddress } from "../../../ui/frontend/address.js";
-import { saveFigure } from "../../../ui/frontend/export/figure_files.js";
+import { figureSvg, saveFigure } from "../../../ui/frontend/export/figure_files.js";
 import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "../../../ui/frontend/export/menu.js";
 import { askRoute, fetchFile } from "../server.js";
 import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
@@ -18,6 +18,7 @@ import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
 /** @import { Choice, ExplorePage } from "../types.js" */
 
 const STATE_FORMAT = "headlight";
+const WORKSHEET_WIDTH = 85; // millimetres of its picture
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
 /** @type {Readonly<Record<string, string>>} */
 const FIELD_NAMES = {
@@ -57,6 +58,7 @@ export function createExportMenu(page, place) {
     embed: () => copyEmbed(page),
     state: () => saveState(page),
     page: () => saveFileFrom(page, "export_page", { view_key: matrixKey(page) }),
+    worksheet: () => saveWorksheet(page),
     python: () => copyProgram(page, "python"),
     shell: () => copyProgram(page, "shell"),
     ...Object.fromEntries(FIGURE_FORMS.map((form) => [form, () => exportFigure(page, form)])),
@@ -143,6 +145,16 @@ async function exportFigure(page, form) {
   const name = overview ? `all-heads-${currentGrid(page).name}` : fileName(page);
   const writePdf = (/** @type {object} */ request) => fetchFile(page, "export_pdf", request);
   menu?.say(await saveFigure(figure, metadata, name, form, writePdf));
+}
+
+/** A page for a class, to be changed and printed. @param {ExplorePage} page */
+async function saveWorksheet(page) {
+  const metadata = await figureMetadata(page, false);
+  const options = { width: WORKSHEET_WIDTH, title: menuOf(page).figureOptions.title, foot: "" };
+  const figure = figureSvg(await createPictureFigure(page, options), metadata);
+  const { link, lost } = await linkTo(page, {});
+  await saveFileFrom(page, "export_worksheet", { figure, link, line: metadata.line, omitted: lost.trim() });
+  menuOf(page).say("The worksheet is saved. Open it to change the questions, and print it.");
 }
 
 /** What a figure says of itself, in words and as JSON. @param {ExplorePage} page @param {boolean} all heads, not the picture */

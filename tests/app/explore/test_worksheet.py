@@ -1,0 +1,99 @@
+"""A worksheet over the route, and which exercises fit what is shown."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html import unescape
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from app.explore.export import worksheet as worksheets
+from app.explore.export.worksheet import MAX_CODE, MAX_EXERCISES, choose_exercises, head_exercise, link_code
+from app.state.state import Question, State
+from app.worker.resolved_question import resolve
+from model.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
+from model.exercise import Exercise
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.nn.masks import MASKS
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.tasks import TASKS
+from tests.app.explore.test_export_api import HOSTILE, TEXT, ask
+
+PARTS = {
+    "figure": "<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "link": "http://room:8501/?text=a&layer=1",
+    "line": "next · today",
+}
+
+
+def made(client: TestClient, **choices: Any) -> str:
+    meta, content = ask(
+        client, "export_worksheet", **({"model": "next", "text": TEXT, "layer": 1, "head": 2} | PARTS | choices)
+    )
+    assert meta == {"name": "headlight-worksheet.html", "type": "text/html"}, meta
+    return content.decode()
+
+
+def test_a_worksheet_has_picture_sentence_questions_link_code_and_origin(client: TestClient) -> None:
+    page = made(client)
+    picture = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert picture and base64.b64decode(picture[1]).decode() == PARTS["figure"]
+    assert f'dir="auto">{TEXT}</p>' in page and "next · today" in page
+    assert 'href="http://room:8501/?text=a&amp;layer=1"' in page and page.count("<path") >= 1
+    questions, answers = page.split("Answers, for the teacher")
+    shown = list(choose_exercises(resolve(Question("next", TEXT)), State(layer=1, head=2)))[:MAX_EXERCISES]
+    assert 1 <= len(shown) <= MAX_EXERCISES and questions.count("<li>") == answers.count("<li contenteditable>") == len(
+        shown
+    )
+    for exercise in shown:
+        assert exercise.question in unescape(questions) and exercise.answer in unescape(answers)
+        assert exercise.answer not in unescape(questions)
+    assert "What the model finds likeliest (next token): “" in answers
+    assert "$" not in re.sub(r"(?s)<script>.*</script>", "", page), "every place is filled"
+
+
+def test_a_worksheet_asks_for_nothing_and_its_text_is_no_markup(client: TestClient) -> None:
+    page = made(client, text=HOSTILE, line=HOSTILE, link=f"http://room/?text={HOSTILE}", omitted=HOSTILE)
+    assert page.count("<script>") == page.count("</script>") == 1 and "<b>x" not in page
+    assert not re.search(r"""(?:src)\s*=\s*["']?(?:https?:)?//|@import|\burl\(""", page)
+
+
+def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = {name: np.full((2, 4), 0.1) for name in HEAD_METRICS}
+    shares["induction"] = np.full((2, 4), np.nan)
+    shares["first"][1, 2] = 0.72
+    monkeypatch.setattr(worksheets, "head_metrics", lambda *_: shares)
+    resolved = resolve(Question("next", TEXT))
+    found = head_exercise(resolved, State(layer=1, head=2))
+    assert found and found.answer.startswith("A bright first column")
+    assert found.answer.endswith("Here 72% of the attention of layer 1, head 2 goes to the first token.")
+    assert next(choose_exercises(resolved, State(layer=1, head=2))) == found
+    assert head_exercise(resolved, State(layer=0, head=2)) is None, "no pattern stands out"
+    assert head_exercise(resolved, State(layer=1, head=2, quantity="scores")) is None
+
+
+def test_what_is_wired_otherwise_is_asked_before_what_is_as_it_was_trained() -> None:
+    resolved = resolve(Question("next", TEXT, positional_encoding="alibi", attention_function="hardmax"))
+    first, second, *rest = choose_exercises(resolved, State(quantity="scores"))
+    assert first == POSITIONAL_ENCODINGS["alibi"].exercise and second == ATTENTION_FUNCTIONS["hardmax"].exercise
+    assert TASKS["language-model"].exercise in rest and MASKS["causal"].exercise in rest
+    assert len({first, second, *rest}) == 2 + len(rest), "nothing is asked twice"
+
+
+def test_rows_ask_one_question_and_answer_it() -> None:
+    registries = (HEAD_METRICS, IMAGE_HEAD_METRICS, MASKS, POSITIONAL_ENCODINGS, ATTENTION_FUNCTIONS, TASKS)
+    rows = [row for registry in registries for row in registry.values()]
+    exercises: list[Exercise] = [row.exercise for row in rows if row.exercise]
+    assert len(exercises) > 20
+    for text in chain.from_iterable((one.question, one.answer) for one in exercises):
+        assert text == text.strip() and text[-1] in ".?" and "  " not in text
+
+
+def test_a_link_that_no_camera_could_read_has_no_code() -> None:
+    assert link_code("http://room:8501/").startswith("<svg")
+    assert "too long" in link_code("http://room:8501/?text=" + "x" * MAX_CODE)
