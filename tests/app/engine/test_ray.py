@@ -13,6 +13,7 @@ import pytest
 from app.access.uploads import upload_store
 from app.access.visitor import CURRENT_VISITOR
 from app.engine import client
+from app.engine import engine as subject
 from app.engine.engine import Engine, WorkerPool
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
@@ -53,7 +54,15 @@ def nodes(port: int) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def cluster(nodes: Cluster, port: int) -> RayCluster:
-    return RayCluster(f"ray://127.0.0.1:{port}")
+    """The same for those who ask it, once it lets clients in, which takes long on a busy machine."""
+    found, until = RayCluster(f"ray://127.0.0.1:{port}"), monotonic() + PATIENCE
+    while True:
+        try:
+            found.connect()
+            return found
+        except EngineError:
+            if monotonic() > until:
+                raise
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +118,18 @@ def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None
         pass
     nodes.remove_node(node, allow_graceful=False)
     assert [answered(job) for job in asked.values()] == ["slept"] * 5
+
+
+def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "END_SECONDS", PATIENCE)
+    lane = WorkerPool("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 1, employ=cluster.worker)
+    job = put(lane, "hang")
+    while "anna" not in lane.queue.running:
+        pass
+    lane.close()
+    assert not any(thread.is_alive() for thread in lane.threads)
+    with pytest.raises(EngineError):
+        job.future.result(timeout=0)
 
 
 @pytest.fixture
