@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
+import sys
 import traceback
 from importlib import import_module
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -20,6 +23,8 @@ from app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from app.worker.context import answering
 from model.cancellation import Cancelled, cancellable
 from model.errors import HeadlightError, unforeseen
+
+TRIM_SECONDS = 30.0  # between two times that memory is given back, which takes a hundredth of a second
 
 
 class Inbox(Thread):
@@ -52,11 +57,22 @@ def serve(connection: Connection) -> None:
     inbox = Inbox(connection)
     inbox.start()
     connection.send_bytes(READY)
+    trimmed_at = monotonic()
     while True:
         number, encoded = inbox.requests.get()
         with cancellable(inbox.cancelled.is_set):
             kind, answer = outcome(msgspec.msgpack.decode(encoded, type=EngineRequest))
         connection.send_bytes(kind + number + answer)
+        if monotonic() - trimmed_at > TRIM_SECONDS:
+            give_back_memory()
+            trimmed_at = monotonic()
+
+
+def give_back_memory() -> None:
+    """Return to the system what lies free between what is kept: caches that are full leave ever more of such holes."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # musl has none
+    if trim:
+        trim(0)
 
 
 def outcome(request: EngineRequest) -> tuple[bytes, bytes]:

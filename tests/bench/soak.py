@@ -1,7 +1,7 @@
 """An hour of visitors who come, type, switch heads and leave: does the memory of server and workers stay where it is?
 
 Each minute others come, with cookies, texts and heads of their own; half of them use another model, and one asks for
-what is slow. `python -m tests.bench soak [--minutes 60] [--visitors 6]`
+what is slow. `python -m tests.bench soak [--minutes 60] [--visitors 6] [--settled 10]`
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from tests.browser.server import Server, serve
 
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
-SETTLED = 10  # the minute with which the last is compared
 
 
-def lines(minutes: int = 60, visitors: int = 6) -> Iterator[str]:
-    """A row for each minute, then the last one's memory as a share of minute SETTLED's."""
-    yield "| minute | server MB | workers MB | letters | median ms | p95 ms |"
+def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
+    """A row for each minute, then the last one's memory as a share of that of the minute `settled`."""
+    yield "| minute | server MB | each worker, MB | letters | median ms | p95 ms |"
     yield "|---:|---:|---:|---:|---:|---:|"
     totals: list[int] = []
     wrong: list[str] = []
@@ -36,13 +35,13 @@ def lines(minutes: int = 60, visitors: int = 6) -> Iterator[str]:
             totals.append(own + sum(workers))
             letters = [seconds for session in sessions for seconds in session.keys]
             times = Times.of(letters or [0.0])
+            each = " + ".join(str(taken // MEGABYTE) for taken in workers)
             yield (
-                f"| {minute} | {own // MEGABYTE} | {sum(workers) // MEGABYTE} | {len(letters)} "
-                f"| {times.middle:.0f} | {times.slow:.0f} |"
+                f"| {minute} | {own // MEGABYTE} | {each} | {len(letters)} | {times.middle:.0f} | {times.slow:.0f} |"
             )
             wrong += [sentence for session in sessions for sentence in session.wrong]
-    if len(totals) > SETTLED:
-        yield f"\nThe last minute's memory is {totals[-1] / totals[SETTLED - 1]:.3f} of minute {SETTLED}'s."
+    if len(totals) > settled:
+        yield f"\nThe last minute's memory is {totals[-1] / totals[settled - 1]:.3f} of minute {settled}'s."
     yield f"\n{len(wrong)} errors or mix-ups{': ' + '; '.join(wrong[:5]) if wrong else ''}"
 
 
@@ -68,6 +67,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench soak", description=__doc__)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--visitors", type=int, default=6)
+    parser.add_argument("--settled", type=int, default=10, help="the minute with which the last one is compared")
     options = parser.parse_args(arguments)
-    for line in lines(options.minutes, options.visitors):
+    for line in lines(options.minutes, options.visitors, options.settled):
         print(line, flush=True)
