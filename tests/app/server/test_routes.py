@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import streamlit
 import torch
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -19,6 +20,7 @@ from app.engine.fair_queue import FairQueue, Superseded
 from app.engine.handlers import Lane
 from app.engine.job import EngineRequest, Job, Stream
 from app.server import routes as subject
+from app.server.images import ICON
 from app.ui.wire_format import pack, unpack
 from model.checkpoints import load, save
 from tests.app.conftest import CONTEXT
@@ -310,3 +312,10 @@ def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
     meta, numbers = ask(client, model="sick", text="the cat sat")
     assert "no number" in meta["no_prediction_reason"] and not meta["predictions"]
     assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2
+
+
+def test_the_icon_stands_where_the_html_of_the_page_has_it(client: TestClient) -> None:
+    answer = client.get("/favicon.png")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    assert answer.content == ICON.read_bytes()
+    assert '"./favicon.png"' in (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
