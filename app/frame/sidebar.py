@@ -72,7 +72,14 @@ def variant_controls(state: State, trained: Config) -> None:
     trained_fields, choices = variant_fields(trained), offered()["choices"]
     data = {
         "fields": [
-            {"field": field, "title": choice["title"], "options": _options(trained_fields[field], choice["names"])}
+            {
+                "field": field,
+                "title": choice["title"],
+                "options": [
+                    *_options(trained_fields[field], choice["names"]),
+                    *_linked_mask(state, field, choice["names"]),
+                ],
+            }
             for field, choice in choices.items()
             if field != "scale"
         ],
@@ -92,6 +99,13 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
         (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
         *((name, names[name]) for name in names if name != trained),
     ]
+
+
+def _linked_mask(state: State, field: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The mask that a link has named and nobody can choose: a matrix, written out."""
+    kind = state.masks.partition(":")[0]
+    titles: Mapping[str, str] = offered()["unlisted_masks"]
+    return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in names else []
 
 
 def _on_variant_change() -> None:

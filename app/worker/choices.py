@@ -7,7 +7,7 @@ from typing import Any
 from app.ui.wire_format import pack
 from app.worker.open_models import available_devices
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.masks import mask_arguments, mask_titles
+from model.nn.masks import MASKS, mask_arguments, mask_titles
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.registry import titles
 
@@ -33,4 +33,8 @@ def mask_arguments_payload() -> dict[str, dict[str, Any]]:
 def handle_frame(body: dict[str, Any]) -> bytes:
     """What the sidebar offers whichever model is open: the parts that can be exchanged, and where to compute."""
     choices = {field: {"title": title, "names": names} for field, (title, names) in variant_choices().items()}
-    return pack({"choices": choices, "mask_arguments": mask_arguments_payload(), "devices": available_devices()})
+    unlisted = {
+        name: row.title for name, row in MASKS.items() if not row.selectable
+    }  # which a link may name all the same
+    known = {"choices": choices, "unlisted_masks": unlisted, "mask_arguments": mask_arguments_payload()}
+    return pack(known | {"devices": available_devices()})

@@ -81,6 +81,8 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     page.get_by_test_id("export-link").click()
     expect(page.get_by_test_id("export-status")).to_contain_text("leaves out the text")
     file = download(page, "export-state", tmp_path)
+    origin = json.loads(file.read_text())["provenance"]
+    assert (origin["model"], origin["text"], origin["attention_function"]) == ("stories-causal", long, "linear")
     theirs = menu(ben, asked(), SENTENCE)
     theirs.get_by_test_id("open-state").set_input_files(file)
     instrument(theirs, long)

@@ -151,6 +151,19 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
     assert address(at) == {"masks": "custom:10/11", "positional_encoding": "alibi", "scale": "off"}
 
 
+def test_a_mask_that_only_a_link_can_name_is_shown_as_what_it_is() -> None:
+    def masks(**query: str) -> list[list[str]]:
+        (field,) = (
+            each
+            for each in component_data(open_app(model="next", **query).sidebar)["fields"]
+            if each["field"] == "masks"
+        )
+        return [option for option in field["options"] if option[0] == "custom"]
+
+    assert masks(masks="custom:10/11") == [["custom", "Custom matrix"]]
+    assert masks() == masks(masks="window:4") == [], "nobody chooses it from the list"
+
+
 def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
         import streamlit as st

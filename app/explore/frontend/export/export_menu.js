@@ -106,10 +106,20 @@ async function copyEmbed(page) {
 }
 
 /** @param {ExplorePage} page */
-function saveState(page) {
+async function saveState(page) {
   const state = { ...toldState(page), embedded: "" };
-  saveFile("headlight-state.json", "application/json", JSON.stringify({ [STATE_FORMAT]: 1, state }, null, 1));
+  const provenance = await stateOrigin(page).catch(() => null); // what a model refuses is kept all the same
+  const file = { [STATE_FORMAT]: 1, page: "explore", provenance, state };
+  saveFile("headlight-state.json", "application/json", JSON.stringify(file, null, 1));
   menuOf(page).say("The state is saved, the whole text with it. Open it here again at any time.");
+}
+
+/** By which model, of which file, and by what and when. @param {ExplorePage} page */
+async function stateOrigin(page) {
+  const side = { ...currentState(page), attention_group: page.state.choice.attention, heads: selectedHeads(page) };
+  /** @type {Packed<{ provenance: object }>} */
+  const { meta } = await askRoute(page, "export_origin", { sides: [side], shown: "the state of the page Explore" });
+  return meta.provenance;
 }
 
 /** @param {ExplorePage} page @param {HTMLInputElement} input */
