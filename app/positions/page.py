@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ EXPORT = Component(
     styles=("model/rendering/static/base.css", export_menu.STYLE, "app/positions/frontend/positions_export.css"),
     parts=(export_menu.export_menu(),),
 )
+ShowChart = Callable[..., None]  # `charts.show`, for this screen
 MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
 
 
@@ -49,7 +52,7 @@ def show(state: State, entry: AvailableModel) -> None:
         st.info(meta["missing"])
     elif state.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
-    chosen = _charts(profile)
+    chosen = _charts(profile, partial(charts.show, presenter=state.presenter == "1"))
     with heading:
         known = {name: meta[name] for name in ("title", "writes_pdf")}
         EXPORT.mount({"api": api_address(), "question": body} | known | chosen)
@@ -57,53 +60,53 @@ def show(state: State, entry: AvailableModel) -> None:
         st.code(meta["code"], language="python")
 
 
-def _charts(profile: NamedArrays) -> dict[str, Any]:
+def _charts(profile: NamedArrays, show_chart: ShowChart) -> dict[str, Any]:
     """The charts of what an encoding has; gives what was chosen of them."""
     arrays, missing = profile.arrays, profile.meta["missing"]
     chosen: dict[str, Any] = {}
     if "embeddings" in arrays and not missing:
-        chosen |= {"channels": _embedding_charts(arrays["embeddings"])}
+        chosen |= {"channels": _embedding_charts(show_chart, arrays["embeddings"])}
     if "angles" in arrays:
-        chosen |= {"pairs": _rotation_charts(arrays["angles"])}
+        chosen |= {"pairs": _rotation_charts(show_chart, arrays["angles"])}
     if "bias" in arrays and not missing:
-        chosen |= {"head": _bias_charts(arrays["bias"], arrays.get("slopes"))}
+        chosen |= {"head": _bias_charts(show_chart, arrays["bias"], arrays.get("slopes"))}
     if "similarity" in arrays:
-        chosen |= {"position": _similarity_charts(arrays["similarity"], "angles" in arrays)}
+        chosen |= {"position": _similarity_charts(show_chart, arrays["similarity"], "angles" in arrays)}
     if "buckets" in arrays:
-        _bucket_charts(arrays["buckets"], arrays.get("bucket_similarity"))
+        _bucket_charts(show_chart, arrays["buckets"], arrays.get("bucket_similarity"))
     return chosen
 
 
-def _embedding_charts(embedding: np.ndarray) -> list[int]:
+def _embedding_charts(show_chart: ShowChart, embedding: np.ndarray) -> list[int]:
     """Gives the chosen channels."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("What is added to each token")
         figure = charts.matrix_heatmap(embedding, "channel", "position", "value", diverging=True)
-        charts.show(figure, "embeddings_chart")
+        show_chart(figure, "embeddings_chart")
     with right:
         st.subheader("Channels over positions")
         channels = _sample_channels(embedding.shape[1])
         chosen = st.pills("Channels", channels, selection_mode="multi", default=channels[2::2][:4], key="channels")
         lines = [(f"channel {channel}", embedding[:, channel]) for channel in chosen]
-        charts.show(charts.line_chart(lines, "position", "value", height=310), "channels_chart")
+        show_chart(charts.line_chart(lines, "position", "value", height=310), "channels_chart")
     return chosen
 
 
-def _rotation_charts(angles: np.ndarray) -> list[int]:
+def _rotation_charts(show_chart: ShowChart, angles: np.ndarray) -> list[int]:
     """Gives the chosen pairs of channels."""
     left, right = st.columns(2, gap="large")
     cosines = np.cos(angles)
     with left:
         st.subheader("Cosine of each rotation")
         figure = charts.matrix_heatmap(cosines, "pair of channels", "position", "cosine", diverging=True)
-        charts.show(figure, "angles_chart")
+        show_chart(figure, "angles_chart")
     with right:
         st.subheader("Rotation angles of channel pairs")
         pairs = _sample_channels(angles.shape[1])
         chosen = st.pills("Pairs", pairs, selection_mode="multi", default=pairs[1::2][:4], key="pairs")
         lines = [(f"pair {pair}", cosines[:, pair]) for pair in chosen]
-        charts.show(charts.line_chart(lines, "position", "cosine of the angle", height=310), "rotations_chart")
+        show_chart(charts.line_chart(lines, "position", "cosine of the angle", height=310), "rotations_chart")
         st.caption(
             f"Pair 0 rotates by {angles[1, 0]:.3g} rad per token, the last pair by {angles[1, -1]:.2g}."
             if len(angles) > 1
@@ -117,7 +120,7 @@ def _sample_channels(count: int) -> list[int]:
     return sorted({min(round((count - 1) * (step / 11) ** 2), count - 1) for step in range(12)})
 
 
-def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> int:
+def _bias_charts(show_chart: ShowChart, bias: np.ndarray, slopes: np.ndarray | None) -> int:
     """Gives the chosen head."""
     heads, length = bias.shape[0], bias.shape[1]
     middle = length // 2
@@ -126,22 +129,22 @@ def _bias_charts(bias: np.ndarray, slopes: np.ndarray | None) -> int:
         st.subheader("Bias over distance")
         lines = [(f"head {head}", bias[head, middle]) for head in range(heads)]
         figure = charts.line_chart(lines, "distance (key minus query)", "added to the score", start=-middle)
-        charts.show(figure, "bias_chart")
+        show_chart(figure, "bias_chart")
     head = 0
     with right:
         if slopes is not None:
             st.subheader("Slope of each head")
             names = [f"head {head}" for head in range(heads)]
-            charts.show(charts.bar_chart(names, slopes, "decrease per token", height=380), "slopes_chart")
+            show_chart(charts.bar_chart(names, slopes, "decrease per token", height=380), "slopes_chart")
         else:
             st.subheader("Bias of one head")
             head = st.pills("Head", range(heads), default=0, key="bias_head") or 0
             figure = charts.matrix_heatmap(bias[head], "key", "query", "bias", diverging=True, height=440, square=True)
-            charts.show(figure, "bias_map_chart", width="content")
+            show_chart(figure, "bias_map_chart", width="content")
     return head
 
 
-def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
+def _bucket_charts(show_chart: ShowChart, buckets: np.ndarray, similarity: np.ndarray | None) -> None:
     """Which distances share a learned value, and how alike the learned vectors of two distances are."""
     furthest = len(buckets) // 2
     left, right = st.columns(2, gap="large") if similarity is not None else (st.container(), None)
@@ -149,34 +152,34 @@ def _bucket_charts(buckets: np.ndarray, similarity: np.ndarray | None) -> None:
         st.subheader("Distances that share what is learned")
         lines = [("row of the table", buckets)]
         figure = charts.line_chart(lines, "distance (key minus query)", "row of the table", start=-furthest)
-        charts.show(figure.update_layout(showlegend=False), "buckets_chart")
+        show_chart(figure.update_layout(showlegend=False), "buckets_chart")
         st.caption("Where the line is level, all these distances have one row of the learned table between them.")
     if similarity is None or right is None:
         return
     with right:
         st.subheader("Similarity of distances")
         figure = charts.matrix_heatmap(similarity, "distance", "distance", "similarity", start=-furthest, square=True)
-        charts.show(figure, "bucket_similarity_chart", width="content")
+        show_chart(figure, "bucket_similarity_chart", width="content")
         st.caption(
             "Cosine of the learned vectors of two distances. What they add to a score depends on the query and the "
             "key: on Explore, Step by step shows it for the tokens of a text."
         )
 
 
-def _similarity_charts(similarity: np.ndarray, rotated: bool) -> int:
+def _similarity_charts(show_chart: ShowChart, similarity: np.ndarray, rotated: bool) -> int:
     """Gives the chosen position."""
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Similarity of positions")
         figure = charts.matrix_heatmap(similarity, "position", "position", "similarity", height=440, square=True)
-        charts.show(figure, "similarity_chart", width="content")
+        show_chart(figure, "similarity_chart", width="content")
     with right:
         st.subheader("Similarity to one position")
         position = st.slider("Position", 0, len(similarity) - 1, len(similarity) // 2, key="similarity_position")
         figure = charts.line_chart(
             [(f"position {position}", similarity[position])], "position", "similarity", height=310
         )
-        charts.show(figure, "similarity_row_chart")
+        show_chart(figure, "similarity_row_chart")
     st.caption(
         "Mean cosine of the differences of all angles: what the rotations leave of the product of two equal vectors."
         if rotated

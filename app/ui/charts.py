@@ -20,13 +20,24 @@ LINE_DASHES = ("solid", "dash", "dot")
 TRANSPARENT = "rgba(0,0,0,0)"
 COLOUR_BAR_WIDTH = 40  # pixels, with its numbers
 MAX_LABEL_LENGTH = 18  # characters of a tick label
+PRESENTER_SIZE, PRESENTER_GROWTH = 18, 1.15  # pixels of letters; times the usual height
 # No camera: what it saves does not say where it is from. The menu Export does.
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
 
 
-def show(figure: go.Figure, key: str, **options: Any) -> None:
-    """Draw a figure on the page."""
+def show(figure: go.Figure, key: str, *, presenter: bool = False, **options: Any) -> None:
+    """Draw a figure on the page; its letters are large for a projector."""
+    if presenter:
+        _enlarge(figure)
     st.plotly_chart(figure, key=key, config=CONFIG, **options)
+
+
+def _enlarge(figure: go.Figure) -> None:
+    """Letters for a projector, each kind by itself, as Streamlit's theme sets them; and room for them."""
+    sides = {name: figure.layout[name] * PRESENTER_GROWTH for name in ("width", "height") if figure.layout[name]}
+    figure.update_layout(font_size=PRESENTER_SIZE, legend_font_size=PRESENTER_SIZE, **sides)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(tickfont_size=PRESENTER_SIZE, title_font_size=PRESENTER_SIZE)
 
 
 def escape_label(text: str) -> str:

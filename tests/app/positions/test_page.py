@@ -1,7 +1,11 @@
 """The Positions page: the positional encoding in charts, with its formula and code."""
 
+import json
+from typing import Any
+
 import pytest
 
+from app.ui import charts
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.app.pages import alone
 
@@ -43,3 +47,14 @@ def test_a_trained_bias_is_drawn() -> None:
     assert not at.info
     headings = {"Bias over distance", "Bias of one head", "Distances that share what is learned"}
     assert {heading.value for heading in at.subheader} == headings
+
+
+def test_a_projector_shows_large_letters() -> None:
+    def layout(**query: str) -> dict[str, Any]:
+        chart = alone("positions", model="next", **query).get("plotly_chart")[0]
+        found: dict[str, Any] = json.loads(chart.proto.spec)["layout"]
+        return found
+
+    usual, large = layout(), layout(presenter="1")
+    assert "font" not in usual and large["font"]["size"] == charts.PRESENTER_SIZE
+    assert large["height"] > usual["height"]
