@@ -13,7 +13,7 @@ from model.checkpoints import Checkpoint, load
 from model.checkpoints.files.kept_steps import kept_steps, load_step
 from model.checkpoints.metadata import read_examples
 from model.data.generated import GENERATED_TASKS
-from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
+from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy, link_agreement
 from model.paths import assets_dir
 from model.tracing.run import run
 from model.training.recipe import load_recipe
@@ -106,3 +106,12 @@ def test_numbers_are_sorted_by_heads_that_look_for_the_number_of_their_place() -
     _, accuracy = measured("sort")
     assert accuracy.token_accuracy >= 0.99
     assert accuracy.link_agreement.max() > 0.5
+
+
+def test_cross_attention_reads_the_part_of_a_date_that_is_being_written() -> None:
+    checkpoint, accuracy = measured("dates")
+    assert accuracy.exact_accuracy >= 0.99
+    stated = re.search(r"attends most to that part in\s+([\d.]+)%", checkpoint.card)
+    assert stated and float(stated[1]) >= 90
+    agreement = link_agreement(checkpoint, GENERATED_TASKS["dates"].held_out_examples(FRESH_SEED, FRESH_EXAMPLES)).max()
+    assert abs(agreement - float(stated[1]) / 100) <= 3 * standard_error(float(stated[1]) / 100)
