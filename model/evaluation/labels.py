@@ -14,7 +14,7 @@ from model.data.text_tasks.entities import OUTSIDE
 from model.data.text_tasks.text_task import TextExamples
 from model.data.text_tasks.words import word_spans
 from model.evaluation.baselines import BigramNaiveBayes, MostFrequentLabels
-from model.evaluation.samples import Sample
+from model.evaluation.samples import HELD_OUT, Sample
 from model.tasks import label_text, task_of
 from model.tracing.run import run
 
@@ -85,6 +85,7 @@ class LabelQuality:
     """The scores of a model and of a baseline on the same examples, and the first answers."""
 
     task: str
+    kind: str  # of the examples, as a sentence names them
     examples: int
     scores: dict[str, Score]
     samples: tuple[Sample, ...]
@@ -96,11 +97,13 @@ class LabelQuality:
 
     def sentences(self) -> list[str]:
         """A line for each score."""
-        heading = f"On {self.examples:,} held-out examples of the task {self.task}:"
+        heading = f"On {self.examples:,} {self.kind} of the task {self.task}:"
         return [heading, "\n".join(f"- {name}: {score}" for name, score in self.scores.items())]
 
 
-def label_quality(checkpoint: Checkpoint, data: TextExamples, examples: Sequence[Example]) -> LabelQuality:
+def label_quality(
+    checkpoint: Checkpoint, data: TextExamples, examples: Sequence[Example], kind: str = HELD_OUT
+) -> LabelQuality:
     """Measure a classifier of texts or of words on examples, beside a baseline from the data's training examples."""
     answers = [label_answer(checkpoint, example.text) for example in examples]
     samples = tuple(Sample(one.text, given, (one.answer,)) for one, given in zip(examples, answers, strict=True))
@@ -118,7 +121,7 @@ def label_quality(checkpoint: Checkpoint, data: TextExamples, examples: Sequence
         scores = {"the model": entity_score(examples, answers, kinds)}
         scores |= {f"the model, {kind}": entity_score(examples, answers, [kind]) for kind in kinds}
         scores["each word's most frequent label"] = entity_score(examples, baseline, kinds)
-    return LabelQuality(data.name, len(examples), scores, samples)
+    return LabelQuality(data.name, kind, len(examples), scores, samples)
 
 
 def label_answer(checkpoint: Checkpoint, text: str) -> str:

@@ -10,7 +10,7 @@ from model.data.generated import GENERATED_TASKS
 from model.evaluation.cloze import ClozeAnswer
 from model.evaluation.example_accuracy import ExampleAccuracy, answer
 from model.evaluation.head_survey import SENTENCES, HeadRanking, rank_heads
-from model.evaluation.report import REPORT_SEED, Report, cloze_sentence, format_markdown
+from model.evaluation.report import REPORT_SEED, Report, cloze_sentence, format_markdown, task_sentences
 from model.evaluation.samples import Sample, sample_table
 from model.generation.generate import generate
 from model.tasks import task_of
@@ -45,7 +45,7 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
     if report.examples:
         samples = report.examples.samples[:TEXT_SAMPLE_COUNT]
         intro = f"The first {len(samples)} of the held-out examples, unedited."
-        return "\n\n".join([*parts, *report.examples.sentences(), "## Answers", intro, sample_table(samples)]) + "\n"
+        return "\n\n".join([*parts, *task_sentences(report), "## Answers", intro, sample_table(samples)]) + "\n"
     parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint), len(SENTENCES))]
     continues = task_of(checkpoint.model.config).continues_text
     parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)

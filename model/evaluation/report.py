@@ -13,9 +13,11 @@ from model.data.examples import GeneratedTask
 from model.data.text_tasks.text_task import TextTask
 from model.evaluation.cloze import ClozeResult, run_cloze
 from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
+from model.evaluation.hand_written import aligned_examples, hand_written_examples
 from model.evaluation.labels import LabelQuality, label_quality
 from model.evaluation.masked_accuracy import ModelPredictor, TopKAccuracy, masked_batches, top_k_accuracy
 from model.evaluation.perplexity import text_likelihood
+from model.evaluation.samples import HAND_WRITTEN
 from model.evaluation.translation import TranslationQuality, translation_quality
 from model.tasks import require_token_task, task_of
 
@@ -31,21 +33,31 @@ class Report:
     texts: dict[str, Row]
     cloze: tuple[ClozeResult, ...]
     examples: ExampleAccuracy | LabelQuality | TranslationQuality | None = None
+    hand_written: LabelQuality | TranslationQuality | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         plain = {"model": self.model_name, "texts": self.texts, "cloze": list(map(cloze_dict, self.cloze))}
-        return plain if self.examples is None else plain | {"examples": self.examples.to_dict()}
+        measured = {"examples": self.examples, "hand-written": self.hand_written}
+        return plain | {name: found.to_dict() for name, found in measured.items() if found}
 
 
 def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask | TextTask, count: int) -> Report:
-    """Measure a model on so many held-out examples of a task."""
+    """Measure a model on so many held-out examples of a task, and on at most so many hand-written ones."""
     if isinstance(task, GeneratedTask):
         return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
-    data = task.open()
+    data, written = task.open(), hand_written_examples(task.name)
     if checkpoint.model.config.has_cross_attention:
-        return Report(name, {}, (), translation_quality(checkpoint, task.name, data.held_out, count, REPORT_SEED))
-    return Report(name, {}, (), label_quality(checkpoint, data, data.held_out_examples(REPORT_SEED, count)))
+        held_out = translation_quality(checkpoint, task.name, data.held_out, count, REPORT_SEED)
+        aligned = aligned_examples()[:count]
+        own = translation_quality(checkpoint, task.name, written, count, REPORT_SEED, HAND_WRITTEN, aligned)
+        return Report(name, {}, (), held_out, own)
+    examples = data.held_out_examples(REPORT_SEED, count)
+    measured = (
+        label_quality(checkpoint, data, examples),
+        label_quality(checkpoint, data, written[:count], HAND_WRITTEN),
+    )
+    return Report(name, {}, (), *measured)
 
 
 def evaluate_model(
@@ -104,9 +116,14 @@ def cloze_dict(result: ClozeResult) -> dict[str, Any]:
     return {"test": result.name, "sentences": len(result.answers), **accuracy, "misses": misses}
 
 
+def task_sentences(report: Report) -> list[str]:
+    """What was measured on examples of a task."""
+    return [line for found in (report.examples, report.hand_written) if found for line in found.sentences()]
+
+
 def format_text(report: Report) -> str:
     """Lines to read in a terminal."""
-    lines = [report.model_name, *(report.examples.sentences() if report.examples else [])]
+    lines = [report.model_name, *task_sentences(report)]
     for name, numbers in report.texts.items():
         columns = ", ".join(f"{column} {format_number(column, value)}" for column, value in numbers.items())
         lines.append(f"{name:20} {columns}")

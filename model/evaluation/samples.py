@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+HELD_OUT, HAND_WRITTEN = "held-out examples", "hand-written sentences"
+
 
 @dataclass(frozen=True)
 class Sample:

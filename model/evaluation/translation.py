@@ -9,11 +9,15 @@ from itertools import zip_longest
 from random import Random
 from typing import Any
 
+import numpy as np
+
+from model.array_types import Float
 from model.checkpoints import Checkpoint
 from model.data.examples import Example
 from model.data.text_tasks.text_task import split_key
 from model.errors import DataError
-from model.evaluation.samples import Sample
+from model.evaluation.example_accuracy import link_agreement
+from model.evaluation.samples import HELD_OUT, Sample
 from model.generation.beam_search import beam_search
 
 BEAMS = 4
@@ -35,27 +39,46 @@ class TranslationQuality:
     """BLEU of greedy decoding and of beam search, of all sentences and of the short ones, and the translations."""
 
     task: str
+    kind: str  # of the sentences
     examples: int
     bleu: dict[str, Bleu]
     samples: tuple[Sample, ...]
+    link_agreement: Float[np.ndarray, "layer head"] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         scores = {name: {"BLEU": bleu.score, "sentences": bleu.sentences} for name, bleu in self.bleu.items()}
-        return {"task": self.task, "examples": self.examples, "scores": scores}
+        plain = {"task": self.task, "examples": self.examples, "scores": scores}
+        return plain if self.link_agreement is None else plain | {"link agreement": self.link_agreement.tolist()}
 
     def sentences(self) -> list[str]:
-        """A line for each score, and how they were computed."""
+        """A line for each score, how they were computed, and a sentence on the alignment of words."""
         signature = next(iter(self.bleu.values())).signature
         lines = [f"- {name}: {bleu.score:.1f} BLEU ({bleu.sentences:,} sentences)" for name, bleu in self.bleu.items()]
-        heading = f"On {self.examples:,} held-out sentences, with all their translations as references ({signature}):"
-        return [heading, "\n".join(lines)]
+        heading = f"On {self.examples:,} {self.kind}, with all their translations as references ({signature}):"
+        return [heading, "\n".join(lines), *([] if self.link_agreement is None else [self._alignment_sentence()])]
+
+    def _alignment_sentence(self) -> str:
+        assert self.link_agreement is not None
+        layer, head = divmod(int(self.link_agreement.argmax()), self.link_agreement.shape[1])
+        return (
+            f"Where a French word is aligned by hand, cross-attention head {layer}.{head} attends most to the English "
+            f"word that it translates in {self.link_agreement[layer, head]:.1%} of the cases, more than any other."
+        )
 
 
 def translation_quality(
-    checkpoint: Checkpoint, task: str, examples: Sequence[Example], count: int, seed: int
+    checkpoint: Checkpoint,
+    task: str,
+    examples: Sequence[Example],
+    count: int,
+    seed: int,
+    kind: str = HELD_OUT,
+    aligned: Sequence[Example] = (),
 ) -> TranslationQuality:
     """Measure a model on so many source sentences of the examples, each with all its translations.
+
+    Where there are `aligned` sentences, it says how well each head's attention agrees with their links.
 
     Raises DataError where sacrebleu is not installed.
     """
@@ -69,7 +92,8 @@ def translation_quality(
         bleu[name] = corpus_bleu(found)
         if short := [sample for sample in found if len(sample.text.split()) <= SHORT_WORDS]:
             bleu[f"{name}, up to {SHORT_WORDS} words"] = corpus_bleu(short)
-    return TranslationQuality(task, len(sources), bleu, tuple(found))
+    agreement = link_agreement(checkpoint, aligned) if aligned else None
+    return TranslationQuality(task, kind, len(sources), bleu, tuple(found), agreement)
 
 
 def group_references(examples: Sequence[Example]) -> dict[str, tuple[str, ...]]:

@@ -32,7 +32,7 @@ RECIPE = """
 objective = "{objective}"
 task = "{task}"
 [model]
-context_length = 64
+context_length = 256
 d_model = 16
 layers = 1
 heads = 2
@@ -84,14 +84,15 @@ def test_a_model_is_trained_and_measured(task: str, tmp_path: Path, capsys: pyte
     out = tmp_path / "out"
     assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
     assert load(out).model.config.labels == EXAMPLE_TASKS[task].labels
+    count = 1 if task == "translate" else 9  # an untrained model writes on and on
     capsys.readouterr()
-    assert main(["evaluate", str(out), "--task", task, "--examples", "9", "--json"]) == 0
+    assert main(["evaluate", str(out), "--task", task, "--examples", str(count), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)["examples"]
-    assert printed["task"] == task and printed["examples"] == 9 and len(printed["scores"]) >= 2
-    assert main(["card", str(out), "--task", task, "--examples", "9"]) == 0
+    assert printed["task"] == task and printed["examples"] == count and len(printed["scores"]) >= 2
+    assert main(["card", str(out), "--task", task, "--examples", str(count)]) == 0
     card = capsys.readouterr().out
     assert f"of the task {task}:" in card or "references (" in card
-    assert "The first 9 of the held-out examples" in card and card.count("\n| ") == 10
+    assert f"The first {count} of the held-out examples" in card and card.count("\n| ") == count + 1
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean", "max"])
