@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from model.paths import assets_dir
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import instrument, say
@@ -204,7 +205,8 @@ def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
     page = guest.open()
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="Models").click()
-    expect(cards(page)).to_have_count(10)
+    offered = [*elsewhere.iterdir(), *(assets_dir() / "models").iterdir()]
+    expect(cards(page)).to_have_count(len(offered))
     expect(page.get_by_text("up to 30 MB")).to_be_visible()
     expect(page.get_by_text("Path or id")).to_have_count(0)
     expect(cards(page).last).to_contain_text("copy-7: its config says model_type 'mamba'")
