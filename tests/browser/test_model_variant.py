@@ -74,19 +74,17 @@ def test_a_window_and_the_scale_by_keyboard(visitor: Visitor) -> None:
     expect(control(page, "scale")).to_have_attribute("aria-checked", "false")
 
 
-def cell_at(page: Page, query: int, key: int, tokens: int) -> tuple[float, float]:
-    """Where a cell of the mask lies in the window."""
-    box = control(page, "cells").bounding_box()
+def drag(page: Page, tokens: int, *cells: tuple[int, int]) -> None:
+    """Presses on a cell (query, key) of the mask once it is at rest, and goes to the others."""
+    table = control(page, "cells")
+    size = table.evaluate("canvas => canvas.clientWidth") / tokens
+    first, *others = [((key + 0.5) * size, (query + 0.5) * size) for query, key in cells]
+    table.hover(position={"x": first[0], "y": first[1]})
+    box = table.bounding_box()
     assert box is not None
-    x, y = ((place + 0.5) / tokens for place in (key, query))
-    return box["x"] + x * box["width"], box["y"] + y * box["height"]
-
-
-def drag(page: Page, *cells: tuple[float, float]) -> None:
-    page.mouse.move(*cells[0])
     page.mouse.down()
-    for cell in cells[1:]:
-        page.mouse.move(*cell)
+    for x, y in others:
+        page.mouse.move(box["x"] + x, box["y"] + y)
     page.mouse.up()
 
 
@@ -102,10 +100,9 @@ def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(visitor:
     instrument(page, TEXT)
     expect(page.get_by_test_id("problem")).to_be_hidden()
     assert pixels(page, 0, 0) == before, "it begins as the mask that was on"
-    control(page, "cells").scroll_into_view_if_needed()
-    drag(page, cell_at(page, 0, 2, tokens), cell_at(page, 0, 5, tokens))
+    drag(page, tokens, (0, 2), (0, 5))
     wait_for_address(page, masks="causal+window:4+painted:0-2.0-3.0-4.0-5")
-    drag(page, cell_at(page, 3, 3, tokens))
+    drag(page, tokens, (3, 3))
     painted = "causal+window:4+painted:0-2.0-3.0-4.0-5.3-3"
     wait_for_address(page, masks=painted)
     wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)

@@ -22,6 +22,8 @@ export class MaskPainter {
   #at = null;
   /** What the cells become that are dragged over; null while none are. @type {boolean | null} */
   #opens = null;
+  /** Where the table was when a drag began: whatever moves on the page meanwhile moves no row under the pointer. */
+  #frame = new DOMRect();
 
   /** @param {HTMLElement} part @param {(cells: string) => void} paint */
   constructor(part, paint) {
@@ -72,6 +74,7 @@ export class MaskPainter {
   #press(event) {
     if (event.button !== 0) return;
     this.#canvas.setPointerCapture(event.pointerId);
+    this.#frame = this.#canvas.getBoundingClientRect();
     const cell = this.#cellAt(event);
     this.#opens = !this.#isOpen(cell);
     this.#at = cell;
@@ -113,7 +116,7 @@ export class MaskPainter {
 
   /** @param {PointerEvent} event @returns {Cell} */
   #cellAt({ clientX, clientY }) {
-    const { left, top, width, height } = this.#canvas.getBoundingClientRect();
+    const { left, top, width, height } = this.#opens === null ? this.#canvas.getBoundingClientRect() : this.#frame;
     const [down, right] = [(clientY - top) / height, (clientX - left) / width];
     return [clamp(Math.floor(down * this.#size), this.#size), clamp(Math.floor(right * this.#size), this.#size)];
   }
