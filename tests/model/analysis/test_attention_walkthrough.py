@@ -93,7 +93,7 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
     model = toys.decoder(**choices)
     found = assert_steps_follow(model, traced(model), "decoder.1.self", *at)
     assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
-    same = choices["norm_placement"] in ("post", "post-sublayer")
+    same = choices["norm_placement"] in ("post", "post-sublayer", "none")
     assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
 

@@ -244,4 +244,4 @@ def test_sentences_of_edits_speak_of_operations_and_axes_that_there_are(name: st
     for sentence in HOOK_POINTS[name].edit_sentences:
         assert sentence.operation in EDIT_OPERATIONS and {*sentence.indices} <= {*HOOK_POINTS[name].axes}
         placeholders = {field for _, field, _, _ in Formatter().parse(sentence.text) if field}
-        assert placeholders <= {"number", "inverse", "place", "heads", "inside", *sentence.indices}
+        assert placeholders <= {"number", "inverse", "place", "heads", "inside", "neurons", *sentence.indices}
