@@ -10,8 +10,11 @@ import torch
 
 from model import Config, Tokenizer, Transformer, train_tokenizer
 from model.config_groups import ImageConfig
+from model.nn.block import NORM_PLACEMENTS
 from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
 
+# Where nothing is normed the random weights let values grow into the thousands, of which float32 keeps no 1e-5.
+NORMED_PLACEMENTS = tuple(name for name in NORM_PLACEMENTS if name != "none")
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
 

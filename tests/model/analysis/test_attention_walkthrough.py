@@ -17,7 +17,6 @@ from model.analysis.attention_walkthrough import (
     paths_to_keep,
 )
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.block import NORM_PLACEMENTS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
 
@@ -78,7 +77,7 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
 @given(
     st.fixed_dictionaries(
         {
-            "norm_placement": st.sampled_from(tuple(NORM_PLACEMENTS)),
+            "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
             "score_soft_cap": st.sampled_from((0.0, 2.0)),
             "scale": st.booleans(),
             "qk_norm": st.sampled_from(("none", "per-head", "all-heads")),
@@ -93,8 +92,14 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
     model = toys.decoder(**choices)
     found = assert_steps_follow(model, traced(model), "decoder.1.self", *at)
     assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
-    same = choices["norm_placement"] in ("post", "post-sublayer", "none")
+    same = choices["norm_placement"] in ("post", "post-sublayer")
     assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
+
+
+def test_without_norms_a_head_reads_the_stream_as_it_is() -> None:
+    model = toys.decoder(norm_placement="none")
+    found = assert_steps_follow(model, traced(model), "decoder.0.self", 0, 3, 2)
+    assert step_named(found, "input").formula.endswith("h_{i}")
 
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])

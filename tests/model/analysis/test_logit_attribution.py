@@ -68,7 +68,7 @@ def test_blocks_of_attention_alone_have_no_feed_forward_component() -> None:
         {
             "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
             "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
-            "norm_placement": st.sampled_from(tuple(NORM_PLACEMENTS)),
+            "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
             "feed_forward": st.sampled_from(("swiglu", "none")),
             "norm": st.sampled_from(tuple(NORMS)),
             "parallel_residual": st.booleans(),

@@ -28,7 +28,6 @@ from model import (
     variant,
 )
 from model.config_groups import PerLayerConfig, RopeConfig
-from model.nn.block import NORM_PLACEMENTS
 from model.nn.output_heads import POOLINGS
 from model.tracing.incremental import continue_run
 from model.tracing.recompute import logits_at
@@ -79,7 +78,7 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
         "attention_function": draw(st.sampled_from(sorted(ATTENTION_FUNCTIONS))),
         "masks": draw(st.sampled_from([("causal",)] * 4 + [("causal", "window:3"), ("window:3",), ()])),
         "per_layer": draw(st.sampled_from(LAYERS)),
-        "norm_placement": draw(st.sampled_from(sorted(NORM_PLACEMENTS))),
+        "norm_placement": draw(st.sampled_from(toys.NORMED_PLACEMENTS)),
         "parallel_residual": draw(st.booleans()),
         "embedding_norm": draw(st.booleans()),
         "key_value_heads": draw(st.sampled_from([1, 2, 4])),
