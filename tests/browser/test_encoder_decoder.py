@@ -28,7 +28,7 @@ def target(page: Page) -> str:
 
 def expect_written(page: Page, source: str) -> None:
     """Waits until the heads are those of what the model writes for a source."""
-    expect(page.locator('[for="sentence"]')).to_have_text("Target: what the model writes for this source")
+    expect(page.locator('[for="sentence"]')).to_have_text("Target: written by the model")
     expect(page.get_by_test_id("write-target")).to_be_hidden()
     expect(page.get_by_test_id("source")).to_have_value(source)
     expect(page.get_by_test_id("instrument")).not_to_have_class("instrument waiting")

@@ -44,7 +44,7 @@ export function drawTexts(page) {
   caption.textContent = !catalogue.has_source
     ? "Sentence"
     : writesTarget
-      ? "Target: what the model writes for this source"
+      ? "Target: written by the model"
       : "Target: your own text";
   writeTarget.hidden = !catalogue.writes_target || writesTarget;
   if (text.value === choice.text) return;
