@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from model.training.objectives.batch import IGNORE_INDEX, Batch
 START_ID = 0  # the token that a decoder with an encoder begins with
 
 
-class ExampleObjective:
+class ExampleObjective(ABC):
     """Batches of examples; what a batch of them is, an objective says in `make_batch`."""
 
     config_values: ClassVar[dict[str, Any]]
@@ -37,9 +38,9 @@ class ExampleObjective:
         """Examples that are not trained on, the same every time."""
         return self._checked(self.make_batch(task.validation_examples(rows)), context)
 
+    @abstractmethod
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """The examples as one batch, padded to the longest."""
-        raise NotImplementedError
 
     def _checked(self, batch: Batch, context: int) -> Batch:
         longest = max(batch.ids.shape[1], 0 if batch.source is None else batch.source.shape[1])
