@@ -176,3 +176,4 @@ OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
         "token-classifier": TokenClassifier,
     },
 )
+LABEL_HEADS = ("sequence-classifier", "token-classifier")  # those that need labels

@@ -16,6 +16,7 @@ from model.config import Config
 from model.data.corpus import TextSource, expand_path
 from model.data.tasks import EXAMPLE_TASKS
 from model.errors import DataError
+from model.nn.output_heads import LABEL_HEADS
 from model.nn.transformer import Transformer
 from model.text.tokenizer_training import TOKENIZER_TRAINERS
 from model.training.hardware import PRECISIONS
@@ -75,6 +76,9 @@ class TrainingOptions:
     final_mask_rate: float = option(
         0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)"
     )
+    token_dropout: float = option(
+        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training"
+    )
     line_start_probability: float = option(
         0.2, "causal: the probability that a row begins with the start token and a line, as a typed text does"
     )
@@ -103,8 +107,9 @@ class TrainingOptions:
         for name, rate in rates.items():
             if not 0 < rate < 1:
                 raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
-        if self.label_smoothing >= 1:
-            raise DataError(f"label_smoothing is {self.label_smoothing}; it must be below 1.")
+        for name in ("label_smoothing", "token_dropout"):
+            if getattr(self, name) >= 1:
+                raise DataError(f"{name} is {getattr(self, name)}; it must be below 1.")
         for name, value in asdict(self).items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
                 raise DataError(f"{name} is {value}; it must be a number from 0 on.")
@@ -144,7 +149,7 @@ class Recipe:
     def config(self, vocabulary_size: int) -> Config:
         """The model's config: the [model] section, and what the objective, the task and the vocabulary decide."""
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
-        if self.task:
+        if self.task and derived["output_head"] in LABEL_HEADS:
             derived["labels"] = EXAMPLE_TASKS[self.task].labels
         return Config.from_dict({**self.model, **derived})
 

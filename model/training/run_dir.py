@@ -81,11 +81,11 @@ class RunFolder:
     @cached_property
     def objective(self) -> Objective:
         """The objective over the training texts, or over a task's examples."""
-        if self.task:
-            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task)
         training = self.recipe.training
-        option_names = ("mask_rate", "final_mask_rate", "line_start_probability")
+        option_names = ("mask_rate", "final_mask_rate", "token_dropout", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
+        if self.task:
+            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options)
         texts = [self._tokenized(source) for source in self.recipe.texts]
         return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
 

@@ -18,6 +18,7 @@ from model.training.objectives.causal import CausalLanguageModeling, UnmaskedLan
 from model.training.objectives.examples import (
     Completion,
     ExampleObjective,
+    MaskedExamples,
     SequenceClassification,
     SequenceToSequence,
     TokenClassification,
@@ -62,6 +63,7 @@ EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
     "objective on examples",
     {
         "completion": Completion,
+        "masked-examples": MaskedExamples,
         "sequence-classification": SequenceClassification,
         "token-classification": TokenClassification,
         "sequence-to-sequence": SequenceToSequence,

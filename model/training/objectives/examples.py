@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +19,7 @@ from model.data.text_tasks.words import word_spans
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import IGNORE_INDEX, Batch
+from model.training.objectives.masked import TRAINING_REPLACEMENTS, VALIDATION_REPLACEMENTS, TokenMasker
 
 START_ID = 0  # the token that a decoder with an encoder begins with
 
@@ -26,13 +29,17 @@ class ExampleObjective(ABC):
 
     config_values: ClassVar[dict[str, Any]]
 
-    def __init__(self, tokenizer: Tokenizer, task: ExampleTask) -> None:
-        self.tokenizer, self.task = tokenizer, task
+    def __init__(self, tokenizer: Tokenizer, task: ExampleTask, options: Mapping[str, float] | None = None) -> None:
+        self.tokenizer, self.task, self.options = tokenizer, task, options or {}
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """New examples to train on."""
         examples = self.task.training_examples(int(generator.integers(2**62)), rows)
-        return self._checked(self.make_batch(examples), context)
+        return self._for_training(self._checked(self.make_batch(examples), context), generator, schedule_factor)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        """What of a batch is changed at random while it is trained on."""
+        return batch
 
     def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
         """Examples that are not trained on, the same every time."""
@@ -75,7 +82,57 @@ class Completion(ExampleObjective):
         return Batch(ids, targets)
 
 
-class SequenceClassification(ExampleObjective):
+class EncoderObjective(ExampleObjective):
+    """An encoder reads a text, of whose tokens the fraction `token_dropout` is hidden while it is trained.
+
+    Where [MASK] stands now and then for any word, no single word can decide alone (Iyyer et al. 2015: word dropout).
+    """
+
+    @cached_property
+    def _masker(self) -> TokenMasker:
+        return TokenMasker.from_options(self.tokenizer, self.options)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        rate = self.options.get("token_dropout", 0.0)
+        if not rate:
+            return batch
+        hidden, _ = self._masker.mask(batch.ids.numpy(), _is_text(batch), generator, rate, VALIDATION_REPLACEMENTS)
+        return replace(batch, ids=torch.from_numpy(hidden))
+
+
+class MaskedExamples(EncoderObjective):
+    """Masked language modeling on the texts of the examples: a model gets used to a task's words before its labels.
+
+    Gururangan et al. 2020, "Don't Stop Pretraining".
+    """
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "masked-language-model",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts of which nothing is hidden yet."""
+        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
+        return Batch(ids, torch.full_like(ids, IGNORE_INDEX), padding_mask=is_token)
+
+    def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
+        """Examples that are not trained on, with the same tokens hidden every time."""
+        batch, rate = super().validation_batch(task, rows, context), self._masker.first_rate
+        return self._masked(batch, np.random.default_rng(1), rate, VALIDATION_REPLACEMENTS)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        return self._masked(batch, generator, self._masker.rate(schedule_factor), TRAINING_REPLACEMENTS)
+
+    def _masked(
+        self, batch: Batch, generator: np.random.Generator, rate: float, replacements: tuple[float, float]
+    ) -> Batch:
+        hidden, targets = self._masker.mask(batch.ids.numpy(), _is_text(batch), generator, rate, replacements)
+        return replace(batch, ids=torch.from_numpy(hidden), targets=torch.from_numpy(targets))
+
+
+class SequenceClassification(EncoderObjective):
     """An encoder gives the whole text one label, which is the answer."""
 
     config_values: ClassVar[dict[str, Any]] = {
@@ -91,7 +148,7 @@ class SequenceClassification(ExampleObjective):
         return Batch(ids, targets, padding_mask=is_token)
 
 
-class TokenClassification(ExampleObjective):
+class TokenClassification(EncoderObjective):
     """An encoder gives each token of the text the label of its word, which is a word of the answer."""
 
     config_values: ClassVar[dict[str, Any]] = {
@@ -143,6 +200,12 @@ class SequenceToSequence(ExampleObjective):
         ids, _ = _pad([[START_ID, *answer] for answer in answers], 0)
         targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
         return Batch(ids, targets, source=source, source_padding_mask=is_source)
+
+
+def _is_text(batch: Batch) -> Bool[np.ndarray, "row pos"]:
+    """Where a batch is not filled up."""
+    assert batch.padding_mask is not None
+    return batch.padding_mask.numpy()
 
 
 def _pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Int[Tensor, "row pos"], Bool[Tensor, "row pos"]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,16 +18,76 @@ from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
 from model.training.objectives.batch import IGNORE_INDEX, Batch
 from model.training.objectives.texts import sampling_probabilities
 
+TRAINING_REPLACEMENTS = (0.9, 0.05)  # of the targets: how many become [MASK], and how many a random token
+VALIDATION_REPLACEMENTS = (1.0, 0.0)
 
-class MaskedLanguageModeling:
-    """Masked language modeling: a fraction `mask_rate` of the tokens are targets, `final_mask_rate` at the run's end.
+
+@dataclass(frozen=True)
+class TokenMasker:
+    """Makes some tokens targets and hides them: a fraction `first_rate` of them, `final_rate` at the run's end.
 
     More targets teach more per batch, fewer are closer to what the model is used for: the rate falls with the learning
     rate (Ankner et al. 2024 let it fall all the time).
 
     Of the targets 90 % are replaced by [MASK], 5 % by a random token, 5 % stay. BERT's 80, 10 and 10 % (Devlin et al.
     2019) are meant for models that are fine-tuned; one that is to fill masks learns more from masks (Wettig et al.
-    2023). A row packs several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, which do not attend
+    2023). Raises DataError for a tokenizer without [MASK].
+    """
+
+    tokenizer: Tokenizer
+    first_rate: float = 0.15
+    final_rate: float = 0.15
+
+    @classmethod
+    def from_options(cls, tokenizer: Tokenizer, options: Mapping[str, float]) -> TokenMasker:
+        """With the rates of a recipe's options, of which a final one of 0 means that the rate stays."""
+        rate = options.get("mask_rate", cls.first_rate)
+        return cls(tokenizer, rate, options.get("final_mask_rate", 0.0) or rate)
+
+    def __post_init__(self) -> None:
+        if None in (self.tokenizer.start_id, self.tokenizer.end_id, self.tokenizer.mask_id):
+            raise DataError("The masked objective needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
+
+    @cached_property
+    def ordinary_ids(self) -> Int[np.ndarray, " token"]:
+        """The ids of all but the special tokens."""
+        return np.array(sorted(set(range(self.tokenizer.vocabulary_size)) - self.tokenizer.special_ids))
+
+    @cached_property
+    def _is_ordinary(self) -> Bool[np.ndarray, " token"]:
+        return np.isin(np.arange(self.tokenizer.vocabulary_size), self.ordinary_ids)
+
+    def rate(self, schedule_factor: float) -> float:
+        """The fraction of tokens that are targets at a value of the learning-rate schedule, from 1 down to 0."""
+        return self.final_rate + (self.first_rate - self.final_rate) * schedule_factor
+
+    def mask(
+        self,
+        ids: Int[np.ndarray, "row pos"],
+        is_text: Bool[np.ndarray, "row pos"],
+        generator: np.random.Generator,
+        rate: float,
+        replacements: tuple[float, float],
+    ) -> tuple[Int[np.ndarray, "row pos"], Int[np.ndarray, "row pos"]]:
+        """The ids with a fraction `rate` of the ordinary tokens hidden, and those as targets."""
+        candidates = np.flatnonzero(is_text & self._is_ordinary[ids])
+        count = max(1, round(rate * len(candidates)))
+        if not len(candidates):
+            raise DataError("The texts hold no word that could be masked.")
+        chosen = generator.choice(candidates, size=min(count, len(candidates)), replace=False, shuffle=True)
+        hidden, targets = ids.copy(), np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
+        targets.flat[chosen] = ids.flat[chosen]
+        mask_count, random_count = (round(part * len(chosen)) for part in replacements)
+        hidden.flat[chosen[:mask_count]] = self.tokenizer.mask_id
+        random_ids = generator.choice(self.ordinary_ids, size=random_count)
+        hidden.flat[chosen[mask_count : mask_count + random_count]] = random_ids
+        return hidden, targets
+
+
+class MaskedLanguageModeling:
+    """Masked language modeling: what the tokens were that a TokenMasker hid.
+
+    A row packs several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, which do not attend
     to each other.
     """
 
@@ -40,15 +102,11 @@ class MaskedLanguageModeling:
     min_segment_length: ClassVar[int] = 8  # tokens; less room at a row's end stays padding
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None:
-        ids = (tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id)
-        if None in ids:
-            raise DataError("The masked objective needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
-        self.start_id, self.end_id, self.mask_id = (int(number) for number in ids if number is not None)
+        self.masker = TokenMasker.from_options(tokenizer, options)
+        self.start_id, self.end_id = (
+            int(number) for number in (tokenizer.start_id, tokenizer.end_id) if number is not None
+        )
         self.pad_id = self.end_id if tokenizer.pad_id is None else tokenizer.pad_id
-        self.ordinary_ids = np.array(sorted(set(range(tokenizer.vocabulary_size)) - tokenizer.special_ids))
-        self.is_special = np.isin(np.arange(tokenizer.vocabulary_size), self.ordinary_ids, invert=True)
-        self.mask_rate = options.get("mask_rate", 0.15)
-        self.final_mask_rate = options.get("final_mask_rate", 0.0) or self.mask_rate
         self.sentence_tokens = _sentence_tokens(tokenizer)
         self.without_space = _ids_without_space(tokenizer)
         self.texts, self.text_probabilities = texts, sampling_probabilities(texts)
@@ -59,8 +117,7 @@ class MaskedLanguageModeling:
         ids, segments = self._pack_segments(
             self.texts, self.segment_starts, self.text_probabilities, generator, rows, context
         )
-        rate = self.final_mask_rate + (self.mask_rate - self.final_mask_rate) * schedule_factor
-        return self._mask_tokens(ids, segments, generator, rate, (0.9, 0.05))
+        return self._masked(ids, segments, generator, self.masker.rate(schedule_factor), TRAINING_REPLACEMENTS)
 
     def validation_batch(self, text: TokenizedText, rows: int, context: int) -> Batch:
         """Segments and targets from a fixed seed; every target is replaced by [MASK]."""
@@ -68,7 +125,7 @@ class MaskedLanguageModeling:
         rows = max(1, min(rows, len(text.ids) // context))
         starts = [_segment_starts(text, *self.sentence_tokens)]
         ids, segments = self._pack_segments([text], starts, np.ones(1), generator, rows, context)
-        return self._mask_tokens(ids, segments, generator, self.mask_rate, (1.0, 0.0))
+        return self._masked(ids, segments, generator, self.masker.first_rate, VALIDATION_REPLACEMENTS)
 
     def _pack_segments(
         self,
@@ -99,31 +156,19 @@ class MaskedLanguageModeling:
                     break
         return ids, segments
 
-    def _mask_tokens(
+    def _masked(
         self,
         ids: Int[np.ndarray, "row pos"],
         segments: Int[np.ndarray, "row pos"],
         generator: np.random.Generator,
         rate: float,
-        replacement_rates: tuple[float, float],
+        replacements: tuple[float, float],
     ) -> Batch:
-        """Make a fraction `rate` of the tokens targets; `replacement_rates` of them become [MASK] or a random token."""
-        candidates = np.flatnonzero((segments >= 0) & ~self.is_special[ids])
-        count = max(1, round(rate * len(candidates)))
-        if not len(candidates):
-            raise DataError("The texts hold no word that could be masked.")
-        chosen = generator.choice(candidates, size=min(count, len(candidates)), replace=False, shuffle=True)
-        targets = np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
-        targets.flat[chosen] = ids.flat[chosen]
-        mask_count = round(replacement_rates[0] * len(chosen))
-        random_count = round(replacement_rates[1] * len(chosen))
-        ids.flat[chosen[:mask_count]] = self.mask_id
-        ids.flat[chosen[mask_count : mask_count + random_count]] = generator.choice(
-            self.ordinary_ids, size=random_count
-        )
+        """A batch whose segments do not see each other."""
+        hidden, targets = self.masker.mask(ids, segments >= 0, generator, rate, replacements)
         numbers = torch.from_numpy(segments)
         same_segment = numbers[:, None, :, None] == numbers[:, None, None, :]
-        return Batch(torch.from_numpy(ids), torch.from_numpy(targets), same_segment)
+        return Batch(torch.from_numpy(hidden), torch.from_numpy(targets), same_segment)
 
 
 def _sample_segments(

@@ -6,6 +6,7 @@ import json
 import lzma
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,7 +19,12 @@ from model.data.text_tasks.text_task import TextExamples
 from model.errors import DataError
 from model.evaluation.labels import label_answer
 from model.training.objectives.batch import IGNORE_INDEX
-from model.training.objectives.examples import SequenceClassification, TokenClassification
+from model.training.objectives.examples import (
+    ExampleObjective,
+    MaskedExamples,
+    SequenceClassification,
+    TokenClassification,
+)
 from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
 from model.training.trainer import Trainer
@@ -145,3 +151,46 @@ def test_a_text_has_one_label() -> None:
     batch = objective.make_batch([Example("good", "positive"), Example("so bad", "negative")])
     assert batch.targets.tolist() == [[1], [0]] and batch.target_count == 2
     assert batch.padding_mask is not None and batch.ids.shape == batch.padding_mask.shape
+
+
+def sentiment_objective(kind: type[ExampleObjective], **options: float) -> ExampleObjective:
+    data = EXAMPLE_TASKS["sentiment"].open()
+    assert isinstance(data, TextExamples)
+    return kind(data.make_tokenizer(), data, options)
+
+
+def test_a_part_of_the_tokens_is_hidden_from_a_classifier_in_training_alone() -> None:
+    plain, hiding = (sentiment_objective(SequenceClassification, token_dropout=rate) for rate in (0.0, 0.3))
+    whole, hidden = (one.batch(np.random.default_rng(1), 100, 64) for one in (plain, hiding))
+    mask_id = hiding.tokenizer.mask_id
+    assert mask_id is not None and not whole.ids.eq(mask_id).any()
+    changed = whole.ids != hidden.ids
+    assert hidden.ids[changed].eq(mask_id).all() and torch.equal(hidden.targets, whole.targets)
+    ordinary = ~torch.isin(whole.ids, torch.tensor(sorted(hiding.tokenizer.special_ids)))
+    assert not (changed & ~ordinary).any() and abs(float(changed.sum() / ordinary.sum()) - 0.3) < 0.01
+    assert torch.equal(*(one.validation_batch(one.task, 20, 64).ids for one in (plain, hiding)))
+
+
+def test_the_texts_of_the_examples_are_masked_anew_in_training_and_alike_in_validation() -> None:
+    objective = sentiment_objective(MaskedExamples, mask_rate=0.2)
+    first, second = (objective.batch(np.random.default_rng(seed), 50, 64) for seed in (1, 2))
+    for batch in (first, second):
+        asked = batch.targets != IGNORE_INDEX
+        assert asked.any() and batch.padding_mask is not None and batch.padding_mask[asked].all()
+    assert not torch.equal(first.targets[:5, :5], second.targets[:5, :5])
+    batch, again = (objective.validation_batch(objective.task, 20, 64) for _ in range(2))
+    assert torch.equal(batch.ids, again.ids) and torch.equal(batch.targets, again.targets)
+    assert batch.ids[batch.targets != IGNORE_INDEX].eq(objective.tokenizer.mask_id or 0).all()
+
+
+def test_a_classifier_starts_from_a_model_that_knows_the_texts(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path, "sentiment")
+    text = recipe.read_text().replace("sequence-classification", "masked-examples")
+    recipe.write_text(text)
+    train([str(recipe), "--out", str(tmp_path / "masked")])
+    masked = load(tmp_path / "masked").model.config
+    assert masked.output_head == "masked-language-model" and not masked.labels
+    start = f'init_from = "{tmp_path / "masked"}"\ntoken_dropout = 0.1'
+    head = 'output_head_config = { transform = "none" }'
+    train([str(write_recipe(tmp_path, "sentiment", model=head, training=start)), "--out", str(tmp_path / "out")])
+    assert load(tmp_path / "out").model.config.output_head == "sequence-classifier"
