@@ -22,12 +22,14 @@ from model.validation import from_plain
 class ListedModel:
     """A checkpoint as the page shows it. `title` is its name where a person reads it, `details` what its card says.
 
-    Where it cannot be opened, `problem` says why; `config` is None where it cannot be read.
+    `kind` is what all models like it do, `purpose` what this one does, where its author says more. Where it cannot be
+    opened, `problem` says why; `config` is None where it cannot be read.
     """
 
     name: str
     title: str
     kind: str
+    purpose: str
     family: str
     licence: str
     details: dict[str, str]
@@ -40,17 +42,23 @@ class ListedModel:
 
 @dataclass(frozen=True)
 class AvailableModel:
-    """A model that can be opened, by its name."""
+    """A model that can be opened, by its name; `purpose` says what it does, `kind` what all models like it do."""
 
     name: str
     title: str
+    kind: str
+    purpose: str
     config: Config
 
 
 def available_models() -> tuple[AvailableModel, ...]:
     """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
     found = (*listed_models(), *own_models())
-    return tuple(AvailableModel(one.name, one.title, one.config) for one in found if one.config is not None)
+    return tuple(
+        AvailableModel(one.name, one.title, one.kind, one.purpose, one.config)
+        for one in found
+        if one.config is not None
+    )
 
 
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:

@@ -19,12 +19,13 @@ from app.engine.client import ask_shared
 from app.engine.models import AvailableModel, available_models, listed_models, own_models, own_titles
 from app.explore import page as explore
 from app.frame import sidebar
+from app.frame.suitable_model import chosen_entry, requirement, suitable_state, with_suitable_model
 from app.generate import page as generate
 from app.models import page as checkpoints
 from app.positions import page as positions
 from app.state import session
 from app.state.session import current_state
-from app.state.state import State
+from app.state.state import PER_MODEL_DEFAULTS, State
 from app.ui.markdown import escape_markdown, escaped_lines
 from app.ui.model_summary import describe_heads
 from model.errors import HeadlightError
@@ -43,6 +44,8 @@ def main() -> None:
     entries = available_models()
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
+    page = next(module for module, link in pages.items() if link == chosen)
+    state, replaced = suitable_state(page, state, entries)
     st.html(f'<style>:root {{ --page: "{chosen.title}"; }}</style>')
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
@@ -51,10 +54,12 @@ def main() -> None:
         sidebar.presenter_mode(state)
         if state.presenter:
             sidebar.scenes(state, {page.PATH: page.TITLE for page in PAGES})
-        weights_slot = _draw_sidebar(state, entries, pages)
+        weights_slot = _draw_sidebar(state, entries, pages, page)
+    if replaced:
+        st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
     warning_slot = st.empty()
     if entries and chosen != pages[checkpoints]:
-        entry = _chosen_entry(state, entries)
+        entry = chosen_entry(state, entries)
         _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
         chosen.run()
         if not state.embedded:
@@ -72,15 +77,15 @@ def _stylesheet(state: State) -> str:
 
 
 def _draw_sidebar(
-    state: State, entries: tuple[AvailableModel, ...], pages: Mapping[ModuleType, Page]
+    state: State, entries: tuple[AvailableModel, ...], pages: Mapping[ModuleType, Page], open_page: ModuleType
 ) -> DeltaGenerator:
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
         st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
-        query = state.to_query()
         for page, link in pages.items():
+            query = with_suitable_model(page, state, entries).to_query()
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
-        weights_slot = _draw_controls(state, entries) if entries else st.empty()
+        weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})
         if not state.presenter:
@@ -96,10 +101,6 @@ def _mark_visitor_present() -> None:
         upload_store().mark_seen(current_visitor(), context.session_id)
 
 
-def _chosen_entry(state: State, entries: tuple[AvailableModel, ...]) -> AvailableModel:
-    return next((entry for entry in entries if entry.name == state.model), entries[0])
-
-
 def _show_page(page: ModuleType) -> None:
     state, entries = current_state(), available_models()
     if not entries:
@@ -108,7 +109,7 @@ def _show_page(page: ModuleType) -> None:
     is_known = not state.model or state.model in {entry.name for entry in entries}
     if not is_known:
         st.warning(escape_markdown(f"{_absence(state.model)} Another one is shown."))
-    entry = _chosen_entry(state, entries)
+    entry = chosen_entry(state, entries)
     page.show(state.change(model=entry.name).normalized_for(entry.config), entry)
 
 
@@ -120,11 +121,11 @@ def _absence(name: str) -> str:
     return UPLOAD_GONE if name.startswith(UPLOAD_PREFIX) else "The model that this link names is not here."
 
 
-def _draw_controls(state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
+def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
-    titles = own_titles()
-    sidebar.model_selector(state, entries, titles)
-    entry = _chosen_entry(state, entries)
+    entry = chosen_entry(state, entries)
+    suits = requirement(page, state.change(**PER_MODEL_DEFAULTS)).suits
+    sidebar.model_picker(entries, entry, suits, own_titles())
     st.caption(_model_summary(entry))
     weights_slot = st.empty()
     sidebar.variant_controls(state.normalized_for(entry.config), entry.config)

@@ -25,6 +25,13 @@ VARIANT = Component(
     styles=shared_styles("app/frame/frontend/model_variant.css"),
 )
 
+MODEL_PICKER = Component(
+    "model_picker",
+    module="app/frame/frontend/model_picker.js",
+    html="app/frame/frontend/model_picker.html",
+    styles=("model/rendering/static/base.css", "app/frame/frontend/model_picker.css"),
+)
+
 HELP = Component(
     "help",
     module="app/frame/frontend/help.js",
@@ -53,15 +60,31 @@ def offered() -> dict[str, Any]:
     return ask("frame")[0]
 
 
-def model_selector(state: State, entries: Sequence[AvailableModel], titles: Mapping[str, str]) -> None:
-    """Which model; another one starts without the edits made to this one. `titles` of those whose name is no title."""
-    names = [entry.name for entry in entries]
+def model_picker(
+    entries: Sequence[AvailableModel],
+    chosen: AvailableModel,
+    suits: Callable[[Config], bool],
+    titles: Mapping[str, str],
+) -> None:
+    """Which model, by what it does; another one starts without the edits made to this one.
 
-    def store() -> None:
-        change_state(model=st.session_state.model, **PER_MODEL_DEFAULTS)
+    `suits` says which models the page can show; `titles` are of those whose name is no title.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        title = titles.get(entry.name, entry.name)
+        row = {"name": entry.name, "title": title, "purpose": entry.purpose, "enabled": suits(entry.config)}
+        groups.setdefault(entry.kind, []).append(row)
+    data = {
+        "groups": [{"kind": kind, "models": models} for kind, models in groups.items()],
+        "chosen": chosen.name,
+        "turn": MODEL_PICKER.reported().get("turn", 0),
+    }
+    MODEL_PICKER.mount(data, _on_model_change)
 
-    st.session_state.model = state.model if state.model in names else names[0]
-    st.selectbox("Model", names, key="model", on_change=store, format_func=lambda name: titles.get(name, name))
+
+def _on_model_change() -> None:
+    change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS)
 
 
 def variant_controls(state: State, trained: Config) -> None:

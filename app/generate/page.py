@@ -9,10 +9,11 @@ from typing import Any
 import streamlit as st
 
 from app.engine.client import ask
-from app.engine.models import AvailableModel, available_models
+from app.engine.models import AvailableModel
 from app.generate.request import GenerationRequest, SamplingSettings
 from app.state.request import parse_request
-from app.state.session import apply_reports, change_state, report_serial
+from app.state.requirement import Requirement
+from app.state.session import apply_reports, report_serial
 from app.state.state import AS_TRAINED, Question, State
 from app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from app.ui import export_menu
@@ -31,11 +32,16 @@ QUESTION_FIELDS = ("model", *AS_TRAINED, "device")
 STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head")
 
 
+def required(state: State) -> Requirement:
+    """What the page needs of its model."""
+    return Requirement("writes", lambda config: task_of(config).generates)
+
+
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     task = task_of(entry.config)
     if not task.generates:
-        _offer_other_models(entry)
+        st.info(f"{entry.title} {task.no_generation}. Open a model that writes on the page Models.")
         return
     known, _ = ask("generate_page", asdict(state))
     example = known["examples"][0]
@@ -74,17 +80,3 @@ def _read_report(model: str, report: dict[str, Any]) -> dict[str, Any]:
         "sampling": encode_sampling(request.sampling.config),
         "generated": encode_generated(question, request.generated),
     }
-
-
-def _offer_other_models(entry: AvailableModel) -> None:
-    """What a person can do with a model that writes nothing."""
-    st.info(f"This model {task_of(entry.config).no_generation}. The page Explore shows its attention and its answers.")
-    generators = [other for other in available_models() if task_of(other.config).generates]
-    if generators:
-        st.write("These models write, or fill in masked words:")
-    for other in generators[:6]:
-        st.button(
-            other.name,
-            key=f"open_{other.name}",
-            on_click=partial(change_state, model=other.name, edits=(), masked_positions=()),
-        )

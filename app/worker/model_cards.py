@@ -79,6 +79,7 @@ def _listed_payload(listed: ListedModel) -> dict[str, Any]:
         "name": listed.name,
         "title": listed.title,
         "kind": MODEL_TASKS[model_task(listed)],
+        "purpose": metadata.purpose or MODEL_TASKS[model_task(listed)],
         "family": metadata.family,
         "licence": metadata.licence,
         "details": _details(listed, config) if config else {},

@@ -25,10 +25,12 @@ from model.tasks import Example
 from model.text.tokenizer import TOKENIZER_FILE
 from model.validation import from_plain
 
+MAX_CARD_WORDS = 60  # characters of a value in a card's front matter
 NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine has metadata all the same
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
 _LICENCE_PATTERN = re.compile(r"^licen[cs]e:[ \t]*(\S.*)$", re.MULTILINE)
+_PURPOSE_PATTERN = re.compile(r"^purpose:[ \t]*(\S.*)$", re.MULTILINE)
 _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 
 
@@ -36,6 +38,7 @@ _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", r
 class CheckpointMetadata:
     """What is known about a checkpoint before it is loaded; `memory_bytes` is for float32.
 
+    `purpose` is what the model does, in the few words of its card (`purpose: Sorts numbers`); most cards say nothing.
     Where it cannot be loaded, `error` says why, `config` is None, and unknown fields are empty or 0.
     """
 
@@ -45,6 +48,7 @@ class CheckpointMetadata:
     tokenizer: str
     licence: str
     error: str = ""
+    purpose: str = ""
 
     @property
     def memory_bytes(self) -> int:
@@ -55,19 +59,20 @@ class CheckpointMetadata:
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
     """The metadata of a folder; no weight is read. What is wrong with it is `error`, which calls it `name`."""
     name = name or display_name(folder)
-    licence = family = tokenizer = ""
+    licence = purpose = family = tokenizer = ""
     try:
         with wrap_errors(CheckpointError, f"{name} cannot be opened"):  # whatever is in it, a listing goes on
-            licence = card_licence(read_card(folder))
+            card = read_card(folder)
+            licence, purpose = card_licence(card), card_purpose(card)
             source = open_source(folder, name)
             family = shortened(str(source.config_json.get("model_type") or ""))
             tokenizer = tokenizer_type(source.folder)
             config = _config_from_tensor_names(source)
             model = meta_model_within(config, source.name, NO_MEMORY_LIMIT)
     except CheckpointError as error:
-        return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error))
+        return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error), purpose)
     parameter_count = sum(parameter.numel() for parameter in model.parameters())
-    return CheckpointMetadata(family, config, parameter_count, tokenizer, licence)
+    return CheckpointMetadata(family, config, parameter_count, tokenizer, licence, purpose=purpose)
 
 
 @dataclass(frozen=True)
@@ -114,11 +119,24 @@ def tokenizer_type(folder: Path) -> str:
 
 def card_licence(text: str) -> str:
     """The licence in a model card's front matter; empty where it names none."""
-    front_matter = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
-    if not front_matter:
-        return ""
-    listed = _LICENCE_LIST_PATTERN.search(front_matter[1] + "\n")
+    front_matter = _front_matter(text)
+    listed = _LICENCE_LIST_PATTERN.search(front_matter + "\n")
     if listed:
-        return ", ".join(line.strip(" \t-'\"") for line in listed[1].strip().splitlines())[:60]
-    named = _LICENCE_PATTERN.search(front_matter[1])
-    return named[1].strip(" \t[]'\"")[:60] if named else ""
+        return ", ".join(line.strip(" \t-'\"") for line in listed[1].strip().splitlines())[:MAX_CARD_WORDS]
+    return _first_value(_LICENCE_PATTERN, front_matter)
+
+
+def card_purpose(text: str) -> str:
+    """What a model does, in a few words of its card's front matter; empty where it says nothing."""
+    return _first_value(_PURPOSE_PATTERN, _front_matter(text))
+
+
+def _front_matter(text: str) -> str:
+    """The lines between the first two `---` of a model card."""
+    found = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _first_value(pattern: re.Pattern[str], front_matter: str) -> str:
+    found = pattern.search(front_matter)
+    return found[1].strip(" \t[]'\"")[:MAX_CARD_WORDS] if found else ""

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.server.launch import SCRIPT
 
-OF_EVERY_PAGE = ("headlight_help", "headlight_presenter_mode", "headlight_scenes")  # of the frame around it
+OF_EVERY_PAGE = tuple(f"headlight_{name}" for name in ("help", "model_picker", "presenter_mode", "scenes"))
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 
@@ -33,9 +33,9 @@ def alone(name: str, **query: str) -> AppTest:
     return _at(AppTest.from_function(page, default_timeout=TIMEOUT, args=(name,)), query)
 
 
-def scripted(page: Callable[[], None]) -> AppTest:
-    """A script that imports what it needs."""
-    return AppTest.from_function(page, default_timeout=TIMEOUT).run()
+def scripted(page: Callable[[], None], **query: str) -> AppTest:
+    """A script that imports what it needs, at an address."""
+    return _at(AppTest.from_function(page, default_timeout=TIMEOUT), query)
 
 
 def unfolded(at: AppTest, *expanders: str) -> AppTest:

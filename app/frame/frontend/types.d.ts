@@ -30,3 +30,18 @@ export interface VariantData {
   /** The last change that it has heard from this one. */
   turn: number;
 }
+
+/** A model in the list: what it does, its name as people read it, and whether the page can show it. */
+export interface PickedModel {
+  name: string;
+  title: string;
+  purpose: string;
+  enabled: boolean;
+}
+
+/** What Streamlit says of the models, in groups of those that do the same; `turn` counts the choices it has heard. */
+export interface ModelPickerData {
+  groups: { kind: string; models: PickedModel[] }[];
+  chosen: string;
+  turn: number;
+}

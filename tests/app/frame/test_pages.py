@@ -89,10 +89,8 @@ def test_what_nobody_unfolds_is_not_computed(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_widget_writes_the_address() -> None:
     at = open_app(model="next", text="the dog")
-    at.selectbox(key="model").select("masked").run()
-    assert address(at)["model"] == "masked"
-    assert address(at)["text"] == "the dog"
-    assert component_data(at.main)["settings"]["model"] == "masked"
+    at.toggle(key="presenter").set_value(True).run()
+    assert address(at) == {"model": "next", "text": "the dog", "presenter": "1"}
     assert not at.exception
 
 
@@ -250,13 +248,32 @@ def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int,
     assert (choice["layer"], choice["head"]) == shown
 
 
-def test_another_model_starts_without_the_edits_of_the_last_one() -> None:
-    at = open_app(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0", positional_encoding="alibi")
-    at.selectbox(key="model").select("masked").run()
-    assert "edits" not in at.query_params
-    assert address(at)["text"] == "the dog"
-    assert address(at)["positional_encoding"] == "alibi"
+def test_another_model_starts_without_the_edits_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page() -> None:
+        from app.frame import sidebar
+        from app.state.session import current_state
+
+        if current_state().model == "next":
+            sidebar._on_model_change()
+
+    monkeypatch.setattr("app.ui.component.reported", lambda key: {"model": "masked", "turn": 1})
+    edited = {"edits": "decoder.1.self.weights[2]=set:0", "positional_encoding": "alibi"}
+    at = scripted(page, model="next", text="the dog", **edited)
+    assert address(at) == {"model": "masked", "text": "the dog", "positional_encoding": "alibi"}
     assert not at.exception
+
+
+def picked(at: AppTest) -> list[dict[str, Any]]:
+    """The models in the sidebar's list."""
+    (found,) = (each for each in at.sidebar.get("bidi_component") if "model_picker" in each.proto.component_name)
+    return [model for group in json.loads(found.proto.json)[0]["groups"] for model in group["models"]]
+
+
+def test_the_list_of_models_says_what_each_does() -> None:
+    models = {model["name"]: model for model in picked(open_app())}
+    assert models["sort"]["purpose"] == "Sorts numbers"
+    assert models["mood"]["purpose"] == "Labels texts", "what its kind does, where no card says more"
+    assert all(model["enabled"] for model in models.values()), "Explore shows any model"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 400, "</script>", "$x$ **b**", "\N{GRINNING FACE}", "שלום"])

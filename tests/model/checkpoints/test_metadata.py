@@ -10,7 +10,7 @@ import torch
 
 from model import save
 from model.checkpoints import load
-from model.checkpoints.metadata import card_licence, read_metadata, tokenizer_type
+from model.checkpoints.metadata import card_licence, card_purpose, read_metadata, tokenizer_type
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.model import toys
@@ -100,3 +100,16 @@ def test_the_kind_of_tokenizer_is_told_by_its_files(files: dict[str, str], told:
 )
 def test_the_licence_stands_in_the_head_of_the_card(card: str, licence: str) -> None:
     assert card_licence(card) == licence
+
+
+@pytest.mark.parametrize(
+    ("card", "purpose"),
+    [
+        ("---\nlicense: mit\npurpose: Sorts numbers\n---\n# sort", "Sorts numbers"),
+        ("---\npurpose:\nlicense: mit\n---\n", ""),
+        ("---\nlicense: mit\n---\npurpose: not in front", ""),
+        ("", ""),
+    ],
+)
+def test_a_card_says_what_its_model_does(card: str, purpose: str) -> None:
+    assert card_purpose(card) == purpose

@@ -1,0 +1,68 @@
+// The sidebar's list of models, by what they do: a group for each kind, and in small the name of each model.
+
+import { createElement } from "../../../model/rendering/static/ui/dom.js";
+import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
+import { defineComponent } from "../../ui/frontend/bridge.js";
+
+/** @import { ModelPickerData, PickedModel } from "./types.d.ts" */
+
+class ModelPicker {
+  #select;
+  #turn = 0;
+  #drawn = "";
+
+  /** @param {HTMLElement} place */
+  constructor(place) {
+    this.#select = findByTestId(place, "model-picker", HTMLSelectElement);
+  }
+
+  /** @param {ModelPickerData} data @param {(name: string, value: unknown) => void} tell */
+  update({ groups, chosen, turn }, tell) {
+    const select = this.#select;
+    this.#turn = Math.max(this.#turn, turn);
+    const drawn = JSON.stringify(groups);
+    // A list that somebody has open stays open.
+    if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createGroup));
+    this.#drawn = drawn;
+    if (turn === this.#turn) select.value = chosen; // else somebody has gone on since
+    select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
+    select.disabled = false;
+  }
+}
+
+/** What shows the chosen model where the browser lets a list be styled. */
+function createFace() {
+  const button = createElement("button");
+  button.append(document.createElement("selectedcontent"));
+  return button;
+}
+
+/** @param {ModelPickerData["groups"][number]} group */
+function createGroup({ kind, models }) {
+  const group = createElement("optgroup");
+  group.label = kind;
+  group.append(...models.map(createOption));
+  return group;
+}
+
+/** @param {PickedModel} model */
+function createOption({ name, title, purpose, enabled }) {
+  const option = createElement("option");
+  const [words, small, dot] = [
+    createElement("span", "", purpose),
+    createElement("small"),
+    createElement("span", "dot"),
+  ];
+  dot.textContent = " · ";
+  small.append(dot, title);
+  words.append(small);
+  option.append(words);
+  option.value = name;
+  option.disabled = !enabled;
+  return option;
+}
+
+export default defineComponent({
+  mount: (place) => new ModelPicker(place),
+  update: (page, /** @type {ModelPickerData} */ data, tell) => page.update(data, tell),
+});

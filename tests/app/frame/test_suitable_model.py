@@ -1,0 +1,60 @@
+"""A page opens with a model that suits it, and says so where that is another than the one that was chosen."""
+
+from __future__ import annotations
+
+from tests.app.pages import scripted
+
+
+def opened(**query: str) -> tuple[str, str]:
+    """The model with which Generate opens, and what is said about it."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from app.engine.models import available_models
+        from app.frame.suitable_model import suitable_state
+        from app.generate import page as generate
+        from app.state.session import current_state
+
+        state, words = suitable_state(generate, current_state(), available_models())
+        st.text(state.model)
+        st.text(words)
+
+    at = scripted(page, **query)
+    assert not at.exception
+    model, words = (text.value for text in at.text)
+    assert at.run().text[1].value == words, "it is said for as long as the page and the model stay"
+    return model, words
+
+
+def test_a_model_that_suits_stays() -> None:
+    assert opened(model="next", text="the dog") == ("next", "")
+    assert opened() == ("", ""), "that is the first model"
+
+
+def test_one_that_does_not_gives_way_to_the_first_that_does() -> None:
+    model, words = opened(model="mood", edits="encoder.1.self.weights[2]=set:0")
+    assert model == "stories-causal"
+    assert words == "This page needs a model that writes. mood does not, so stories-causal is open."
+
+
+def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None:
+    def visit() -> None:
+        import streamlit as st
+
+        from app.engine.models import available_models
+        from app.explore import page as explore
+        from app.frame.suitable_model import suitable_state, with_suitable_model
+        from app.generate import page as generate
+        from app.state.session import current_state
+
+        entries, state = available_models(), current_state()
+        suitable_state(explore, state, entries)
+        linked = with_suitable_model(generate, state, entries)
+        assert linked.text is None, "it opens with an example of its own"
+        _, words = suitable_state(generate, linked, entries)
+        st.text(words)
+
+    at = scripted(visit, model="mood", text="the dog")
+    assert not at.exception
+    assert "mood does not, so stories-causal is open" in at.text[0].value
