@@ -6,6 +6,7 @@ HeadlightError
 ├── TextError        a text that cannot be run: empty, too long, no [MASK] ...
 ├── ImageError       an image that cannot be read, or a model that reads none
 ├── EditError        an edit that cannot be read, or names a value that does not exist
+├── InputError       a number, matrix or choice that a screen of the course cannot compute with
 ├── CheckpointError  a folder that cannot be opened
 └── DataError        a training text or recipe that cannot be used
 
@@ -49,6 +50,10 @@ class ImageError(HeadlightError):
 
 class EditError(HeadlightError):
     """An edit that cannot be read, or that names a value which does not exist."""
+
+
+class InputError(HeadlightError):
+    """A number, matrix or choice that a screen of the course cannot compute with."""
 
 
 class CheckpointError(HeadlightError):

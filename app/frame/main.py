@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from app.access.uploads import UPLOAD_GONE, UPLOAD_PREFIX, upload_store
 from app.access.visitor import current_visitor
 from app.compare import page as compare
+from app.course import page as course
 from app.engine.client import ask_shared
 from app.engine.models import AvailableModel, available_models, listed_models, own_models, own_titles
 from app.explore import page as explore
@@ -31,7 +32,7 @@ from app.ui.model_summary import describe_heads
 from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
-PAGES = (explore, compare, generate, positions, checkpoints)
+PAGES = (explore, compare, generate, positions, course, checkpoints)
 NONFINITE_WARNING = "_nonfinite_warning"
 
 

@@ -148,6 +148,9 @@ class State:
     sampling: str = ""  # of Generate; app.state.url encodes these three
     generated: str = ""
     side_b: str = ""  # of Compare
+    chapter: Annotated[str, Meta(max_length=40)] = ""  # of the Course, and the screen that is looked at
+    screen: Annotated[str, Meta(max_length=40)] = ""
+    course_inputs: str = ""  # what was changed on its screens, as in `look-up.sharpness=3`, encoded as a query is
     presenter: Flag = ""  # "1": large type and fewer controls, for a projector
     embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
 
@@ -191,7 +194,9 @@ class State:
         """As URL parameters: only what differs from the defaults, and no text that is too long for an address."""
         omitted = {"text", "source", "other_text"} if self.too_long else set()
         omitted |= {"image"} if self.image.startswith(OWN_IMAGE_PREFIX) else set()  # private, and gone after a while
-        omitted |= {name for name in ("generated", "side_b") if len(getattr(self, name)) > MAX_ADDRESS_LENGTH}
+        omitted |= {
+            name for name in ("generated", "side_b", "course_inputs") if len(getattr(self, name)) > MAX_ADDRESS_LENGTH
+        }
         return {
             field.name: _encode(getattr(self, field.name))
             for field in fields(self)

@@ -1,0 +1,164 @@
+// A matrix as a table of fields, which grows and shrinks by rows and columns.
+
+import { activeElement, createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { GRID_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
+
+/** @import { Inputs } from "../inputs.js" */
+/** @import { Axis, MatrixControl } from "../types.d.ts" */
+/** @typedef {(axis: Axis, by: number) => void} Resize */
+
+export class MatrixTable {
+  element = createElement("div", "control matrix");
+  #control;
+  #change;
+  #table = createElement("table", "matrix-input");
+  #sizes = createElement("div", "sizes");
+  #resize;
+  /** @type {string[][]} */
+  #cells = [];
+
+  /** @param {MatrixControl} control @param {(text: string) => void} change @param {Resize} resize */
+  constructor(control, change, resize) {
+    this.#control = control;
+    this.#change = change;
+    this.#resize = resize;
+    this.#table.dataset.testid = `input-${control.name}`;
+    this.#table.setAttribute("aria-label", control.title);
+    this.#table.onkeydown = (event) => this.#move(event);
+    this.element.append(createElement("span", "control-title", control.title), this.#table, this.#sizes);
+  }
+
+  /** @param {string} text */
+  draw(text) {
+    const cells = readCells(text);
+    const isSameShape = shapeOf(cells) === shapeOf(this.#cells);
+    this.#cells = cells;
+    if (!isSameShape) this.#build();
+    const fields = this.#table.querySelectorAll("input");
+    cells.flat().forEach((value, index) => {
+      const field = fields[index];
+      if (field.value !== value) field.value = value;
+      if (this.#control.switches) field.checked = value === "1";
+    });
+  }
+
+  #build() {
+    const { rows, columns } = this.#control;
+    const head = createElement("tr");
+    head.append(
+      createElement("td"),
+      ...(this.#cells[0] ?? []).map((_, column) => heading(labelOf(columns, column), "col")),
+    );
+    const lines = this.#cells.map((cells, row) => {
+      const line = createElement("tr");
+      line.append(heading(labelOf(rows, row), "row"), ...cells.map((_, column) => this.#createCell(row, column)));
+      return line;
+    });
+    this.#table.replaceChildren(head, ...lines);
+    this.#sizes.replaceChildren(
+      ...this.#sizeButtons(rows, this.#cells.length),
+      ...this.#sizeButtons(columns, this.#cells[0]?.length ?? 0),
+    );
+  }
+
+  /** @param {number} row @param {number} column */
+  #createCell(row, column) {
+    const { title, rows, columns, switches } = this.#control;
+    const cell = createElement("td");
+    const field = createElement("input");
+    field.type = switches ? "checkbox" : "text";
+    if (!switches) field.inputMode = "decimal";
+    field.autocomplete = "off";
+    field.setAttribute("aria-label", `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`);
+    const changed = () => this.#set(row, column, switches ? (field.checked ? "1" : "0") : field.value);
+    if (switches) field.onchange = changed;
+    else field.oninput = changed;
+    field.onfocus = () => field.select();
+    cell.append(field);
+    return cell;
+  }
+
+  /** A separator typed into a cell would cut it in two. @param {number} row @param {number} column @param {string} text */
+  #set(row, column, text) {
+    this.#cells[row][column] = text.replaceAll(",", ".").replaceAll(";", "");
+    this.#change(writeCells(this.#cells));
+  }
+
+  /** @param {Axis} axis @param {number} count */
+  #sizeButtons(axis, count) {
+    if (axis.least === axis.most) return [];
+    const buttons = [-1, 1].map((by) => {
+      const button = createElement("button", "small", by < 0 ? "−" : "+");
+      button.setAttribute("aria-label", `${by < 0 ? "Fewer" : "More"} ${axis.name}`);
+      button.title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
+      button.disabled = by < 0 ? count <= axis.least : count >= axis.most;
+      button.onclick = () => this.#resize(axis, by);
+      return button;
+    });
+    const group = createElement("span", "size");
+    group.append(createElement("span", "", axis.name), ...buttons);
+    return [group];
+  }
+
+  /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
+  #move(event) {
+    const [down, right] = GRID_STEPS[event.key] ?? [0, 0];
+    const fields = [...this.#table.querySelectorAll("input")];
+    const active = activeElement(this.#table);
+    const place = active instanceof HTMLInputElement ? fields.indexOf(active) : -1;
+    if (place < 0 || (!down && !right)) return;
+    const field = fields[place];
+    if (right && field.type === "text" && field.selectionStart === field.selectionEnd) {
+      if (field.selectionStart !== (right > 0 ? field.value.length : 0)) return;
+    }
+    const next = fields[place + right + down * this.#cells[0].length];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  }
+}
+
+/**
+ * What all matrices become that share an axis with the one that grows or shrinks by one.
+ * @param {MatrixControl[]} matrices @param {Record<string, string>} texts @param {Axis} axis @param {number} by
+ * @returns {Inputs}
+ */
+export function resizedTogether(matrices, texts, axis, by) {
+  /** @type {Record<string, string>} */
+  const patch = {};
+  for (const { name, rows, columns, switches } of matrices) {
+    let cells = readCells(texts[name]);
+    const filling = switches ? "1" : "0";
+    if (rows.name === axis.name) cells = by < 0 ? cells.slice(0, -1) : [...cells, cells[0].map(() => filling)];
+    if (columns.name === axis.name) cells = cells.map((row) => (by < 0 ? row.slice(0, -1) : [...row, filling]));
+    patch[name] = writeCells(cells);
+  }
+  return patch;
+}
+
+/** @param {string} text */
+export function readCells(text) {
+  return text.split(";").map((row) => row.split(","));
+}
+
+/** @param {string[][]} cells */
+export function writeCells(cells) {
+  return cells.map((row) => row.join(",")).join(";");
+}
+
+/** @param {string[][]} cells */
+function shapeOf(cells) {
+  return cells.map((row) => row.length).join();
+}
+
+/** @param {Axis} axis @param {number} index */
+function labelOf({ labels }, index) {
+  return labels[index] ?? String(index + 1);
+}
+
+/** @param {string} text @param {"row" | "col"} scope */
+function heading(text, scope) {
+  const cell = createElement("th", "", text);
+  cell.scope = scope;
+  return cell;
+}

@@ -1,0 +1,46 @@
+// What a learner has changed, by screen and control, as it stands in the address.
+
+/** @import { ScreenRow } from "./types.d.ts" */
+/** @typedef {Readonly<Record<string, string>>} Inputs texts by the names of controls */
+
+/** What was changed on the screens of a chapter; the rest is as the rows say. */
+export class ChangedInputs {
+  /** @type {Map<string, Inputs>} */
+  #byScreen = new Map();
+
+  /** @param {string} encoded as in an address: `look-up.sharpness=3` */
+  constructor(encoded = "") {
+    for (const [path, text] of new URLSearchParams(encoded)) {
+      const [screen, name] = path.split(".");
+      if (name) this.#byScreen.set(screen, { ...this.#byScreen.get(screen), [name]: text });
+    }
+  }
+
+  /** What was changed on a screen. @param {string} screen */
+  of(screen) {
+    return this.#byScreen.get(screen) ?? {};
+  }
+
+  /** The text of each control of a screen. @param {ScreenRow} screen @returns {Record<string, string>} */
+  all(screen) {
+    const changed = this.of(screen.name);
+    return Object.fromEntries(screen.controls.map(({ name, default: begins }) => [name, changed[name] ?? begins]));
+  }
+
+  /** Changes some inputs of a screen; what is as it began is forgotten. @param {ScreenRow} screen @param {Inputs} patch */
+  change(screen, patch) {
+    const texts = Object.entries({ ...this.of(screen.name), ...patch });
+    const begins = Object.fromEntries(screen.controls.map((control) => [control.name, control.default]));
+    this.#byScreen.set(screen.name, Object.fromEntries(texts.filter(([name, text]) => text !== begins[name])));
+  }
+
+  /** All screens, as they stand in an address. */
+  encode() {
+    const parameters = new URLSearchParams();
+    for (const [screen, inputs] of this.#byScreen) {
+      for (const [name, text] of Object.entries(inputs)) parameters.set(`${screen}.${name}`, text);
+    }
+    parameters.sort();
+    return parameters.toString();
+  }
+}

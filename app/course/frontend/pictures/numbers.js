@@ -1,0 +1,24 @@
+// Numbers as they stand in pictures.
+
+import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+
+/** @import { Numeric } from "../types.d.ts" */
+
+/** A number with so many places behind the point; whole ones have none. @param {Numeric} value @param {number} digits */
+export function formatFixed(value, digits) {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return formatNumber(number);
+  const size = Math.abs(number);
+  if (size >= 100_000 || (size !== 0 && size < 0.5 * 10 ** -digits)) return formatNumber(number, 2);
+  return (Number.isInteger(number) ? String(number) : number.toFixed(digits)).replace("-", "−");
+}
+
+/** The largest size of what is finite; 1 where all are 0. @param {Iterable<Numeric>} values */
+export function largestSize(values) {
+  let largest = 0;
+  for (const value of values) {
+    const size = Math.abs(Number(value));
+    if (Number.isFinite(size) && size > largest) largest = size;
+  }
+  return largest || 1;
+}

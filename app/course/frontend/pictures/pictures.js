@@ -1,0 +1,45 @@
+// Pictures by their kind, with the title above, the note below, and the sign that stands before them.
+
+import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { createArrows } from "./arrows.js";
+import { createBars } from "./bars.js";
+import { createLines } from "./lines.js";
+import { createMatrix } from "./matrix.js";
+import { createPoints } from "./points.js";
+import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
+
+/** @import { Picture } from "../types.d.ts" */
+
+/** @param {Picture} picture */
+export function createPicture(picture) {
+  const figure = createElement("figure", `picture-${picture.kind}`);
+  figure.dataset.testid = `picture-${picture.kind}`;
+  if (picture.title) figure.append(createElement("figcaption", "", picture.title));
+  figure.append(draw(picture));
+  if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
+  return picture.before ? [createElement("span", "before", picture.before), figure] : [figure];
+}
+
+/** @param {Picture} picture @returns {Element} */
+function draw(picture) {
+  switch (picture.kind) {
+    case "matrix":
+      return createMatrix(picture);
+    case "bars":
+      return createBars(picture);
+    case "lines":
+      return createLines(picture);
+    case "arrows":
+      return createArrows(picture);
+    case "points":
+      return createPoints(picture);
+    case "tokens":
+      return createTokens(picture);
+    case "table":
+      return createTable(picture);
+    case "equations":
+      return createEquations(picture);
+    case "verdict":
+      return createVerdict(picture);
+  }
+}

@@ -1,0 +1,75 @@
+// Tokens as chips, tables of texts, formulas with numbers in them, and verdicts.
+
+import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+import { createElement, visibleText } from "../../../../model/rendering/static/ui/dom.js";
+import { createFormula } from "../formula.js";
+
+/** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
+
+/** @param {TokensPicture} picture */
+export function createTokens({ tokens, shades, below }) {
+  const list = createElement("ol", "token-list");
+  list.append(
+    ...tokens.map((token, index) => {
+      const item = createElement("li");
+      const chip = createElement("bdi", "chip", visibleText(token));
+      if (shades.length) chip.style.setProperty("--shade", `${Math.min(Math.max(shades[index], 0), 1) * 100}%`);
+      item.append(chip);
+      if (below.length) item.append(createElement("span", "quiet", below[index]));
+      return item;
+    }),
+  );
+  return list;
+}
+
+/** @param {TablePicture} picture */
+export function createTable({ columns, rows, digits }) {
+  const box = createElement("div", "scroll");
+  const table = createElement("table", "facts");
+  const head = createElement("tr");
+  head.append(...columns.map((title) => headed(title, "col")));
+  table.append(
+    head,
+    ...rows.map(([name, ...cells]) => {
+      const line = createElement("tr");
+      line.append(
+        headed(String(name), "row"),
+        ...cells.map((cell) => {
+          const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
+          return createElement("td", number ? "figure" : "", number ? formatNumber(Number(cell), digits) : cell);
+        }),
+      );
+      return line;
+    }),
+  );
+  box.append(table);
+  return box;
+}
+
+/** @param {string} text @param {"row" | "col"} scope */
+function headed(text, scope) {
+  const cell = createElement("th", "", text);
+  cell.scope = scope;
+  return cell;
+}
+
+/** @param {EquationsPicture} picture */
+export function createEquations({ lines }) {
+  const box = createElement("div", "equations scroll");
+  box.append(
+    ...lines.map((line) => {
+      const paragraph = createElement("p");
+      paragraph.append(createFormula(line));
+      return paragraph;
+    }),
+  );
+  return box;
+}
+
+/** @param {VerdictPicture} picture */
+export function createVerdict({ text, good }) {
+  const sign = good === null ? "" : good ? "✓ " : "✗ ";
+  const verdict = createElement("p", "verdict", `${sign}${text}`);
+  if (good !== null) verdict.dataset.good = String(good);
+  return verdict;
+}

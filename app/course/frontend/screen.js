@@ -1,0 +1,151 @@
+// One screen: its lesson, its controls, and the pictures of what the server computed for them.
+
+import { createElement } from "../../../model/rendering/static/ui/dom.js";
+import { ControlBoard } from "./controls/control_board.js";
+import { createFormula } from "./formula.js";
+import { createRow } from "./row.js";
+import { ScreenQuestions } from "./server.js";
+
+/** @import { CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.d.ts" */
+/** @import { Inputs } from "./inputs.js" */
+
+/**
+ * What a screen needs of the page it is on.
+ * @typedef {object} ScreenPlace
+ * @property {string} api @property {string} explore the address of Explore @property {CourseModel[]} models
+ * @property {Pick<ScreenRequest, "chapter" | "device">} request
+ * @property {() => Record<string, string>} inputs the text of each control
+ * @property {(patch: Inputs) => void} change
+ * @property {() => boolean} asksFirst whether the learner wants to be asked before a row is shown
+ */
+
+export class ScreenView {
+  row;
+  element;
+  #place;
+  #questions;
+  #board;
+  #parts;
+  /** @type {ScreenAnswer | null} */
+  #answer = null;
+  #running = false;
+
+  /** @param {ScreenRow} row @param {ScreenPlace} place */
+  constructor(row, place) {
+    this.row = row;
+    this.#place = place;
+    this.#questions = new ScreenQuestions(place.api, row.is_long);
+    this.#board = new ControlBoard(row.controls, place.models, (patch) => this.#change(patch));
+    this.#parts = createParts(row);
+    this.element = this.#parts.element;
+    this.#parts.controls.replaceWith(this.#board.element);
+    this.#parts.run.onclick = () => (this.#running ? this.#stop() : this.#ask());
+    this.#board.draw(place.inputs());
+  }
+
+  /** The screen has come near: it asks for its numbers. */
+  begin() {
+    if (!this.#answer && !this.row.is_long) this.#ask();
+  }
+
+  /** Scrolls to it. */
+  show() {
+    this.element.scrollIntoView({ behavior: "smooth" });
+    this.begin();
+  }
+
+  end() {
+    this.#questions.stop();
+  }
+
+  /** @param {Inputs} patch */
+  #change(patch) {
+    this.#place.change(patch);
+    this.#board.draw(this.#place.inputs());
+    if (this.row.is_long) this.#stop();
+    else this.#ask();
+  }
+
+  #stop() {
+    this.#questions.stop();
+    this.#setRunning(false);
+  }
+
+  async #ask() {
+    const inputs = this.#place.inputs();
+    this.#setRunning(true);
+    const model = inputs[this.row.model_control] ?? "";
+    const answer = await this.#questions.ask({ ...this.#place.request, screen: this.row.name, inputs, model });
+    if (!answer) return;
+    this.#setRunning(false);
+    const { problem, rows } = this.#parts;
+    problem.textContent = answer.error ?? "";
+    problem.hidden = !answer.error;
+    rows.classList.toggle("stale", Boolean(answer.error));
+    if (answer.error) return;
+    this.#answer = answer;
+    this.draw();
+  }
+
+  /** @param {boolean} running */
+  #setRunning(running) {
+    this.#running = running;
+    this.#parts.run.textContent = running ? "Stop" : "Run";
+    this.element.dataset.state = running ? "asking" : "ready";
+    this.element.setAttribute("aria-busy", String(running));
+  }
+
+  /** Draws the answer that is here. */
+  draw() {
+    if (!this.#answer) return;
+    const { rows, explore } = this.#parts;
+    rows.replaceChildren(...this.#answer.rows.map((row) => createRow(row, this.#place.asksFirst())));
+    explore.hidden = !this.#answer.explore;
+    if (this.#answer.explore) explore.href = `${this.#place.explore}?${new URLSearchParams(this.#answer.explore)}`;
+  }
+}
+
+/** @param {ScreenRow} row */
+function createParts(row) {
+  const element = createElement("section", "panel screen");
+  element.dataset.testid = `screen-${row.name}`;
+  element.dataset.state = "new";
+  const title = createElement("h2", "", row.title);
+  const lesson = createElement("p", "lesson", row.lesson);
+  const formulas = createElement("div", "formulas");
+  formulas.append(...row.formulas.map(createFormula));
+  const controls = createElement("div");
+  const run = createElement("button", "act run", "Run");
+  run.hidden = !row.is_long;
+  const problem = createElement("p", "problem");
+  problem.setAttribute("role", "alert");
+  problem.dataset.testid = "screen-problem";
+  problem.hidden = true;
+  const rows = createElement("div", "rows");
+  const explore = createElement("a", "act", "Continue in Explore");
+  explore.hidden = true;
+  const footer = createElement("footer", "screen-foot");
+  footer.append(explore, createCode(row));
+  element.append(title, lesson, formulas, controls, run, problem, rows, footer);
+  return { element, controls, run, problem, rows, explore };
+}
+
+/** @param {ScreenRow} row */
+function createCode(row) {
+  const details = createElement("details", "code");
+  details.hidden = row.code.length === 0;
+  details.append(createElement("summary", "", "The code that computes this"));
+  details.addEventListener(
+    "toggle",
+    () =>
+      details.append(
+        ...row.code.map(({ code }) => {
+          const text = createElement("pre", "", code);
+          text.tabIndex = 0;
+          return text;
+        }),
+      ),
+    { once: true },
+  );
+  return details;
+}

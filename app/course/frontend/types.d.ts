@@ -1,0 +1,210 @@
+// What the Course gets from Python and sends back. Rows stand in model/course.
+
+/** A model that a screen may run on. */
+export interface CourseModel {
+  name: string;
+  title: string;
+  architecture: string;
+  images: boolean;
+}
+
+/** What a link holds: a chapter, the screen that is looked at, and what was changed, encoded as a query is. */
+export interface CourseChoice {
+  chapter: string;
+  screen: string;
+  course_inputs: string;
+}
+
+/** What Streamlit says. */
+export interface CourseData {
+  api: string;
+  /** The address of the page Explore. */
+  explore: string;
+  state: CourseChoice;
+  models: CourseModel[];
+  device: string;
+  serial: number;
+  presenter: string;
+}
+
+export interface Axis {
+  name: string;
+  least: number;
+  most: number;
+  labels: string[];
+}
+
+interface CommonControl {
+  name: string;
+  title: string;
+  default: string;
+}
+export interface MatrixControl extends CommonControl {
+  kind: "matrix";
+  rows: Axis;
+  columns: Axis;
+  switches: boolean;
+}
+export interface NumberControl extends CommonControl {
+  kind: "number" | "seed";
+  low: number;
+  high: number;
+  step: number;
+}
+export interface ChoiceControl extends CommonControl {
+  kind: "choice";
+  options: Record<string, string>;
+}
+export interface TextControl extends CommonControl {
+  kind: "text";
+  longest: number;
+  lines: number;
+}
+export interface ModelControl extends CommonControl {
+  kind: "model";
+  architectures: string[];
+  images: boolean;
+}
+export type Control = MatrixControl | NumberControl | ChoiceControl | TextControl | ModelControl;
+
+/** A screen as its row says it. */
+export interface ScreenRow {
+  name: string;
+  title: string;
+  lesson: string;
+  formulas: string[];
+  controls: Control[];
+  code: { name: string; code: string }[];
+  is_long: boolean;
+  /** The name of the control that chooses a model, or "". */
+  model_control: string;
+}
+
+export interface ContentsEntry {
+  name: string;
+  title: string;
+  summary: string;
+  screens: { name: string; title: string }[];
+}
+
+/** The answer of course_chapter. */
+export interface ChapterAnswer {
+  error?: string;
+  contents: ContentsEntry[];
+  chapter: string;
+  screens: ScreenRow[];
+}
+
+/** A number as it travels: what is not finite is a word, which Number() reads. */
+export type Numeric = number | string;
+
+interface CommonPicture {
+  title: string;
+  note: string;
+  before: string;
+}
+export interface MatrixPicture extends CommonPicture {
+  kind: "matrix";
+  values: Numeric[][];
+  rows: string[];
+  columns: string[];
+  row_axis: string;
+  column_axis: string;
+  colours: "signed" | "weights" | "none";
+  row_sums: boolean;
+  marked: [number, number][];
+  crossed: boolean[][] | null;
+  digits: number;
+}
+export interface BarsPicture extends CommonPicture {
+  kind: "bars";
+  labels: string[];
+  series: Record<string, Numeric[]>;
+  high: number | null;
+  digits: number;
+}
+export interface LinesPicture extends CommonPicture {
+  kind: "lines";
+  x: Numeric[];
+  series: Record<string, Numeric[]>;
+  x_title: string;
+  y_title: string;
+  broken: string[];
+  log_x: boolean;
+  log_y: boolean;
+}
+export interface ArrowsPicture extends CommonPicture {
+  kind: "arrows";
+  arrows: { label: string; x: number; y: number; group: number; shade: number }[];
+  groups: string[];
+}
+export interface PointsPicture extends CommonPicture {
+  kind: "points";
+  points: [label: string, x: number, y: number, group: number][];
+  groups: string[];
+  x_title: string;
+  y_title: string;
+}
+export interface TokensPicture extends CommonPicture {
+  kind: "tokens";
+  tokens: string[];
+  shades: number[];
+  below: string[];
+}
+export interface TablePicture extends CommonPicture {
+  kind: "table";
+  columns: string[];
+  rows: Numeric[][];
+  digits: number;
+}
+export interface EquationsPicture extends CommonPicture {
+  kind: "equations";
+  lines: string[];
+}
+export interface VerdictPicture extends CommonPicture {
+  kind: "verdict";
+  text: string;
+  good: boolean | null;
+}
+export type Picture =
+  | MatrixPicture
+  | BarsPicture
+  | LinesPicture
+  | ArrowsPicture
+  | PointsPicture
+  | TokensPicture
+  | TablePicture
+  | EquationsPicture
+  | VerdictPicture;
+
+/** What a learner may be asked before they see a row. */
+export interface Question {
+  text: string;
+  options: string[];
+  answer: number;
+}
+
+export interface Row {
+  pictures: Picture[];
+  title: string;
+  text: string;
+  question: Question | null;
+}
+
+/** The answer of course_screen and course_run. */
+export interface ScreenAnswer {
+  error?: string;
+  superseded?: boolean;
+  rows: Row[];
+  /** The parameters of a link to Explore. */
+  explore: Record<string, string> | null;
+}
+
+/** What a screen is asked. */
+export interface ScreenRequest {
+  chapter: string;
+  screen: string;
+  inputs: Record<string, string>;
+  model: string;
+  device: string;
+}

@@ -1,0 +1,47 @@
+"""The Course: chapters of screens, each of which runs on the learner's own numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.engine.models import AvailableModel, available_models, own_titles
+from app.state.session import apply_reports, report_serial
+from app.state.state import State
+from app.ui.component import Component, api_address, shared_styles
+from app.ui.modules import base_path
+
+TITLE, ICON, PATH = "Course", ":material/school:", "course"
+COMPONENT = Component(
+    "course",
+    module="app/course/frontend/main.js",
+    html="app/course/frontend/course.html",
+    styles=(*shared_styles("app/course/frontend/course.css"), "app/course/frontend/pictures/pictures.css"),
+)
+STATE_FIELDS = ("chapter", "screen", "course_inputs")
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page. What the chapters hold is asked by the component itself, so that it changes chapter without a rerun."""
+    apply_reports(COMPONENT.key, "", "")
+    COMPONENT.mount(_component_data(state))
+
+
+def _component_data(state: State) -> dict[str, Any]:
+    titles = own_titles()
+    return {
+        "api": api_address(),
+        "explore": f"{base_path()}/",
+        "state": {name: getattr(state, name) for name in STATE_FIELDS},
+        "models": [
+            {
+                "name": each.name,
+                "title": titles.get(each.name, each.name),
+                "architecture": each.config.architecture,
+                "images": bool(each.config.image.channels),
+            }
+            for each in available_models()
+        ],
+        "device": state.device,
+        "serial": report_serial(),
+        "presenter": state.presenter,
+    }

@@ -1,0 +1,1 @@
+"""The course: chapters of screens, each one idea that runs on the learner's own numbers."""

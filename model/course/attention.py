@@ -1,0 +1,85 @@
+"""Attention on numbers that somebody typed, computed by the module that every model has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.array_types import Bool, Float
+from model.config import Config
+from model.errors import InputError
+from model.nn.attention import Attention, AttentionContext
+from model.nn.masks import QueryKeyPositions
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+
+
+@dataclass(frozen=True)
+class HeadValues:
+    """What one head computed: scores before and after the mask, weights, and output; `allowed` is the mask."""
+
+    scores: Float[Tensor, "query key"]
+    masked_scores: Float[Tensor, "query key"]
+    weights: Float[Tensor, "query key"]
+    output: Float[Tensor, "query value_head_dim"]
+    allowed: Bool[Tensor, "query key"]
+    scale: float
+
+
+def attend(
+    q: Float[Tensor, "query query_dim"],
+    k: Float[Tensor, "key key_dim"],
+    v: Float[Tensor, "value value_head_dim"],
+    *,
+    allowed: Bool[Tensor, "query key"] | None = None,
+    scale: bool = True,
+    attention_function: str = "softmax",
+) -> HeadValues:
+    """One head of `Attention.attend`, recorded by a hook. Raises InputError for matrices that do not fit together."""
+    if q.shape[1] != k.shape[1]:
+        raise InputError(
+            f"Queries have {q.shape[1]} channels and keys {k.shape[1]}. A dot product needs as many of both."
+        )
+    if len(k) != len(v):
+        raise InputError(f"There are {len(k)} keys and {len(v)} values. Each key needs a value.")
+    config = head_config(q.shape[1], v.shape[1], scale=scale, attention_function=attention_function)
+    attention = Attention(config).eval()
+    allowed = torch.ones(len(q), len(k), dtype=torch.bool) if allowed is None else allowed
+    positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
+    context = AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed[None, None])
+    values: dict[str, Tensor] = {}
+
+    def keep(name: str, value: Tensor) -> Tensor:
+        values[name] = value
+        return value
+
+    with torch.no_grad():
+        output = attention.attend(q[None, None], k[None, None], v[None, None], context, keep)
+    scores = values["scores"][0, 0]
+    return HeadValues(
+        scores,
+        scores.masked_fill(~allowed, -torch.inf),
+        values["weights"][0, 0],
+        output[0, 0],
+        allowed,
+        float(values["scale"]),
+    )
+
+
+def head_config(
+    head_dim: int, value_head_dim: int, *, scale: bool = True, attention_function: str = "softmax"
+) -> Config:
+    """The config of one head without masks and positional encoding."""
+    return Config(
+        vocabulary_size=1,
+        context_length=1,
+        d_model=head_dim,
+        layers=1,
+        heads=1,
+        value_head_dim=value_head_dim,
+        positional_encoding="none",
+        masks=(),
+        scale=scale,
+        attention_function=attention_function,
+    )

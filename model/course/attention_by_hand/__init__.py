@@ -1,0 +1,1 @@
+"""Chapter 3: attention on numbers small enough for a pencil."""

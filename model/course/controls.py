@@ -1,0 +1,187 @@
+"""What a learner can change on a screen: each control reads its value from the text that an address holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, ClassVar
+
+import torch
+
+from model.array_types import Float
+from model.config import Config
+from model.errors import InputError, shortened
+
+MAX_INPUT_LENGTH = 2_000  # characters of one input
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control(ABC):
+    """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it."""
+
+    kind: ClassVar[str]
+    title: str
+    default: str
+
+    @abstractmethod
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for. Raises InputError with a sentence."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a matrix: what its rows or columns are called, and how many there may be.
+
+    Matrices of one screen whose axes have the same name grow and shrink together.
+    """
+
+    name: str
+    least: int = 1
+    most: int = 6
+    labels: tuple[str, ...] = ()
+
+    def label(self, index: int) -> str:
+        """What a row or column is called."""
+        return self.labels[index] if index < len(self.labels) else str(index + 1)
+
+    def label_all(self, count: int) -> tuple[str, ...]:
+        """What the first rows or columns are called."""
+        return tuple(self.label(index) for index in range(count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixControl(Control):
+    """A table of numbers, as text `1,0;0,1`. With `switches` its cells are 0 or 1 and are turned by a click."""
+
+    kind: ClassVar[str] = "matrix"
+    rows: Axis
+    columns: Axis
+    low: float = -100.0
+    high: float = 100.0
+    switches: bool = False
+
+    def parse(self, text: str) -> Float[torch.Tensor, "row column"]:
+        """The matrix."""
+        rows = [[cell.strip() for cell in row.split(",")] for row in text.split(";")]
+        for axis, count in ((self.rows, len(rows)), (self.columns, len(rows[0]))):
+            if not axis.least <= count <= axis.most:
+                raise InputError(
+                    f"{self.title} has {count} × {axis.name}; between {axis.least} and {axis.most} are possible."
+                )
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(rows[0]):
+                raise InputError(
+                    f"Row {number} of {self.title} has {len(row)} numbers and row 1 has {len(rows[0])}. "
+                    "All rows of a matrix are equally long."
+                )
+        return torch.tensor(
+            [
+                [self._parse_cell(cell, row, column) for column, cell in enumerate(cells)]
+                for row, cells in enumerate(rows)
+            ]
+        )
+
+    def _parse_cell(self, text: str, row: int, column: int) -> float:
+        place = f"Row {row + 1}, column {column + 1} of {self.title}"
+        number = parse_number(text, place, self.low, self.high)
+        if self.switches and number not in (0, 1):
+            raise InputError(f"{place} is {text}; it is 1 or 0.")
+        return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberControl(Control):
+    """A slider from `low` to `high`; with `whole` its value is a whole number."""
+
+    kind: ClassVar[str] = "number"
+    low: float | int
+    high: float | int
+    step: float | int = 1
+    whole: bool = False
+
+    def parse(self, text: str) -> float | int:
+        """The number."""
+        number = parse_number(text, self.title, self.low, self.high)
+        if not self.whole:
+            return number
+        if number != int(number):
+            raise InputError(f"{self.title} is {text}; it is a whole number.")
+        return int(number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedControl(NumberControl):
+    """The seed of whatever is drawn at random, with a button that draws again."""
+
+    kind: ClassVar[str] = "seed"
+    title: str = "Seed"
+    default: str = "1"
+    low: float | int = 0
+    high: float | int = 9_999
+    whole: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceControl(Control):
+    """One of several, by name; `options` are their titles."""
+
+    kind: ClassVar[str] = "choice"
+    options: dict[str, str] = field(default_factory=dict)
+
+    def parse(self, text: str) -> str:
+        """The name."""
+        if text not in self.options:
+            raise InputError(f"{self.title} is {shortened(text)!r}; possible are {', '.join(self.options)}.")
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextControl(Control):
+    """A text; with `lines` it may have several."""
+
+    kind: ClassVar[str] = "text"
+    longest: int = 200
+    lines: int = 1
+
+    def parse(self, text: str) -> str:
+        """The text."""
+        if not text.strip():
+            raise InputError(f"{self.title} is empty. Type something.")
+        if len(text) > self.longest:
+            raise InputError(f"{self.title} has {len(text)} characters; at most {self.longest} are possible.")
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelControl(Control):
+    """A model by its name; `compute` is given the opened Checkpoint. It must have one of these architectures."""
+
+    kind: ClassVar[str] = "model"
+    title: str = "Model"
+    architectures: tuple[str, ...] = ("decoder", "encoder")
+    images: bool = False
+
+    def parse(self, text: str) -> str:
+        """The name; whoever calls `compute` opens the model."""
+        return text
+
+    def require(self, config: Config) -> None:
+        """Raise InputError for a model that this screen cannot run on."""
+        if config.architecture not in self.architectures or bool(config.image.channels) != self.images:
+            kinds = " or ".join(self.architectures)
+            reads = "images" if self.images else "text"
+            raise InputError(f"This screen needs a model that is a {kinds} and reads {reads}. Choose another model.")
+
+
+def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:
+    """A number between two others; `place` is what a sentence calls it. Raises InputError."""
+    expected = f"a number from {low:g} to {high:g}".replace("-", "−")
+    try:
+        number = float(text.replace("−", "-"))
+    except ValueError:
+        given = f"{shortened(text, 30)!r}" if text.strip() else "empty"
+        raise InputError(f"{place} is {given}; it takes {expected}.") from None
+    if not (isfinite(number) and low <= number <= high):
+        raise InputError(f"{place} is {shortened(text.strip(), 30)}; it takes {expected}.")
+    return number

@@ -1,0 +1,180 @@
+"""What a screen shows: pictures of numbers that its code has computed, and how they travel to a page.
+
+A picture is drawn by the module of its `kind` in app/course/frontend/pictures. Numbers are tensors or plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from math import isfinite
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor
+
+Numbers = Tensor | Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture with a title above it and a note below it.
+
+    `before` stands in front of it: "×", "=" or "→", where pictures of a row are read as an equation.
+    """
+
+    kind: ClassVar[str]
+    title: str = ""
+    note: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixPicture(Picture):
+    """A matrix as a heat map with its numbers in the cells.
+
+    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
+    sums; `marked` cells (row, column) are framed; `crossed` cells are those that a mask forbids.
+    """
+
+    kind: ClassVar[str] = "matrix"
+    values: Tensor
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    colours: Literal["signed", "weights", "none"] = "signed"
+    row_sums: bool = False
+    marked: tuple[tuple[int, int], ...] = ()
+    crossed: Tensor | None = None
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarsPicture(Picture):
+    """One bar for each number, with its label; several `series` stand side by side. `high` fixes the longest bar."""
+
+    kind: ClassVar[str] = "bars"
+    labels: tuple[str, ...]
+    series: Mapping[str, Numbers]
+    high: float | None = None
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesPicture(Picture):
+    """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes."""
+
+    kind: ClassVar[str] = "lines"
+    x: Numbers
+    series: Mapping[str, Numbers]
+    x_title: str
+    y_title: str
+    broken: tuple[str, ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A vector in the plane; `shade` is how strongly it is drawn, `group` its colour."""
+
+    label: str
+    x: float
+    y: float
+    group: int = 0
+    shade: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrowsPicture(Picture):
+    """Vectors in the plane, from the origin; `groups` name the colours."""
+
+    kind: ClassVar[str] = "arrows"
+    arrows: tuple[Arrow, ...]
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointsPicture(Picture):
+    """Named points in the plane: (label, x, y, group)."""
+
+    kind: ClassVar[str] = "points"
+    points: tuple[tuple[str, float, float, int], ...]
+    groups: tuple[str, ...] = ()
+    x_title: str = ""
+    y_title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokensPicture(Picture):
+    """Tokens as chips; `shades` from 0 to 1 colour them, `below` stands under each (an id, a count)."""
+
+    kind: ClassVar[str] = "tokens"
+    tokens: tuple[str, ...]
+    shades: Numbers = ()
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePicture(Picture):
+    """A table of texts and numbers; the first column names the rows."""
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+    digits: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equations(Picture):
+    """Formulas with the numbers put in, in LaTeX: what one can check with a pencil."""
+
+    kind: ClassVar[str] = "equations"
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Picture):
+    """A sentence that says what was found; `good` is None where it judges nothing."""
+
+    kind: ClassVar[str] = "verdict"
+    text: str
+    good: bool | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a learner may be asked before they see a row: the options, and the number of the right one."""
+
+    text: str
+    options: tuple[str, ...]
+    answer: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown."""
+
+    pictures: tuple[Picture, ...] = field(default=())
+    title: str = ""
+    text: str = ""
+    question: Question | None = None
+
+
+def row(*pictures: Picture, title: str = "", text: str = "", question: Question | None = None) -> Row:
+    """A row of pictures."""
+    return Row(pictures, title, text, question)
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it: tensors as lists, and what is no finite number as the word that JavaScript reads."""
+    if isinstance(value, Tensor):
+        return plain(value.detach().tolist())
+    if isinstance(value, float):
+        return value if isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": value.kind} if isinstance(value, Picture) else {}
+        return kind | {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value

@@ -1,0 +1,60 @@
+"""Chapters and screens: each row is all there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.course.controls import MAX_INPUT_LENGTH, Control, ModelControl
+from model.course.pictures import Row
+from model.errors import InputError
+from model.registry import Registry
+
+Answer = tuple[Row, ...]
+StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """One idea: its title, a lesson of two or three sentences, what a learner can change, and what is computed then.
+
+    `compute` takes the controls' values by their names and gives rows of pictures. `formulas` are LaTeX. `code` are the
+    functions and classes whose source is shown: those that ran. `explore` takes the same values and gives the
+    parameters of a link to the page Explore. A screen that `is_long` runs for seconds: only when it is asked to, with
+    a button that stops it, and it calls `check_cancelled`.
+    """
+
+    title: str
+    lesson: str
+    controls: Mapping[str, Control] = field(default_factory=dict)
+    compute: Callable[..., Answer]
+    formulas: tuple[str, ...] = ()
+    code: tuple[Callable[..., Any] | type, ...] = ()
+    explore: Callable[..., StateFields] | None = None
+    is_long: bool = False
+
+    @property
+    def model_control(self) -> str:
+        """The name of the control that chooses a model; empty where there is none."""
+        return next((name for name, control in self.controls.items() if isinstance(control, ModelControl)), "")
+
+    def parse(self, inputs: Mapping[str, str]) -> dict[str, Any]:
+        """The value of each control, its default where nothing was given. Raises InputError."""
+        for name, text in inputs.items():
+            if name not in self.controls:
+                raise InputError(
+                    f"This screen has no input {name[:40]!r}. It has {', '.join(self.controls) or 'none'}."
+                )
+            if len(text) > MAX_INPUT_LENGTH:
+                raise InputError(f"{self.controls[name].title} is longer than {MAX_INPUT_LENGTH} characters.")
+        return {name: control.parse(inputs.get(name, control.default)) for name, control in self.controls.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """Screens that belong together, by their names in addresses, in the order in which they are read."""
+
+    title: str
+    summary: str
+    screens: Registry[Screen]

@@ -1,0 +1,74 @@
+"""What the Course asks the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.state.state import State
+from app.ui.wire_format import unpack
+from model.course.chapters import CHAPTERS
+from model.course.pictures import plain
+from tests.app.pages import alone, component_data
+
+
+def ask(client: TestClient, route: str, **body: Any) -> dict[str, Any]:
+    """The answer of a route."""
+    return unpack(client.post(f"/api/{route}", json=body).content)[0]
+
+
+def test_the_course_begins_with_its_first_chapter(client: TestClient) -> None:
+    answer = ask(client, "course_chapter", chapter="")
+    assert answer["chapter"] == next(iter(CHAPTERS))
+    assert [entry["name"] for entry in answer["contents"]] == list(CHAPTERS)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_chapter_has_all_that_its_rows_say(client: TestClient, chapter: str) -> None:
+    answer = ask(client, "course_chapter", chapter=chapter)
+    assert [screen["name"] for screen in answer["screens"]] == list(CHAPTERS[chapter].screens)
+    for sent, row in zip(answer["screens"], CHAPTERS[chapter].screens.values(), strict=True):
+        assert (sent["title"], sent["lesson"]) == (row.title, row.lesson)
+        assert {control["name"]: control["default"] for control in sent["controls"]} == {
+            name: control.default for name, control in row.controls.items()
+        }
+        assert all(each["code"] for each in sent["code"])
+
+
+def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> None:
+    inputs = {"sharpness": "3", "keys": "1,2;3,4"} | {"values": "1;2"}
+    screen = CHAPTERS["attention"].screens["look-up"]
+    answer = ask(client, "course_screen", chapter="attention", screen="look-up", inputs=inputs)
+    assert answer["rows"] == plain(screen.compute(**screen.parse(inputs)))
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"screen": "nothing"}, "no screen 'nothing'"),
+        ({"chapter": "nothing"}, "no chapter 'nothing'"),
+        ({"inputs": {"keys": "1,x;0,1"}}, "Row 1, column 2 of Keys is 'x'"),
+        ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys 3"),
+        ({"inputs": {"keys": 3}}, "texts by the names"),
+        ({"inputs": ["keys"]}, "texts by the names"),
+    ],
+)
+def test_what_cannot_be_computed_gets_a_sentence(client: TestClient, body: dict[str, Any], sentence: str) -> None:
+    asked = {"chapter": "attention", "screen": "look-up", "inputs": {}} | body
+    assert sentence in ask(client, "course_screen", **asked)["error"]
+
+
+def test_links_to_explore_are_states() -> None:
+    for chapter in CHAPTERS.values():
+        for screen in chapter.screens.values():
+            if screen.explore:
+                link = screen.explore(**screen.parse({}))
+                assert State.from_query(link).to_query() == link
+
+
+def test_the_component_is_given_the_address_and_the_models() -> None:
+    data = component_data(alone("course", model="next", chapter="attention", course_inputs="look-up.sharpness=3").main)
+    assert data["state"] == {"chapter": "attention", "screen": "", "course_inputs": "look-up.sharpness=3"}
+    assert "next" in {model["name"] for model in data["models"]}

@@ -1,0 +1,63 @@
+"""The Course as a person uses it: a chapter opens, each control changes what is shown, links hold one's own numbers."""
+
+from urllib.parse import quote, urlencode
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+
+
+def course(visitor: Visitor, **query: str) -> Page:
+    """The Course at an address."""
+    return visitor.open(urlencode(query, quote_via=quote), "/course")
+
+
+def screen(page: Page, name: str) -> Locator:
+    """A screen, once it shows the answer for what was asked last."""
+    found = page.get_by_test_id(f"screen-{name}")
+    found.scroll_into_view_if_needed()
+    expect(found).to_have_attribute("data-state", "ready")
+    return found
+
+
+def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
+    page = course(visitor, chapter="attention")
+    look_up = screen(page, "look-up")
+    shares = look_up.get_by_test_id("picture-bars")
+    expect(shares).to_contain_text("soft 0.72")
+    look_up.get_by_test_id("input-sharpness").fill("0")
+    expect(shares).to_contain_text("soft 0.33")
+    cell = look_up.get_by_label("Keys, row 2, column 1")
+    cell.fill("two")
+    expect(look_up.get_by_role("alert")).to_contain_text("Row 2, column 1 of Keys is 'two'")
+    cell.fill("4")
+    expect(look_up.get_by_role("alert")).to_be_hidden()
+    look_up.get_by_test_id("input-keys").locator("xpath=..").get_by_label("More entries").click()
+    expect(look_up.get_by_label("Values, row 4, column 2")).to_have_value("0")
+    expect(shares).to_contain_text("soft 0.25")
+    query = wait_for_address(page, chapter="attention", screen="look-up")
+    page.goto(f"{visitor.url}/course?{query}")
+    expect(screen(page, "look-up").get_by_label("Keys, row 2, column 1")).to_have_value("4")
+    expect(shares).to_contain_text("soft 0.25")
+    look_up.get_by_test_id("reset").click()
+    expect(shares).to_contain_text("soft 0.72")
+    wait_for_address(page, course_inputs=None)
+
+
+def test_who_wishes_is_asked_before_they_see(visitor: Visitor) -> None:
+    page = course(visitor, chapter="attention")
+    look_up = screen(page, "look-up")
+    page.get_by_test_id("predict").check()
+    expect(look_up.get_by_test_id("picture-bars")).to_be_hidden()
+    look_up.get_by_test_id("question").get_by_role("button", name="2").click()
+    expect(look_up.get_by_role("status")).to_contain_text("it is 1")
+    expect(look_up.get_by_test_id("picture-bars")).to_be_visible()
+
+
+def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> None:
+    page = course(visit(dark=True, width=390, height=844), chapter="attention", screen="look-up")
+    look_up = screen(page, "look-up")
+    look_up.get_by_text("The code that computes this").click()
+    expect(look_up.locator("pre").first).to_contain_text("def look_up")
+    expect_to_fit(page, "screen-look-up")

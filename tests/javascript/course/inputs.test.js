@@ -1,0 +1,60 @@
+// What a learner has changed stands in the address, and nothing else does.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
+import { ChangedInputs } from "../../../app/course/frontend/inputs.js";
+import { formatFixed, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
+
+/** @import { MatrixControl, ScreenRow } from "../../../app/course/frontend/types.d.ts" */
+
+const SCREEN = /** @type {ScreenRow} */ (
+  /** @type {unknown} */ ({
+    name: "look-up",
+    controls: [
+      { name: "keys", default: "1,0;0,1" },
+      { name: "text", default: "the cat" },
+    ],
+  })
+);
+
+test("what was changed comes back from the address", () => {
+  const inputs = new ChangedInputs();
+  inputs.change(SCREEN, { keys: "1,2;3,4", text: "a & b = c; ü" });
+  const again = new ChangedInputs(inputs.encode());
+  assert.deepEqual(again.all(SCREEN), { keys: "1,2;3,4", text: "a & b = c; ü" });
+});
+
+test("what is as it began is not in the address", () => {
+  const inputs = new ChangedInputs("look-up.keys=9,9;9,9&nonsense=1");
+  inputs.change(SCREEN, { keys: "1,0;0,1" });
+  assert.equal(inputs.encode(), "");
+  assert.deepEqual(inputs.all(SCREEN), { keys: "1,0;0,1", text: "the cat" });
+});
+
+test("matrices that share an axis grow together", () => {
+  const [tokens, channels, outputs] = ["tokens", "channels", "outputs"].map((name) => ({
+    name,
+    least: 1,
+    most: 6,
+    labels: [],
+  }));
+  const common = { kind: /** @type {const} */ ("matrix"), title: "", default: "", switches: false };
+  /** @type {MatrixControl[]} */
+  const matrices = [
+    { ...common, name: "k", rows: tokens, columns: channels },
+    { ...common, name: "v", rows: tokens, columns: outputs },
+  ];
+  const texts = { k: "1,2;3,4", v: "5;6" };
+  assert.deepEqual(resizedTogether(matrices, texts, tokens, 1), { k: "1,2;3,4;0,0", v: "5;6;0" });
+  assert.deepEqual(resizedTogether(matrices, texts, channels, -1), { k: "1;3", v: "5;6" });
+});
+
+test("numbers read as numbers do", () => {
+  assert.deepEqual(
+    [1, -0.5, 0.123, "-Infinity", "NaN", 0.0001, -0.001].map((value) => formatFixed(value, 2)),
+    ["1", "−0.50", "0.12", "−∞", "–", "1.00e-4".replace("-", "−"), formatFixed(-0.001, 2)],
+  );
+  assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
+  assert.equal(largestSize([]), 1);
+});

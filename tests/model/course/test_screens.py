@@ -1,0 +1,151 @@
+"""Every screen of the course, as its row says it: its defaults work, and bad values get a sentence."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from model import find_checkpoint, load
+from model.checkpoints import Checkpoint
+from model.config import Config
+from model.course.chapters import CHAPTERS
+from model.course.controls import (
+    ChoiceControl,
+    Control,
+    MatrixControl,
+    ModelControl,
+    NumberControl,
+    TextControl,
+)
+from model.course.pictures import Equations, Row, plain
+from model.course.screen import Screen
+from model.errors import InputError
+
+SCREENS = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
+CONTROLS = {
+    f"{path}.{name}": (screen, name, control)
+    for path, screen in SCREENS.items()
+    for name, control in screen.controls.items()
+}
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@lru_cache(maxsize=2)
+def opened(name: str) -> Checkpoint:
+    """A shipped model."""
+    return load(find_checkpoint(name))
+
+
+def values(screen: Screen, **inputs: str) -> dict[str, Any]:
+    """What `compute` is given, with the models opened."""
+    found = screen.parse(inputs)
+    return found | ({screen.model_control: opened(found[screen.model_control])} if screen.model_control else {})
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
+    screen = SCREENS[path]
+    rows = screen.compute(**values(screen))
+    assert rows and all(isinstance(row, Row) and row.pictures for row in rows)
+    assert json.loads(json.dumps(plain(rows), allow_nan=False)), "numbers travel as JSON has them"
+    for row in rows:
+        if row.question:
+            assert 0 <= row.question.answer < len(row.question.options)
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_row_says_all_there_is_to_say(path: str) -> None:
+    screen = SCREENS[path]
+    assert all(NAME.fullmatch(part) for part in path.split("/")), "names stand in addresses"
+    assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 4
+    assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
+    assert screen.code and all(inspect.getsource(part) for part in screen.code)
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_link_to_explore_names_what_explore_reads(path: str) -> None:
+    screen = SCREENS[path]
+    if screen.explore:
+        link = screen.explore(**screen.parse({}))
+        assert link and all(isinstance(text, str) for text in link.values())
+
+
+def bad_values(control: Control) -> list[str]:
+    """Texts that the control cannot read."""
+    match control:
+        case MatrixControl():
+            cells = control.default.partition(",") if "," in control.default else control.default.partition(";")
+            odd = [f"{text}{cells[1]}{cells[2]}" for text in ("", "NaN", "1e9", "-inf", "two", "<b>", "0x1")]
+            return ["", ";" * 40, f"{control.default};1,2,3,4,5,6,7,8,9", *odd]
+        case NumberControl():
+            return ["", "NaN", "1e9", "-1e9", "inf", "two", "1;2"]
+        case ChoiceControl():
+            return ["", "no such choice"]
+        case TextControl():
+            return ["", "   ", "x" * (control.longest + 1)]
+        case _:
+            return []
+
+
+@pytest.mark.parametrize("path", CONTROLS)
+def test_a_bad_value_gets_a_sentence_that_names_the_control(path: str) -> None:
+    screen, name, control = CONTROLS[path]
+    for text in bad_values(control):
+        with pytest.raises(InputError) as said:
+            screen.parse({name: text})
+        assert control.title in str(said.value) and str(said.value).endswith("."), said.value
+
+
+@pytest.mark.parametrize("path", CONTROLS)
+def test_the_ends_of_what_is_possible_compute_or_say_why_not(path: str) -> None:
+    screen, name, control = CONTROLS[path]
+    if screen.is_long:
+        pytest.skip("runs for seconds")
+    ends: list[str] = []
+    if isinstance(control, NumberControl):
+        ends = [f"{control.low:g}", f"{control.high:g}"]
+    elif isinstance(control, ChoiceControl):
+        ends = list(control.options)
+    elif isinstance(control, MatrixControl):
+        ends = [re.sub(r"[^,;]+", number, control.default) for number in ("0", f"{control.high:g}", f"{control.low:g}")]
+        ends = ["0", "1"] if control.switches and len(control.default) == 1 else ends
+    elif isinstance(control, TextControl):
+        ends = ["x", "<b>$x$</b> \\frac{1}{2}", "שלום \N{GRINNING FACE}"]
+    for text in ends:
+        try:
+            rows = screen.compute(**values(screen, **{name: text}))
+        except InputError as error:
+            assert str(error).endswith(".")
+        else:
+            json.dumps(plain(rows), allow_nan=False)
+
+
+def test_formulas_are_whole() -> None:
+    for path, screen in SCREENS.items():
+        shown = [line for row in screen.compute(**values(screen)) for picture in row.pictures
+                 if isinstance(picture, Equations) for line in picture.lines]  # fmt: skip
+        for formula in (*screen.formulas, *shown):
+            assert formula.count("{") == formula.count("}"), (path, formula)
+
+
+def test_what_no_screen_has_is_said() -> None:
+    screen = SCREENS["attention/look-up"]
+    with pytest.raises(InputError, match="no input 'nothing'"):
+        screen.parse({"nothing": "1"})
+    with pytest.raises(InputError, match="longer than"):
+        screen.parse({"keys": "1," * 2_000})
+
+
+def test_a_model_that_a_screen_cannot_run_on_is_refused() -> None:
+    config = Config(vocabulary_size=2, context_length=2, d_model=2, layers=1, heads=1)
+    ModelControl(default="").require(config)
+    with pytest.raises(InputError, match="encoder"):
+        ModelControl(default="", architectures=("encoder",)).require(config)
+    with pytest.raises(InputError, match="reads images"):
+        replace(ModelControl(default=""), images=True).require(config)
