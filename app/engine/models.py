@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Condition
 from time import monotonic
@@ -22,8 +23,9 @@ from model.validation import from_plain
 class ListedModel:
     """A checkpoint as the page shows it. `title` is its name where a person reads it, `details` what its card says.
 
-    `kind` is what all models like it do, `purpose` what this one does, where its author says more. Where it cannot be
-    opened, `problem` says why; `config` is None where it cannot be read.
+    `kind` is what all models like it do, `purpose` what this one does, where its author says more; `series` is what
+    models have in common that were trained alike but for one part. Where it cannot be opened, `problem` says why;
+    `config` is None where it cannot be read.
     """
 
     name: str
@@ -38,27 +40,44 @@ class ListedModel:
     shipped: bool = False
     own: bool = False
     has_card: bool = False
+    series: str = ""
 
 
 @dataclass(frozen=True)
 class AvailableModel:
-    """A model that can be opened, by its name; `purpose` says what it does, `kind` what all models like it do."""
+    """A model that can be opened, by its name; `purpose` says what it does, `kind` what all models like it do.
+
+    `series` is what it has in common with models that were trained alike but for one part.
+    """
 
     name: str
     title: str
     kind: str
     purpose: str
     config: Config
+    series: str = ""
 
 
 def available_models() -> tuple[AvailableModel, ...]:
     """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
     found = (*listed_models(), *own_models())
     return tuple(
-        AvailableModel(one.name, one.title, one.kind, one.purpose, one.config)
+        AvailableModel(one.name, one.title, one.kind, one.purpose, one.config, one.series)
         for one in found
         if one.config is not None
     )
+
+
+def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> dict[str, str]:
+    """By positional encoding the name of another model of the series, which was trained with it and is else alike."""
+    encoding = entry.config.positional_encoding
+    return {
+        other.config.positional_encoding: other.name
+        for other in entries
+        if entry.series == other.series != ""
+        and other.config.positional_encoding != encoding
+        and other.config.replace(positional_encoding=encoding) == entry.config
+    }
 
 
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:

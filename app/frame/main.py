@@ -17,7 +17,14 @@ from app.access.visitor import current_visitor
 from app.compare import page as compare
 from app.course import page as course
 from app.engine.client import ask_shared
-from app.engine.models import AvailableModel, available_models, listed_models, own_models, own_titles
+from app.engine.models import (
+    AvailableModel,
+    available_models,
+    listed_models,
+    own_models,
+    own_titles,
+    trained_with,
+)
 from app.explore import page as explore
 from app.frame import sidebar
 from app.frame.suitable_model import chosen_entry, requirement, suitable_state, with_suitable_model
@@ -129,7 +136,7 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
     sidebar.model_picker(entries, entry, suits, own_titles())
     st.caption(_model_summary(entry))
     weights_slot = st.empty()
-    sidebar.variant_controls(state.normalized_for(entry.config), entry.config)
+    sidebar.variant_controls(state.normalized_for(entry.config), entry.config, trained_with(entry, entries))
     sidebar.device_selector(state, sidebar.offered()["devices"])
     return weights_slot
 

@@ -87,10 +87,11 @@ def _on_model_change() -> None:
     change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS)
 
 
-def variant_controls(state: State, trained: Config) -> None:
+def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
     """Mask, positional encoding, attention function and scale, each as trained until somebody chooses otherwise.
 
-    A component, so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
+    `trained_models` names, by positional encoding, the model that was trained with it and is else alike. A component,
+    so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
     """
     trained_fields, choices = variant_fields(trained), offered()["choices"]
     data = {
@@ -98,6 +99,7 @@ def variant_controls(state: State, trained: Config) -> None:
             {
                 "field": field,
                 "title": choice["title"],
+                "trained": choice["names"].get(trained_fields[field], trained_fields[field]),
                 "options": [
                     *_options(trained_fields[field], choice["names"]),
                     *_linked_mask(state, field, choice["names"]),
@@ -106,6 +108,7 @@ def variant_controls(state: State, trained: Config) -> None:
             for field, choice in choices.items()
             if field != "scale"
         ],
+        "trained_models": dict(trained_models),
         "trained_masks": trained_fields["masks"],
         "trained_scale": trained.scale,
         "state": {field: getattr(state, field) for field in choices},
@@ -133,7 +136,8 @@ def _linked_mask(state: State, field: str, names: Mapping[str, str]) -> list[tup
 
 def _on_variant_change() -> None:
     report = VARIANT.reported()
-    change_state(**{field: str(report[field]) for field in offered()["choices"]})
+    opened = {"model": str(report["model"])} if report.get("model") else {}
+    change_state(**{field: str(report[field]) for field in offered()["choices"]}, **opened)
 
 
 def device_selector(state: State, devices: Sequence[str]) -> None:

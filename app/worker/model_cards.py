@@ -88,6 +88,7 @@ def _listed_payload(listed: ListedModel) -> dict[str, Any]:
         "shipped": listed.shipped,
         "own": listed.own,
         "has_card": bool(read_card(listed.folder)),
+        "series": metadata.series,
     }
 
 

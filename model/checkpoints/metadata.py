@@ -31,6 +31,7 @@ TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Un
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
 _LICENCE_PATTERN = re.compile(r"^licen[cs]e:[ \t]*(\S.*)$", re.MULTILINE)
 _PURPOSE_PATTERN = re.compile(r"^purpose:[ \t]*(\S.*)$", re.MULTILINE)
+_SERIES_PATTERN = re.compile(r"^series:[ \t]*(\S.*)$", re.MULTILINE)
 _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 
 
@@ -39,6 +40,7 @@ class CheckpointMetadata:
     """What is known about a checkpoint before it is loaded; `memory_bytes` is for float32.
 
     `purpose` is what the model does, in the few words of its card (`purpose: Sorts numbers`); most cards say nothing.
+    `series` is what models have in common that differ in one part alone, trained alike but for it; its card names it.
     Where it cannot be loaded, `error` says why, `config` is None, and unknown fields are empty or 0.
     """
 
@@ -49,6 +51,7 @@ class CheckpointMetadata:
     licence: str
     error: str = ""
     purpose: str = ""
+    series: str = ""
 
     @property
     def memory_bytes(self) -> int:
@@ -59,20 +62,20 @@ class CheckpointMetadata:
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
     """The metadata of a folder; no weight is read. What is wrong with it is `error`, which calls it `name`."""
     name = name or display_name(folder)
-    licence = purpose = family = tokenizer = ""
+    licence = purpose = series = family = tokenizer = ""
     try:
         with wrap_errors(CheckpointError, f"{name} cannot be opened"):  # whatever is in it, a listing goes on
             card = read_card(folder)
-            licence, purpose = card_licence(card), card_purpose(card)
+            licence, purpose, series = card_licence(card), card_purpose(card), card_series(card)
             source = open_source(folder, name)
             family = shortened(str(source.config_json.get("model_type") or ""))
             tokenizer = tokenizer_type(source.folder)
             config = _config_from_tensor_names(source)
             model = meta_model_within(config, source.name, NO_MEMORY_LIMIT)
     except CheckpointError as error:
-        return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error), purpose)
+        return CheckpointMetadata(family, None, 0, tokenizer, licence, str(error), purpose, series)
     parameter_count = sum(parameter.numel() for parameter in model.parameters())
-    return CheckpointMetadata(family, config, parameter_count, tokenizer, licence, purpose=purpose)
+    return CheckpointMetadata(family, config, parameter_count, tokenizer, licence, purpose=purpose, series=series)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,11 @@ def card_licence(text: str) -> str:
 def card_purpose(text: str) -> str:
     """What a model does, in a few words of its card's front matter; empty where it says nothing."""
     return _first_value(_PURPOSE_PATTERN, _front_matter(text))
+
+
+def card_series(text: str) -> str:
+    """What models have in common that were trained alike but for one part, in a card's front matter."""
+    return _first_value(_SERIES_PATTERN, _front_matter(text))
 
 
 def _front_matter(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from model.cli.evaluate import card, evaluate
 from model.cli.export import export
+from model.cli.extrapolate import extrapolate
 from model.cli.models import models
 from model.cli.predict import predict
 from model.cli.trace import trace
@@ -24,6 +25,7 @@ COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
         "evaluate": evaluate,
         "export": export,
         "card": card,
+        "extrapolate": extrapolate,
     },
 )
 
@@ -43,6 +45,6 @@ def main(arguments: Sequence[str]) -> int:
 def usage() -> str:
     """The commands, each with the first line of its docstring."""
     lines = [
-        f"  headlight {command:8} {(action.__doc__ or '').splitlines()[0]}" for command, action in COMMANDS.items()
+        f"  headlight {command:11} {(action.__doc__ or '').splitlines()[0]}" for command, action in COMMANDS.items()
     ]
     return "\n".join(["Usage: headlight COMMAND ... (each command explains its options with --help)", *lines])

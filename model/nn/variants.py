@@ -47,6 +47,11 @@ def variant(
     return model if config == current else _with_config(model, config)
 
 
+def with_context_length(model: Transformer, context_length: int) -> Transformer:
+    """The same weights, shared, for texts of another length; a table of learned positions is then new, and zero."""
+    return _with_config(model, model.config.replace(context_length=context_length))
+
+
 def describe_missing_weights(model: Transformer) -> str:
     """Why the positional encoding of a variant changes nothing, and what it would take; empty where it acts."""
     name = model.config.positional_encoding

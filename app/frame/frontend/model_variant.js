@@ -14,6 +14,14 @@ const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an old
 /** @type {VariantChoice} */
 const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "" };
 
+/** @param {string} title @param {HTMLOptionElement[]} options */
+function group(title, options) {
+  const element = createElement("optgroup");
+  element.label = title;
+  element.append(...options);
+  return element;
+}
+
 class ModelVariant {
   #root;
   #data;
@@ -61,12 +69,15 @@ class ModelVariant {
   #draw() {
     const { kind, argument } = parseMask(this.#choice.masks);
     const shown = { ...this.#choice, masks: kind };
-    const drawn = JSON.stringify([this.#data.fields, shown]);
+    const drawn = JSON.stringify([this.#data.fields, this.#data.trained_models, shown]);
     // A list that somebody has open stays open.
     if (this.#drawn !== drawn)
       updateChildren(
         find(this.#root, ".parts"),
-        ...this.#data.fields.map((part) => this.#createSelect(part, shown[part.field])),
+        ...this.#data.fields.flatMap((part) => [
+          this.#createSelect(part, shown[part.field]),
+          ...this.#rewiredNote(part, shown[part.field]),
+        ]),
       );
     this.#drawn = drawn;
     this.#drawNumber(kind, argument);
@@ -84,14 +95,57 @@ class ModelVariant {
     const select = createElement("select");
     select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
-    select.append(...options.map(([value, name]) => new Option(name, value, false, value === (known ? chosen : ""))));
+    const [asTrained, ...others] = options.map(
+      ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
+    );
+    select.append(asTrained);
+    if (field !== "positional_encoding") select.append(...others);
+    else select.append(...this.#openable(options), group("Rewire these weights with", others));
     const before = () => this.#choice.masks || this.#data.trained_masks;
-    select.onchange = () =>
+    select.onchange = () => {
+      const { model } = select.selectedOptions[0].dataset;
+      if (model) return this.#open(model);
       this.#change({
         [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments, before()) : select.value,
       });
+    };
     label.append(createElement("span", "name", title), select);
     return label;
+  }
+
+  /** The models that were trained with other positional encodings, and are else alike. @param {[string, string][]} options */
+  #openable(options) {
+    const models = options.filter(([value]) => value in this.#data.trained_models);
+    const openable = models.map(([value, name]) => {
+      const option = new Option(name, `trained:${value}`);
+      option.dataset.model = this.#data.trained_models[value];
+      return option;
+    });
+    return openable.length ? [group("Open the model trained with", openable)] : [];
+  }
+
+  /** What another positional encoding has done to the model, and the way to one trained with it. @param {VariantField} part @param {string} chosen */
+  #rewiredNote({ field, options, trained }, chosen) {
+    const title = options.find(([value]) => value === chosen)?.[1];
+    if (field !== "positional_encoding" || !chosen || !title) return [];
+    const note = createElement("p", "rewired", `Rewired: the weights were trained with ${trained}. `);
+    note.dataset.testid = "rewired";
+    const model = this.#data.trained_models[chosen];
+    if (model) {
+      const open = createElement("button", "link", `Open the model trained with ${title}`);
+      open.dataset.testid = "open-trained";
+      open.onclick = () => this.#open(model);
+      note.append(open);
+    }
+    return [note];
+  }
+
+  /** Goes to another model, which has its own positional encoding; all else stays. @param {string} model */
+  #open(model) {
+    if (this.#choice.positional_encoding) chooseElsewhere({ positional_encoding: "" });
+    this.#choice = { ...this.#choice, positional_encoding: "" };
+    this.#until = Date.now() + PATIENCE;
+    this.#tell("settled", { ...this.#choice, model, turn: ++this.#turn });
   }
 
   /** @param {string} kind @param {string} argument */

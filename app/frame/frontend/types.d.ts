@@ -9,10 +9,11 @@ export interface VariantChoice {
   scale: string;
 }
 
-/** One list of the sidebar; options are pairs of a value and a title. */
+/** One list of the sidebar; options are pairs of a value and a title, `trained` the title of what the model was trained with. */
 export interface VariantField {
   field: "masks" | "positional_encoding" | "attention_function";
   title: string;
+  trained: string;
   options: [string, string][];
 }
 
@@ -20,6 +21,8 @@ export interface VariantField {
 export interface VariantData {
   fields: VariantField[];
   state: VariantChoice;
+  /** By positional encoding, the name of the model that was trained with it and is else alike. */
+  trained_models: Record<string, string>;
   /** The masks that the model was trained with. */
   trained_masks: string;
   /** Whether the model was trained with scores divided by √d. */

@@ -147,6 +147,9 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
     at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"masks": "custom:10/11", "positional_encoding": "alibi", "scale": "off"}
+    choice |= {"positional_encoding": "", "model": "the one trained with it", "turn": 4}
+    at.button[0].click().run()
+    assert address(at) == {"masks": "custom:10/11", "model": "the one trained with it", "scale": "off"}
 
 
 def test_a_mask_that_only_a_link_can_name_is_shown_as_what_it_is() -> None:

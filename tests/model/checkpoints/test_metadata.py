@@ -10,7 +10,7 @@ import torch
 
 from model import save
 from model.checkpoints import load
-from model.checkpoints.metadata import card_licence, card_purpose, read_metadata, tokenizer_type
+from model.checkpoints.metadata import card_licence, card_purpose, card_series, read_metadata, tokenizer_type
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.model import toys
@@ -113,3 +113,11 @@ def test_the_licence_stands_in_the_head_of_the_card(card: str, licence: str) -> 
 )
 def test_a_card_says_what_its_model_does(card: str, purpose: str) -> None:
     assert card_purpose(card) == purpose
+
+
+def test_the_series_stands_in_the_head_of_the_card(tmp_path: Path) -> None:
+    card = "---\nlicense: mit\nseries: positions-decoder\n---\n# A\nseries: other"
+    assert card_series(card) == "positions-decoder"
+    assert card_series("# A\nseries: other") == ""
+    save(tmp_path / "one", toys.decoder(), toys.causal(), card=card)
+    assert read_metadata(tmp_path / "one").series == "positions-decoder"
