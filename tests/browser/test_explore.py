@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.visitor import Visitor, expect_to_fit, open_charts, wait_for_address, wait_until
@@ -188,8 +188,14 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor:
     say(page, "Once upon a time there was a")
     page.get_by_test_id("head-2-3").click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    held: list[Route] = []
+    page.route("**/api/trace", lambda route: held.append(route))
     page.get_by_test_id("head-switch").click()
-    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")
+    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")  # however long the answer takes
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
+    wait_until(page, lambda: len(held), bool)
+    held[0].continue_()
+    page.unroute("**/api/trace")
     expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
     wait_for_address(page, edits="decoder.2.self.weights[3]=set:0", layer="2", head="3")
     page.reload()

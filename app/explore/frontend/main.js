@@ -22,6 +22,8 @@ import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Choice, ExploreData, ExplorePage } from "./types.js" */
 
+const PATIENCE = 100; // milliseconds that a choice may wait for the answer that shows it
+
 export default defineComponent({
   /** @param {HTMLElement} place @param {ExploreData} data */
   mount: (place, data) => new Explore(place, data),
@@ -35,6 +37,7 @@ class Explore {
   #address;
   #data;
   #width = 0;
+  #late = 0;
 
   /** @param {HTMLElement} place @param {ExploreData} data */
   constructor(place, data) {
@@ -97,6 +100,7 @@ class Explore {
     this.reporter.cancel();
     this.#address.cancel();
     this.server.cancel();
+    this.#forgetChoice();
     for (const end of this.#endings) end();
   }
 
@@ -109,10 +113,30 @@ class Explore {
     this.state.update(patch);
     drawPresenter(this);
     drawTexts(this);
-    if (MODEL_FIELDS.some((name) => name in patch)) this.#ask();
-    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) drawChoice(this);
+    const asks = MODEL_FIELDS.some((name) => name in patch);
+    if (asks) this.#ask();
+    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) this.#drawChoice(asks);
     this.reporter.changed();
     this.#address.changed();
+  }
+
+  /**
+   * An answer on its way draws everything, the choice too: drawn twice, each would come later. One that takes long is
+   * not waited for.
+   * @param {boolean} asks
+   */
+  #drawChoice(asks) {
+    if (!asks) drawChoice(this);
+    else
+      this.#late ||= window.setTimeout(() => {
+        this.#late = 0;
+        drawChoice(this);
+      }, PATIENCE);
+  }
+
+  #forgetChoice() {
+    clearTimeout(this.#late);
+    this.#late = 0;
   }
 
   /** Back, before Streamlit has heard of a change: it says nothing where the address is what it knows. */
@@ -167,6 +191,7 @@ class Explore {
       if (answer.error) this.#fail(answer.error, number);
       else {
         state.receive(answer, number);
+        this.#forgetChoice();
         drawTexts(this);
         drawAnswer(this);
         followExample(this);

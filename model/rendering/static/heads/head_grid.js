@@ -38,6 +38,7 @@ const memory = remembered(() => ({
   size: 0,
   shape: "",
   high: 1, // the weight at which the colours end
+  painted: false, // whether the canvas shows the heads as they are
 }));
 
 /** @returns {Thumbnail} */
@@ -153,15 +154,16 @@ export function drawGrid(page) {
   sortAgain.hidden = !values;
   sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
   memory(page).high = gridHigh(page, grid);
-  paintGrid(page, grid);
+  memory(page).painted = false;
   drawGridLegend(page);
   if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
 }
 
 /** @param {Page} page @param {Grid} grid */
 function paintGrid(page, grid) {
-  const { canvas, thumbnails, high } = memory(page);
-  if (canvas) drawThumbnails(page, grid, thumbnails, canvas, high);
+  const drawn = memory(page);
+  if (drawn.canvas) drawThumbnails(page, grid, drawn.thumbnails, drawn.canvas, drawn.high);
+  drawn.painted = true;
 }
 
 /** Where the colours end, which is the same for all heads. @param {Page} page */
@@ -192,11 +194,11 @@ function focusedHead(page) {
   return page.state.focus ?? [page.state.choice.layer, page.state.choice.head];
 }
 
-/** Marks the current and the selected heads, and the ones that are off. @param {Page} page */
+/** Marks the current and the selected heads, and the ones that are off; paints what has changed. @param {Page} page */
 export function markHeads(page) {
   const grid = currentGrid(page);
   const faded = memory(page).thumbnails.map((thumbnail) => markHead(page, grid, thumbnail));
-  if (faded.includes(true)) paintGrid(page, grid);
+  if (faded.includes(true) || !memory(page).painted) paintGrid(page, grid);
   selectedHeads(page).forEach(([layer, head], place) => {
     thumbnailAt(page, layer, head)?.cell.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
   });

@@ -6,7 +6,7 @@ import { currentGrid } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries, keyTokens, queryTokens } from "../state/token_selection.js";
 import { createElement } from "../ui/dom.js";
-import { drawGrid } from "./head_grid.js";
+import { drawGrid, markHeads } from "./head_grid.js";
 import { activePlot } from "./head_panel.js";
 
 /** @import { Grid, HeadMatrix, MatrixAxis, Page } from "../types.js" */
@@ -165,7 +165,9 @@ async function fillGrid(page, grid) {
     const codes = await page.server.getLayerCodes(grid, layer);
     if (!codes || answer !== page.state.latestAnswer) return;
     answer.bytes.set(codes, grid.offset + layer * grid.heads * grid.pooled_shape[0] * grid.pooled_shape[1]);
-    if (grid === currentGrid(page) && !page.view.elements.headsTab.hidden) drawGrid(page);
+    if (grid !== currentGrid(page) || page.view.elements.headsTab.hidden) continue;
+    drawGrid(page);
+    markHeads(page);
   }
   grid.pending = false;
 }
