@@ -47,7 +47,8 @@ class Config:
     the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
     (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
     the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
-    patches. Raises ConfigError where sizes do not go together.
+    patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. Raises ConfigError where
+    sizes do not go together.
     """
 
     architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
@@ -99,8 +100,6 @@ class Config:
         self._check_layers()
         if self.image != ImageConfig():
             self.image.check()
-            if self.has_cross_attention:
-                raise ConfigError("An image is read by one stack; an encoder-decoder reads two texts.")
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:
@@ -166,6 +165,16 @@ class Config:
     def has_cross_attention(self) -> bool:
         """Whether the decoder has cross-attention."""
         return self.architecture == "encoder-decoder"
+
+    @property
+    def reads_image(self) -> bool:
+        """Whether an image is read, by the encoder or the only stack."""
+        return self.image.channels > 0
+
+    @property
+    def predicts_from_image(self) -> bool:
+        """Whether the stack that makes the prediction reads an image in place of a text."""
+        return self.reads_image and not self.has_cross_attention
 
     @property
     def has_feed_forward(self) -> bool:

@@ -37,7 +37,7 @@ def attention_gradient(
 
     with torch.enable_grad():
         source = token_tensor(trace.source, model) if trace.source else None
-        pixels = pixel_tensor(trace.text, model)
+        pixels = pixel_tensor(trace.source or trace.text, model)
         logits = model(token_tensor(trace.text, model), pixels=pixels, source=source, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path!r}.")

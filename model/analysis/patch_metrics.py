@@ -13,9 +13,8 @@ QueryKeyMask = NDArray[np.bool_]  # query key
 
 def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
     """How many rows and how many columns each key is from each query, [query key]; NaN where one is no patch."""
-    first_patch = len(text.ids) - text.patch_rows * text.patch_columns
     coordinates = np.full((2, len(text.ids)), np.nan)
-    coordinates[:, first_patch:] = np.indices((text.patch_rows, text.patch_columns)).reshape(2, -1)
+    coordinates[:, text.first_patch :] = np.indices((text.patch_rows, text.patch_columns)).reshape(2, -1)
     offsets = np.abs(coordinates[:, :, None] - coordinates[:, None, :])
     return offsets[0], offsets[1]
 

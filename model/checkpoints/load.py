@@ -64,9 +64,8 @@ def _load_source(
     config = native_config(source) if foreign is None else foreign.plan.config
     model = meta_model_within(config, source.name, memory_limit)
     model_type = str(source.config_json.get("model_type"))
-    tokenizer = (
-        class_token_tokenizer() if config.image.channels else open_tokenizer(source.folder, model_type, source.name)
-    )
+    reads_words = not config.predicts_from_image
+    tokenizer = open_tokenizer(source.folder, model_type, source.name) if reads_words else class_token_tokenizer()
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
             f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "

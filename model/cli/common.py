@@ -59,14 +59,17 @@ def warn_of_overflow(traced: Trace) -> None:
         print(f"headlight: {traced.overflow_note}", file=sys.stderr)
 
 
-def read_input(options: argparse.Namespace, model: Transformer) -> tuple[str | ProcessedImage, str | None]:
+def read_input(
+    options: argparse.Namespace, model: Transformer
+) -> tuple[str | ProcessedImage, str | ProcessedImage | None]:
     """The input of the decoder or only stack, and the encoder's input of an encoder-decoder."""
     if (options.text is None) == (options.image is None):
         raise TextError("Give a TEXT, or an image with --image FILE; one of the two.")
     if options.target is not None and not model.config.has_cross_attention:
         raise TextError("--target is for encoder-decoder models; this model reads one text.")
     if options.image is not None:
-        return process_image(read_image(options.image), model.config.image), None
+        image = process_image(read_image(options.image), model.config.image)
+        return (options.target or "", image) if model.config.has_cross_attention else (image, None)
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
 
 

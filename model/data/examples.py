@@ -1,4 +1,4 @@
-"""Examples: a text, and the answer that a model is to give."""
+"""Examples: a text or a drawing, and the answer that a model is to give."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from random import Random
 from typing import Protocol, runtime_checkable
 
 from model.text.tokenizer import Tokenizer
+from model.vision.drawing import Drawing
+from model.vision.image import Box
 
 VALIDATION_SEED = 1
 HELD_OUT_FRACTION = 10  # one key in so many is held out
@@ -17,19 +19,21 @@ Span = tuple[int, int]  # characters, from the first to the one after the last
 
 @dataclass(frozen=True)
 class Link:
-    """Characters of an answer, and those of the text that they are made from."""
+    """Characters of an answer, and those of the text that they are made from, or that part of a drawing (in pixels)."""
 
     answer: Span
-    text: Span
+    text: Span = (0, 0)
+    box: Box | None = None
 
 
 @dataclass(frozen=True)
 class Example:
-    """A text and its answer; `links` say which parts of the text the parts of the answer are made from."""
+    """A text, or a drawing in its place, and the answer; `links` say from which parts of it the answer's come."""
 
     text: str
     answer: str
     links: tuple[Link, ...] = ()
+    drawing: Drawing | None = None
 
 
 @runtime_checkable
@@ -66,40 +70,46 @@ def is_held_out(key: str) -> bool:
     return zlib.crc32(key.encode()) % HELD_OUT_FRACTION == 0
 
 
+def answer_of(example: Example) -> str:
+    """The answer, which decides in most tasks whether an example is held out."""
+    return example.answer
+
+
 @dataclass(frozen=True)
 class GeneratedTask:
     """A task whose examples are drawn at random, the same ones from the same seed.
 
     `draw` makes an example, `make_tokenizer` the tokenizer of texts and answers, which is always the same. `labels` are
-    those of a classifier.
+    those of a classifier. Examples of one `split_key` are all held out, or none is.
     """
 
     name: str
     draw: Callable[[Random], Example]
     make_tokenizer: Callable[[], Tokenizer]
     labels: tuple[str, ...] = ()
+    split_key: Callable[[Example], str] = answer_of
 
     def open(self) -> ExampleTask:
         """The task itself, which reads no files."""
         return self
 
     def training_examples(self, seed: int, count: int) -> list[Example]:
-        """Examples to train on; none of their answers is held out."""
+        """Examples to train on; none of them is held out."""
         return self._draw_examples(Random(seed), count, held_out=False)
 
     def validation_examples(self, count: int) -> list[Example]:
-        """Examples whose answers are held out; others are measured on."""
+        """Examples that are held out; others are measured on."""
         return self.held_out_examples(VALIDATION_SEED, count)
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """Examples to measure on, whose answers training never sees."""
+        """Examples to measure on, whose like training never sees."""
         return self._draw_examples(Random(seed), count, held_out=True)
 
     def _draw_examples(self, random: Random, count: int, *, held_out: bool) -> list[Example]:
         examples: list[Example] = []
         while len(examples) < count:
             example = self.draw(random)
-            if is_held_out(example.answer) is held_out:
+            if is_held_out(self.split_key(example)) is held_out:
                 examples.append(example)
         return examples
 

@@ -19,6 +19,8 @@ from model.tracing.run import run
 from model.training.loss import logits_and_targets
 from model.training.objectives import EXAMPLE_OBJECTIVES
 from model.training.objectives.examples import ExampleObjective
+from model.vision.image import Box, ProcessedImage, process_image
+from model.vision.patches import EncodedImage
 
 BATCH_ROWS = 100
 LINK_EXAMPLES = 100  # as many are traced one by one
@@ -71,7 +73,7 @@ def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObj
     config = checkpoint.model.config
     for objective in EXAMPLE_OBJECTIVES.values():
         if all(getattr(config, name) == objective.config_values[name] for name in ("architecture", "output_head")):
-            return objective(checkpoint.tokenizer, task)
+            return objective(checkpoint.tokenizer, task, image=config.image)
     raise DataError(f"A model of this kind answers no examples of the task {task.name}.")
 
 
@@ -112,10 +114,12 @@ def _attention_and_links(
 ) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "query key"]]:
     """The attention of the queries that give an answer, and which keys the links of the answer name."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    keys: Sequence[Span | Box]
     if model.config.has_cross_attention:
-        trace = run(model, tokenizer, example.answer, source=example.text, keep=("*.weights",))
+        trace = run(model, tokenizer, example.answer, source=source_of(checkpoint, example), keep=("*.weights",))
         assert trace.source is not None
-        keys, kind, answer_spans = trace.source.offsets, "cross", list(trace.text.offsets[1:])
+        keys = trace.source.patch_boxes() if isinstance(trace.source, EncodedImage) else trace.source.offsets
+        kind, answer_spans = "cross", list(trace.text.offsets[1:])
         first = 0  # the start token, which gives the answer's first token
     elif task_of(model.config).predicts_labels:
         trace = run(model, tokenizer, example.text, keep=("*.weights",))
@@ -130,7 +134,7 @@ def _attention_and_links(
     for query, answer_span in enumerate(answer_spans, first):
         for link in example.links:
             if _overlap(answer_span, link.answer):
-                linked[query] |= [_overlap(key, link.text) for key in keys]
+                linked[query] |= [_overlap(key, link.box or link.text) for key in keys]
     return weights, linked
 
 
@@ -143,17 +147,28 @@ def _word_spans(text: str) -> list[Span]:
     return spans
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return max(one[0], other[0]) < min(one[1], other[1])
+def _overlap(one: Span | Box, other: Span | Box) -> bool:
+    """Whether two spans, or two boxes (left, top, right, bottom), have a part in common."""
+    axes = len(one) // 2
+    sides = zip(one[:axes], other[:axes], one[axes:], other[axes:], strict=True)
+    return all(max(start, other_start) < min(end, other_end) for start, other_start, end, other_end in sides)
 
 
-def answer(checkpoint: Checkpoint, text: str, tokens: int) -> str:
-    """What a model answers to a text, of at most so many tokens: the likeliest label or token each time."""
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+def source_of(checkpoint: Checkpoint, example: Example) -> str | ProcessedImage:
+    """The text or drawing of an example, as the encoder of an encoder-decoder is given it."""
+    if example.drawing is None:
+        return example.text
+    return process_image(example.drawing.render(), checkpoint.model.config.image)
+
+
+def answer(checkpoint: Checkpoint, example: Example, tokens: int) -> str:
+    """What a model answers to an example, of at most so many tokens: the likeliest label or token each time."""
+    model, tokenizer, text = checkpoint.model, checkpoint.tokenizer, example.text
     if task_of(model.config).predicts_labels:
         logits = run(model, tokenizer, text, keep=("logits",)).logits
         assert logits is not None
         return " ".join(label_text(model.config, int(index)) for index in logits.argmax(-1))
-    texts = ("", text) if model.config.has_cross_attention else (text, None)
-    steps = generate(model, tokenizer, texts[0], source=texts[1], steps=tokens, temperature=0.0, keep=("logits",))
+    source = source_of(checkpoint, example) if model.config.has_cross_attention else None
+    text = text if source is None else ""
+    steps = generate(model, tokenizer, text, source=source, steps=tokens, temperature=0.0, keep=("logits",))
     return tokenizer.decode(step.chosen_token for step in steps if step.chosen_token != tokenizer.end_id)

@@ -63,8 +63,8 @@ def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[st
     samples = []
     for example in examples:
         tokens = len(checkpoint.tokenizer.encode_batch([example.answer])[0])
-        given = answer(checkpoint, example.text, tokens + checkpoint.model.config.has_cross_attention)
-        samples.append(Sample(example.text, given, (example.answer,)))
+        given = answer(checkpoint, example, tokens + checkpoint.model.config.has_cross_attention)
+        samples.append(Sample(str(example.drawing or example.text), given, (example.answer,)))
     intro = f"The first {SAMPLE_COUNT} of the held-out examples, unedited."
     return [*parts, "## Answers", intro, sample_table(samples)]
 

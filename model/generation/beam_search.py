@@ -15,7 +15,8 @@ from model.generation.generate import TextGenerator, with_extended_masks
 from model.nn.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 from model.tracing.interventions import InterventionHook
-from model.tracing.run import InterventionLike, token_tensor
+from model.tracing.run import InterventionLike, encode_memory
+from model.vision.image import ProcessedImage
 
 LENGTH_PENALTY = 0.6  # as in Vaswani et al. 2017, section 6.1
 
@@ -48,7 +49,7 @@ def beam_search(
     text: str,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | None = None,
+    source: str | ProcessedImage | None = None,
     beams: int = 4,
     steps: int = 32,
     length_penalty: float = LENGTH_PENALTY,
@@ -63,7 +64,7 @@ def beam_search(
         raise TextError(f"There are {beams} beams; a search needs at least one.")
     generator = TextGenerator.from_text(model, tokenizer, text, interventions, source=source)
     hook = InterventionHook(generator.edits)
-    memory = _encode_source(generator, hook)
+    memory = _encode_source(generator, hook)  # once for all beams
     kept: tuple[Hypothesis, ...] = (Hypothesis(),)
     for step in range(min(steps, model.config.context_length - len(generator.text.ids) + 1)):
         unfinished = [beam for beam in kept if not beam.is_finished]
@@ -82,10 +83,7 @@ def beam_search(
 
 @torch.inference_mode()
 def _encode_source(generator: TextGenerator, hook: InterventionHook) -> Float[Tensor, "1 source d_model"] | None:
-    """What an encoder-decoder's encoder makes of the source, once for all beams."""
-    if generator.source is None:
-        return None
-    return generator.model.encode(token_tensor(generator.source, generator.model), hook=hook)
+    return encode_memory(generator.model, generator.source, hook)
 
 
 @torch.inference_mode()

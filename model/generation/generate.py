@@ -27,10 +27,12 @@ from model.tracing.interventions import Intervention
 from model.tracing.run import (
     InterventionLike,
     encode_input,
+    encode_memory,
     encode_source,
     parse_interventions,
     token_tensor,
 )
+from model.vision.image import ProcessedImage
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class TextGenerator:
         text: str,
         interventions: Sequence[InterventionLike] = (),
         *,
-        source: str | None = None,
+        source: str | ProcessedImage | None = None,
         sampling: SamplingConfig = SamplingConfig(),
         keep: Sequence[str] | None = None,
         prediction_row_only: bool = False,
@@ -145,8 +147,7 @@ class TextGenerator:
         rows = (-1,) if self.prediction_row_only else None
         recorder = StepRecorder(model.config, self.edits, self.keep, rows, cache.length)
         memory = prefix.memory if prefix else None
-        if self.source is not None and memory is None:
-            memory = model.encode(token_tensor(self.source, model), hook=recorder)
+        memory = encode_memory(model, self.source, recorder) if memory is None else memory
         ids = token_tensor(text, model)[:, cache.length :]
         hidden = model.encode_hidden(ids, memory=memory, hook=recorder, cache=cache if self.can_cache else None)
         logits = model.logits(hidden, hook=recorder)
@@ -172,7 +173,7 @@ def generate(
     text: str,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | None = None,
+    source: str | ProcessedImage | None = None,
     steps: int = 32,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -182,9 +183,10 @@ def generate(
 ) -> Iterator[GenerationStep]:
     """Continue a text by up to `steps` tokens, each sampled; stops at the end token or where the context is full.
 
-    `source` is what an encoder-decoder's encoder reads; `temperature`, `top_k`, `top_p` and `seed` are those of
-    SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records. With a key/value
-    cache a step reads one token, where earlier keys and values stay valid. Raises TextError or EditError.
+    `source` is what an encoder-decoder's encoder reads, a text or an image; `temperature`, `top_k`, `top_p` and `seed`
+    are those of SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records. With a
+    key/value cache a step reads one token, where earlier keys and values stay valid. Raises TextError, ImageError or
+    EditError.
     """
     sampling = SamplingConfig(temperature, top_k, top_p, randbelow(2**63) if seed is None else seed)
     generator = TextGenerator.from_text(

@@ -40,7 +40,7 @@ class Transformer(nn.Module):
         self.segment_embedding = (
             nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None
         )
-        self.patch_embedding = PatchEmbedding(config) if config.image.channels else None
+        self.patch_embedding = PatchEmbedding(config) if config.reads_image else None
         separate_encoder = config.embedding.separate_encoder and config.has_cross_attention
         self.source_embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim) if separate_encoder else None
         for name in config.stacks:
@@ -92,19 +92,26 @@ class Transformer(nn.Module):
         embedded: Tensor = table(ids) * self.config.embedding.scale
         if self.segment_embedding is not None:
             embedded = embedded + self.segment_embedding.weight[0]
-        return embedded if self.patch_embedding is None else torch.cat((embedded, self.patch_embedding(pixels)), dim=1)
+        if self.patch_embedding is None or pixels is None:
+            return embedded
+        return torch.cat((embedded, self.patch_embedding(pixels)), dim=1)
 
     def encode(
         self,
         source: Int[Tensor, "batch source"],
         padding_mask: Bool[Tensor, "batch source"] | None = None,
         hook: Hook = no_hook,
-    ) -> Float[Tensor, "batch source d_model"]:
-        """The encoder's output, which the decoder attends to (its memory)."""
-        hook = with_prefix(hook, "encoder")
-        self._check_length("source", source.shape[1])
+        *,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+    ) -> Float[Tensor, "batch key d_model"]:
+        """The encoder's output, which the decoder attends to (its memory).
+
+        Of an image it is that of the tokens in `source`, usually none, and of the patches.
+        """
+        embedded = self.embed(source, self._read_pixels(pixels, hook), source=True)
+        self._check_length("source", embedded.shape[1])
         memory: Tensor = self.stack("encoder")(
-            self.embed(source, source=True), padding_mask, None, None, None, hook, None
+            embedded, padding_mask, None, None, None, with_prefix(hook, "encoder"), None
         )
         return memory
 
@@ -123,17 +130,16 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
 
-        `pixels` are the image of a model that reads images; its patches follow the tokens. `padding_mask` is True at
-        tokens, `mask` forbids cells besides those of the config, `cache` holds the tokens before `ids`. Raises
-        TextError where the text is longer than the context, ImageError where an image is missing or not read.
+        `pixels` are the image of a model that reads images; its patches follow the tokens, in an encoder-decoder those
+        of `source`, which may be left out. `padding_mask` is True at tokens, `mask` forbids cells besides those of the
+        config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer than the context,
+        ImageError where an image is missing or not read.
         """
-        embedded = self.embed(ids, self._read_pixels(pixels, hook))
+        embedded = self.embed(ids, self._read_pixels(pixels, hook) if self.config.predicts_from_image else None)
         length = embedded.shape[1] + (cache.length if cache else 0)
         self._check_length("text", length)
         if self.config.has_cross_attention and memory is None:
-            if source is None:
-                raise TextError("This model is an encoder-decoder; give it a source text.")
-            memory = self.encode(source, source_padding_mask, hook)
+            memory = self._encode_source(ids, source, pixels, source_padding_mask, hook)
         name = self.config.stacks[-1]
         final: Tensor = self.stack(name)(
             embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
@@ -141,6 +147,14 @@ class Transformer(nn.Module):
         if cache:
             cache.length = length
         return final
+
+    def _encode_source(
+        self, ids: Tensor, source: Tensor | None, pixels: Tensor | None, padding_mask: Tensor | None, hook: Hook
+    ) -> Tensor:
+        if source is None and pixels is None:
+            kind = "an image" if self.config.reads_image else "a source text"
+            raise TextError(f"This model is an encoder-decoder; give it {kind}.")
+        return self.encode(ids[:, :0] if source is None else source, padding_mask, hook, pixels=pixels)
 
     def _read_pixels(self, pixels: Tensor | None, hook: Hook) -> Tensor | None:
         if (self.patch_embedding is None) != (pixels is None):

@@ -34,7 +34,7 @@ from model.text.tokenizer import Encoded
 from model.tracing.interventions import EDIT_OPERATIONS, Intervention
 from model.tracing.max_pool import max_pool
 from model.tracing.trace import Trace
-from model.vision.patches import EncodedImage, input_ids
+from model.vision.patches import EncodedImage
 
 STATIC = Path(__file__).parent / "static"
 SCRIPT = "standalone.bundle.js"  # made of standalone.js and what it imports; see tests/javascript
@@ -189,7 +189,7 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
     if not isinstance(text, EncodedImage):
         return None
     sides = (text.image.width, text.image.height) * 2
-    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first_token": len(input_ids(text))}
+    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first_token": text.first_patch}
     if not with_image:
         return layout | {"region": [edge / side for edge, side in zip(text.covered_region, sides, strict=True)]}
     covered = text.covered_pixels()

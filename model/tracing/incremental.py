@@ -67,7 +67,7 @@ class FinishedRun:
             and replace(self.request, text=request.text) == request
             and not looks_ahead(config, request.edits)
             and not (task_of(config).whole_text and request.wants_logits)
-            and not config.image.channels
+            and not config.predicts_from_image
             and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())
             and encodes_alike(model, len(self.trace.text.ids), length)
         )
@@ -104,7 +104,7 @@ def continue_run(
     text: str | ProcessedImage,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | None = None,
+    source: str | ProcessedImage | None = None,
     masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
 ) -> FinishedRun:

@@ -15,7 +15,7 @@ from torch import Tensor
 from model.config import Config
 from model.errors import EditError, ImageError, TextError
 from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
-from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook
 from model.nn.kv_cache import KVCache
 from model.nn.transformer import Transformer
 from model.tasks import task_of
@@ -32,6 +32,7 @@ WORD_CHARACTERS = 100  # at the end of a beginning; a word that is cut may have 
 ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
 # What is kept of a long text: enough to recompute everything else (model/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
+_IMAGE_WANTED = "This model reads images, not texts; give it one (on the command line: --image FILE)."
 InterventionLike = Intervention | str
 
 
@@ -99,13 +100,13 @@ class RunRequest:
         tokenizer: Tokenizer,
         text: str | ProcessedImage,
         interventions: Sequence[InterventionLike],
-        source: str | None,
+        source: str | ProcessedImage | None,
         masked_positions: Sequence[int],
         keep: Sequence[str] | None,
     ) -> RunRequest:
         """The arguments of `run`, encoded and checked."""
-        if task_of(model.config).whole_text:
-            text = text or source or ""
+        if task_of(model.config).whole_text and isinstance(source, str):
+            text = text or source
         encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
         source_encoded = encode_source(model, tokenizer, source)
         if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
@@ -125,8 +126,7 @@ class RunRequest:
         self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
     ) -> Tensor | None:
         """One forward pass over the tokens that the cache does not hold; gives the encoder's output (`memory`)."""
-        if self.source is not None and memory is None:
-            memory = model.encode(token_tensor(self.source, model), hook=record)
+        memory = encode_memory(model, self.source, record) if memory is None else memory
         ids, start = token_tensor(self.text, model), cache.length if cache else 0
         pixels = pixel_tensor(self.text, model)
         final = model.encode_hidden(ids[:, start:], pixels=pixels, memory=memory, hook=record, cache=cache)
@@ -152,17 +152,17 @@ def run(
     text: str | ProcessedImage,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | None = None,
+    source: str | ProcessedImage | None = None,
     masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
 ) -> Trace:
     """One forward pass over a text or a processed image, with edits, as a trace of its intermediate values.
 
-    An encoder-decoder reads `source` with its encoder and `text` (which may be empty) with its decoder; one that
-    labels whole texts reads the source with both where there is no text. `masked_positions` get the mask token. `keep`
-    lists patterns of paths to record; without any, everything is recorded, or for a text whose query x key values would
-    exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError for a text,
-    ImageError for an image, EditError for an edit that cannot be.
+    An encoder-decoder reads `source`, a text or an image, with its encoder and `text` (which may be empty) with its
+    decoder; one that labels whole texts reads the source with both where there is no text. `masked_positions` get the
+    mask token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
+    x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError
+    for a text, ImageError for an image, EditError for an edit that cannot be.
     """
     return RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep).run(model)[0]
 
@@ -183,11 +183,13 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
     Raises TextError where a text is empty or too long or the model reads images, ImageError where it reads texts.
     """
     if isinstance(text, ProcessedImage):
-        if not model.config.image.channels:
+        if not model.config.reads_image:
             raise ImageError("This model reads texts, not images.")
+        if not model.config.predicts_from_image:
+            raise ImageError("This model's decoder reads a text; give its encoder the image, as the source.")
         return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id,), ""))
-    if model.config.image.channels:
-        raise TextError("This model reads images, not texts; give it one (on the command line: --image FILE).")
+    if model.config.predicts_from_image:
+        raise TextError(_IMAGE_WANTED)
     _check_text(text, may_be_empty=model.config.has_cross_attention)
     _check_beginning("text", text, model, tokenizer.target_tokenizer)
     if not model.config.has_cross_attention:
@@ -241,12 +243,21 @@ def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokeni
         size *= 2
 
 
-def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | None) -> Encoded | None:
-    """The source as the encoder reads it; None for a model of one stack, for which `source` must be None."""
+def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | ProcessedImage | None) -> Encoded | None:
+    """The source as the encoder reads it, of an image its patches alone.
+
+    None for a model of one stack, for which `source` must be None. Raises TextError or ImageError for another source.
+    """
     if not model.config.has_cross_attention:
         if source is not None:
             raise TextError("This model has one stack and reads one text; it takes no source.")
         return None
+    if isinstance(source, ProcessedImage):
+        if not model.config.reads_image:
+            raise ImageError("This model reads texts, not images.")
+        return encode_image(source, model.config.image, tokenizer.from_ids((), ""))
+    if model.config.reads_image:
+        raise TextError(_IMAGE_WANTED)
     _check_text(source or "")
     _check_beginning("source", source or "", model, tokenizer)
     encoded = tokenizer.encode(source or "")
@@ -295,11 +306,18 @@ def _concatenate(first: Encoded, second: Encoded) -> Encoded:
 def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
     ids, size = input_ids(encoded), model.config.vocabulary_size
-    if not ids:
+    if not ids and not isinstance(encoded, EncodedImage):
         raise TextError("No token is left of this text; type a sentence.")
-    if max(ids) >= size:
+    if max(ids, default=0) >= size:
         raise TextError(f"The tokenizer gave the number {max(ids)}, but the model knows {size} tokens.")
-    return torch.tensor([ids], device=model.device)
+    return torch.tensor([ids], dtype=torch.long, device=model.device)
+
+
+def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_hook) -> Tensor | None:
+    """What the encoder makes of a source, [1 key d_model]; None where there is none."""
+    if source is None:
+        return None
+    return model.encode(token_tensor(source, model), hook=hook, pixels=pixel_tensor(source, model))
 
 
 def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:

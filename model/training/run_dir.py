@@ -85,7 +85,8 @@ class RunFolder:
         option_names = ("mask_rate", "final_mask_rate", "token_dropout", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
         if self.task:
-            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options)
+            image = self.recipe.config(self.tokenizer.vocabulary_size).image
+            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options, image)
         texts = [self._tokenized(source) for source in self.recipe.texts]
         return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
 

@@ -60,7 +60,7 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
     """The pixels of a PNG, JPEG or WebP file, upright. Raises ImageError for another file, and for a large one."""
     if len(raw) > MAX_FILE_BYTES:
         raise ImageError(f"{name} is larger than {MAX_FILE_BYTES >> 20} MB; make it smaller.")
-    _require_pillow()
+    require_pillow()
     from PIL import Image, ImageOps
 
     try:
@@ -130,7 +130,7 @@ def _to_standard_mode(image: Pillow) -> Pillow:
 
 
 def _to_pillow(array: ImageArray) -> Pillow:
-    _require_pillow()
+    require_pillow()
     from PIL import Image
 
     is_grey = array.ndim == 2
@@ -153,7 +153,8 @@ def _check_pixel_count(width: int, height: int, name: str) -> None:
         raise ImageError(f"{name} has {width:,} x {height:,} pixels; at most {_MAX_PIXELS_TEXT} are read.")
 
 
-def _require_pillow() -> None:
+def require_pillow() -> None:
+    """Raise ImageError where Pillow is missing."""
     if find_spec("PIL") is None:
         raise ImageError("Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.")
 

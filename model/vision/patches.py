@@ -18,7 +18,7 @@ CLASS_TOKEN = "[CLS]"
 
 @dataclass(frozen=True)
 class EncodedImage(Encoded):
-    """The class token and an image's patches as tokens, named "row,column", counted from 0 at the top left.
+    """An image's patches as tokens, named "row,column", counted from 0 at the top left, after the class token if any.
 
     `covered_region` is what the patches cover, in pixels of the original image; `patch_size` is the height and width of
     a patch, in pixels of what the model reads.
@@ -29,6 +29,21 @@ class EncodedImage(Encoded):
     covered_region: Box
     image: ProcessedImage
     patch_size: tuple[int, int]
+
+    @property
+    def first_patch(self) -> int:
+        """The index of the patch at the top left: how many tokens stand before the patches."""
+        return len(self.ids) - self.patch_rows * self.patch_columns
+
+    def patch_boxes(self) -> tuple[Box, ...]:
+        """Where each patch lies, in pixels of the original image."""
+        left, top, right, bottom = self.covered_region
+        width, height = (right - left) / self.patch_columns, (bottom - top) / self.patch_rows
+        return tuple(
+            (left + column * width, top + row * height, left + (column + 1) * width, top + (row + 1) * height)
+            for row in range(self.patch_rows)
+            for column in range(self.patch_columns)
+        )
 
     def covered_pixels(self) -> Shaped[np.ndarray, "covered_height covered_width 3"]:
         """The part of the preprocessed image that the patches cover, as RGB bytes."""
@@ -63,9 +78,7 @@ def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> 
 
 def input_ids(text: Encoded) -> tuple[int, ...]:
     """The token ids that a model is given: all of a text, and of an image those before its patches."""
-    return (
-        text.ids[: len(text.ids) - text.patch_rows * text.patch_columns] if isinstance(text, EncodedImage) else text.ids
-    )
+    return text.ids[: text.first_patch] if isinstance(text, EncodedImage) else text.ids
 
 
 def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_model"] | None:

@@ -12,6 +12,7 @@ from model import Config, Tokenizer, Transformer, train_tokenizer
 from model.config_groups import ImageConfig
 from model.nn.block import NORM_PLACEMENTS
 from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
+from model.vision.image import ProcessedImage, process_image
 
 # Where nothing is normed the random weights let values grow into the thousands, of which float32 keeps no 1e-5.
 NORMED_PLACEMENTS = tuple(name for name in NORM_PLACEMENTS if name != "none")
@@ -99,6 +100,19 @@ def seer(**choices: Any) -> Transformer:
         "positional_encoding": "learned",
     }
     return model(**{**plain, **answer, **choices})
+
+
+def captioner(**choices: Any) -> Transformer:
+    """An encoder-decoder that reads pictures of 12 x 18 pixels, in 2 rows of 3 patches, and writes for `masked`."""
+    reads = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
+    return both(**{"image": reads, **choices})
+
+
+def source(made: Transformer, text: str) -> str | ProcessedImage | None:
+    """What the encoder of an encoder-decoder reads: the text, or a picture of noise; None for another model."""
+    if not made.config.has_cross_attention:
+        return None
+    return process_image(photo(), made.config.image) if made.config.reads_image else text
 
 
 def photo(height: int = 31, width: int = 40) -> np.ndarray:

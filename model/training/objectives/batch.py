@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.array_types import Bool, Int
+from model.array_types import Bool, Float, Int
 
 IGNORE_INDEX = -100  # the target of positions without one
 
@@ -19,7 +19,7 @@ class Batch:
     """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
 
     `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
-    encoder-decoder reads.
+    encoder-decoder reads, or the `pixels` of images.
     """
 
     ids: Int[Tensor, "row pos"]
@@ -28,11 +28,13 @@ class Batch:
     padding_mask: Bool[Tensor, "row pos"] | None = None
     source: Int[Tensor, "row source"] | None = None
     source_padding_mask: Bool[Tensor, "row source"] | None = None
+    pixels: Float[Tensor, "row color_channel pixel_row pixel_column"] | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:
         """What `Transformer.encode_hidden` reads besides the ids, by its names."""
-        return {name: getattr(self, name) for name in ("mask", "padding_mask", "source", "source_padding_mask")}
+        names = ("mask", "padding_mask", "source", "source_padding_mask", "pixels")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def target_count(self) -> int:

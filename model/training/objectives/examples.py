@@ -1,4 +1,4 @@
-"""Objectives on examples: a text, and the answer that a model is to give."""
+"""Objectives on examples: a text or a drawing, and the answer that a model is to give."""
 
 from __future__ import annotations
 
@@ -13,24 +13,36 @@ import torch
 from tokenizers import Encoding
 from torch import Tensor
 
-from model.array_types import Bool, Int
+from model.array_types import Bool, Float, Int
+from model.config_groups import ImageConfig
 from model.data.examples import Example, ExampleTask
 from model.data.text_tasks.words import word_spans
 from model.errors import DataError
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import IGNORE_INDEX, Batch
 from model.training.objectives.masked import TRAINING_REPLACEMENTS, VALIDATION_REPLACEMENTS, TokenMasker
+from model.vision.drawing import Drawing
+from model.vision.image import process_image
 
 START_ID = 0  # the token that a decoder with an encoder begins with
 
 
 class ExampleObjective(ABC):
-    """Batches of examples; what a batch of them is, an objective says in `make_batch`."""
+    """Batches of examples; what a batch of them is, an objective says in `make_batch`.
+
+    `image` is how the model reads drawings, for a task that has them.
+    """
 
     config_values: ClassVar[dict[str, Any]]
 
-    def __init__(self, tokenizer: Tokenizer, task: ExampleTask, options: Mapping[str, float] | None = None) -> None:
-        self.tokenizer, self.task, self.options = tokenizer, task, options or {}
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        task: ExampleTask,
+        options: Mapping[str, float] | None = None,
+        image: ImageConfig = ImageConfig(),
+    ) -> None:
+        self.tokenizer, self.task, self.options, self.image = tokenizer, task, options or {}, image
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """New examples to train on."""
@@ -178,7 +190,7 @@ class TokenClassification(EncoderObjective):
 
 
 class SequenceToSequence(ExampleObjective):
-    """An encoder reads the text, and a decoder writes the answer, each token after those that are right.
+    """An encoder reads the text or drawing, and a decoder writes the answer, each token after those that are right.
 
     The decoder begins with START_ID and ends with the tokenizer's end token.
     """
@@ -191,15 +203,23 @@ class SequenceToSequence(ExampleObjective):
     }
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
-        """Texts as sources, and the answers shifted by one token."""
-        source, is_source = _pad(self._encode([example.text for example in examples]), 0)
+        """Texts or drawings as sources, and the answers shifted by one token."""
         end_id = self.tokenizer.end_id
         if end_id is None:
             raise DataError("An answer needs a token that ends it, such as </s>.")
         answers = self.tokenizer.encode_batch([example.answer for example in examples])
         ids, _ = _pad([[START_ID, *answer] for answer in answers], 0)
         targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
+        drawings = [example.drawing for example in examples if example.drawing]
+        if drawings:
+            return Batch(ids, targets, pixels=self._pixels(drawings))
+        source, is_source = _pad(self._encode([example.text for example in examples]), 0)
         return Batch(ids, targets, source=source, source_padding_mask=is_source)
+
+    def _pixels(self, drawings: Sequence[Drawing]) -> Float[Tensor, "row color_channel pixel_row pixel_column"]:
+        """The drawings as the model reads them."""
+        images = [process_image(drawing.render(), self.image).pixel_values for drawing in drawings]
+        return torch.from_numpy(np.stack(images))
 
 
 def _is_text(batch: Batch) -> Bool[np.ndarray, "row pos"]:

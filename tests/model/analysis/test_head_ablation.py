@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,22 +24,22 @@ TEXT = "the cat sat on the mat"
 
 
 def one_run_per_head(
-    model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: str
+    model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: Any
 ) -> list[float]:
     """The log-probability after a run of its own for each head."""
     tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     found = []
     for head in range(4):
-        trace = run(model, tokenizer, TEXT, [*edits, f"{attention}.weights[{head}]=set:0"], **more)  # type: ignore[arg-type]
+        trace = run(model, tokenizer, TEXT, [*edits, f"{attention}.weights[{head}]=set:0"], **more)
         logits = trace["logits"][position] if trace["logits"].ndim == 2 else trace["logits"]
         logits = logits.astype(np.float64)
         found.append(float(logits[token] - np.log(np.exp(logits).sum())))
     return found
 
 
-def traced(model: Transformer, edits: list[str] | None = None, **more: str) -> Trace:
+def traced(model: Transformer, edits: list[str] | None = None, **more: Any) -> Trace:
     tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits or [], **more)  # type: ignore[arg-type]
+    return run(model, tokenizer, TEXT, edits or [], **more)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -68,9 +69,10 @@ def test_heads_are_ablated_after_the_edits(edit: str) -> None:
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
 def test_every_attention_of_an_encoder_decoder_can_be_ablated(attention: str) -> None:
-    model = toys.both()
-    found = ablate_heads(model, traced(model, source="a small bird"), attention, 2, 9, 0, 4)
-    assert found == pytest.approx(one_run_per_head(model, attention, 2, 9, [], source="a small bird"), abs=1e-5)
+    for model in (toys.both(), toys.captioner()):
+        source = toys.source(model, "a small bird")
+        found = ablate_heads(model, traced(model, source=source), attention, 2, 9, 0, 4)
+        assert found == pytest.approx(one_run_per_head(model, attention, 2, 9, [], source=source), abs=1e-5)
 
 
 def test_labels_of_a_text_are_predictions_too() -> None:

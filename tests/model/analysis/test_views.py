@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,10 @@ def test_the_gradient_of_later_queries_is_zero() -> None:
     assert slopes[:, 1:3].any()
 
 
-def test_the_gradient_reaches_encoder_and_cross_attention() -> None:
-    model, tokenizer = toys.both(), toys.masked()
-    trace = run(model, tokenizer, "the dog", source=TEXT)
+@pytest.mark.parametrize("make", [toys.both, toys.captioner])
+def test_the_gradient_reaches_encoder_and_cross_attention(make: Callable[[], Transformer]) -> None:
+    model, tokenizer = make(), toys.masked()
+    trace = run(model, tokenizer, "the dog", source=toys.source(model, TEXT))
     for path in ("encoder.2.self", "decoder.0.cross"):
         slopes = attention_gradient(model, trace, path, 1, 4)
         assert slopes.shape == trace[f"{path}.weights"].shape

@@ -23,6 +23,7 @@ MODELS: dict[str, Callable[[], Transformer]] = {
     "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
     "encoder": toys.encoder,
     "both": toys.both,
+    "captioner": toys.captioner,
     "bare": lambda: toys.encoder(output_head="none"),
     "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
     "seer": toys.seer,
@@ -129,6 +130,16 @@ def test_the_arrays_of_an_image(traced: Traced, models: Path) -> None:
     assert file["tokens"].tolist() == ["[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
     assert file["attention"][1, :3].any()
     assert not file["attention"][1, 3].any()
+
+
+def test_the_arrays_of_an_image_and_its_caption(traced: Traced, models: Path) -> None:
+    file = traced("captioner", "--image", str(models / "photo.png"), "--target", "the cat")
+    length = len(file["target_ids"])
+    shapes: dict[str, tuple[int, ...]] = {"tokens": (6,), "pixel_values": (3, 12, 18), "target_ids": (length,)}
+    shapes |= {"encoder_attention": (3, 4, 6, 6), "cross_attention": (2, 4, length, 6)}
+    shapes |= {"decoder_attention": (2, 4, length, length), "logits": (length, toys.masked().vocabulary_size)}
+    assert {name: value.shape for name, value in file.items()} == shapes
+    assert file["tokens"].tolist() == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
 
 
 def test_options_choose_a_variant(traced: Traced) -> None:

@@ -3,10 +3,12 @@
 from datetime import date, timedelta
 from random import Random
 
+import numpy as np
 import pytest
 
 from model.data.examples import Example, is_held_out
 from model.data.generated import GENERATED_TASKS
+from model.data.generated.caption import RELATIONS
 from model.data.generated.dates import ORDINAL_WORDS, TEMPLATES, write_date
 from model.data.generated.induction import WORDS
 from model.text.tokenizer import Tokenizer
@@ -15,11 +17,12 @@ TASKS = sorted(GENERATED_TASKS)
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_training_and_held_out_examples_share_no_answer(name: str) -> None:
+def test_training_and_held_out_examples_share_no_key(name: str) -> None:
     task = GENERATED_TASKS[name]
     trained, held_out = task.training_examples(1, 300), task.held_out_examples(2, 300)
     assert len(trained) == len(held_out) == 300
-    assert not any(is_held_out(one.answer) for one in trained) and all(is_held_out(one.answer) for one in held_out)
+    keys = [{task.split_key(one) for one in examples} for examples in (trained, held_out)]
+    assert not any(map(is_held_out, keys[0])) and all(map(is_held_out, keys[1])) and not keys[0] & keys[1]
     assert not {one.answer for one in trained} & {one.answer for one in held_out}
 
 
@@ -109,6 +112,43 @@ def test_the_links_of_a_date_name_year_month_and_day() -> None:
 def test_numbers_in_dates_are_read_digit_by_digit() -> None:
     tokens = GENERATED_TASKS["dates"].make_tokenizer().encode("third of March 2021").token_texts
     assert tokens == ("third", " of", " March", " ", "2", "0", "2", "1", "</s>")
+
+
+def test_a_caption_says_what_is_where() -> None:
+    said = set()
+    for example in GENERATED_TASKS["caption"].training_examples(1, 500):
+        assert example.drawing is not None
+        wide, narrow = example.drawing.figures
+        relation = example.answer.removeprefix(f"a {wide.name} ").removesuffix(f" a {narrow.name}")
+        across, down = narrow.x - wide.x, narrow.y - wide.y
+        sides = {"left of": across, "right of": -across, "above": down, "below": -down}
+        assert relation == max(sides, key=lambda name: sides[name]) and wide.radius > narrow.radius + 1
+        for figure in (wide, narrow):
+            reach = 0.2  # pixels: the points of a star reach a little further than its radius
+            assert min(figure.box) >= -reach and max(figure.box) <= example.drawing.side + reach
+        words = [example.answer[slice(*link.answer)] for link in example.links]
+        assert words == [wide.name, narrow.name] and [link.box for link in example.links] == [wide.box, narrow.box]
+        said.add((wide.name, relation, narrow.name))
+    assert len({name for name, _, _ in said}) == 30 and {relation for _, relation, _ in said} == set(RELATIONS)
+
+
+def test_a_held_out_pair_is_never_drawn_for_training_in_any_place_or_size() -> None:
+    task = GENERATED_TASKS["caption"]
+    trained, held_out = (
+        {frozenset(figure.name for figure in one.drawing.figures) for one in examples if one.drawing}
+        for examples in (task.training_examples(1, 3000), task.held_out_examples(1, 3000))
+    )
+    assert not trained & held_out and 25 <= len(held_out) <= 60 and len(trained) > 300
+
+
+def test_a_drawing_shows_each_figure_in_its_colour_at_its_place() -> None:
+    for example in GENERATED_TASKS["caption"].held_out_examples(4, 20):
+        assert example.drawing is not None
+        pixels = example.drawing.render()
+        assert pixels.shape == (48, 48, 3) and pixels.dtype == np.uint8
+        assert (pixels[0, 0] == example.drawing.ground).all() or (pixels[-1, -1] == example.drawing.ground).all()
+        for figure in example.drawing.figures:
+            assert tuple(pixels[int(figure.y), int(figure.x)]) == figure.shade
 
 
 def test_a_draw_depends_on_its_random_numbers_alone() -> None:

@@ -26,6 +26,7 @@ def test_one_beam_is_greedy_decoding(edits: list[str]) -> None:
     for model, tokenizer, text, source in (
         (toys.decoder(), toys.causal(), TEXT, None),
         (toys.both(), toys.masked(), "", SOURCE),
+        (toys.captioner(), toys.masked(), "", toys.source(toys.captioner(), "")),
     ):
         (beam,) = last_beams(model, tokenizer, text, edits, source=source, beams=1, steps=8)
         steps = generate(model, tokenizer, text, edits, source=source, steps=8, temperature=0.0)

@@ -26,6 +26,7 @@ from model.config_groups import RopeConfig
 from model.nn.hooks import Hook, no_hook
 from model.nn.output_heads import LanguageModelHead
 from model.tracing.interventions import Intervention, InterventionHook
+from model.tracing.run import pixel_tensor, token_tensor
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"
@@ -73,15 +74,16 @@ def steps(model: Transformer, *edits: str, **choices: Any) -> list[GenerationSte
     """All steps of a generation without chance, unless told otherwise."""
     cross = model.config.has_cross_attention
     tokenizer = toys.masked() if cross else toys.causal()
-    others = {"source": SOURCE if cross else None, "steps": 6, "temperature": 0.0, **choices}
+    others = {"source": toys.source(model, SOURCE), "steps": 6, "temperature": 0.0, **choices}
     return list(generate(model, tokenizer, TEXT, edits, **others))
 
 
 def full_forward(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
     """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
     hook: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
-    source = torch.tensor([step.source.ids]) if step.source else None
-    logits = model(torch.tensor([step.text.ids]), source=source, hook=hook)
+    source = token_tensor(step.source, model) if step.source else None
+    pixels = pixel_tensor(step.source, model) if step.source else None
+    logits = model(torch.tensor([step.text.ids]), source=source, pixels=pixels, hook=hook)
     assert isinstance(logits, torch.Tensor)
     return logits[0]
 
@@ -146,6 +148,7 @@ def test_generation_without_a_causal_mask_equals_the_full_forward(masks: tuple[s
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 def test_generation_of_an_encoder_decoder_equals_the_full_forward(position: str) -> None:
     assert_equals_full_forward(toys.both(positional_encoding=position))
+    assert_equals_full_forward(toys.captioner(positional_encoding=position))
 
 
 @pytest.mark.parametrize("edit", EDITS)
@@ -156,6 +159,7 @@ def test_edits_in_generation_equal_edits_in_the_full_forward(edit: str) -> None:
 @pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
 def test_edits_of_an_encoder_decoder_equal_those_in_the_full_forward(edit: str) -> None:
     assert_equals_full_forward(toys.both(), edit)
+    assert_equals_full_forward(toys.captioner(), edit)
 
 
 def test_several_edits_equal_those_in_the_full_forward() -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TextError, Transformer
+from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
+from model.config_groups import ImageConfig
 from model.nn.block import NORM_PLACEMENTS
 from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
@@ -19,14 +20,21 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "decoder": {},
     "encoder": {"architecture": "encoder", "masks": (), "output_head": "masked-language-model"},
     "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
+    "captioner": {
+        "architecture": "encoder-decoder",
+        "image": ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6),
+    },
 }
 IDS = toys.numbers(2, 6)
 SOURCE = toys.numbers(2, 9, seed=1)
+PIXELS = torch.randn(2, 3, 12, 18, generator=torch.Generator().manual_seed(2))
 
 
 def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
-    """A forward, with a source for the models that read one."""
-    if model.config.has_cross_attention:
+    """A forward, with a source or an image for the models that read one."""
+    if model.config.reads_image:
+        others.setdefault("pixels", PIXELS[: len(ids)])
+    elif model.config.has_cross_attention:
         others.setdefault("source", SOURCE[: len(ids)])
     answered = model(ids, **others)
     assert isinstance(answered, Tensor)
@@ -52,7 +60,7 @@ def test_every_build_gives_finite_logits_and_gradients(
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
 
 
-@pytest.mark.parametrize("architecture", ["decoder", "encoder-decoder"])
+@pytest.mark.parametrize("architecture", ["decoder", "encoder-decoder", "captioner"])
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
 def test_what_comes_later_changes_nothing_before_it(architecture: str, position: str) -> None:
     model = toys.model(positional_encoding=position, **ARCHITECTURES[architecture])
@@ -87,12 +95,13 @@ def test_a_batch_with_padding_equals_single_runs(architecture: str, position: st
     model = toys.model(positional_encoding=position, attention_function=kernel, **ARCHITECTURES[architecture])
     lengths, source_lengths = (6, 3), (4, 9)
     together: dict[str, Any] = {"padding_mask": filled(lengths, 6)}
-    if model.config.has_cross_attention:
+    if architecture == "encoder-decoder":
         together |= {"source": SOURCE, "source_padding_mask": filled(source_lengths, 9)}
     batch = logits(model, IDS, **together)
     for row, (length, source_length) in enumerate(zip(lengths, source_lengths, strict=True)):
         one = slice(row, row + 1)
-        others = {"source": SOURCE[one, :source_length]} if model.config.has_cross_attention else {}
+        others: dict[str, Any] = {"source": SOURCE[one, :source_length]} if architecture == "encoder-decoder" else {}
+        others |= {"pixels": PIXELS[one]} if model.config.reads_image else {}
         alone = logits(model, IDS[one, :length], **others)
         torch.testing.assert_close(batch[one, :length], alone, atol=1e-4, rtol=1e-4)
 
@@ -162,9 +171,28 @@ def test_so_does_a_source_longer_than_the_context() -> None:
         logits(model, source=toys.numbers(2, 25))
 
 
-def test_an_encoder_decoder_without_a_source_gets_a_sentence() -> None:
-    with pytest.raises(TextError, match="give it a source"):
-        toys.model(**ARCHITECTURES["encoder-decoder"])(IDS)
+@pytest.mark.parametrize(("architecture", "wanted"), [("encoder-decoder", "a source text"), ("captioner", "an image")])
+def test_an_encoder_decoder_without_a_source_gets_a_sentence(architecture: str, wanted: str) -> None:
+    with pytest.raises(TextError, match=f"give it {wanted}"):
+        toys.model(**ARCHITECTURES[architecture])(IDS)
+
+
+def test_an_encoder_reads_its_kind_of_source_alone() -> None:
+    with pytest.raises(ImageError, match="reads texts, not images"):
+        logits(toys.model(**ARCHITECTURES["encoder-decoder"]), pixels=PIXELS)
+    with pytest.raises(ImageError, match="reads an image"):
+        toys.model(**ARCHITECTURES["captioner"])(IDS, source=SOURCE)
+
+
+def test_every_patch_reaches_every_token_through_cross_attention_alone() -> None:
+    model = toys.model(**ARCHITECTURES["captioner"])
+    for row, column in ((0, 0), (1, 2)):
+        changed = PIXELS.clone()
+        changed[:, :, 6 * row : 6 * row + 6, 6 * column : 6 * column + 6] += 1
+        assert not torch.isclose(logits(model), logits(model, pixels=changed)).all(-1).any()
+    memory = model.encode(IDS[:, :0], pixels=PIXELS)
+    assert memory.shape == (2, 6, 16)
+    torch.testing.assert_close(model.logits(model.encode_hidden(IDS, memory=memory)), logits(model))
 
 
 def test_a_seed_makes_the_same_model() -> None:

@@ -103,6 +103,15 @@ def test_an_encoder_decoder_shows_three_kinds_of_attention() -> None:
     assert meta["attention_groups"][1]["columns"] == len(meta["source_tokens"])
 
 
+def test_so_does_one_that_reads_an_image() -> None:
+    model = toys.captioner()
+    meta, _ = script_data(run(model, toys.masked(), "the dog", source=toys.source(model, "")).show())
+    assert [token["text"] for token in meta["source_tokens"]] == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
+    assert [(grid["name"], grid["columns"]) for grid in meta["attention_groups"]][1:] == [
+        ("decoder.cross", 6), ("encoder.self", 6),
+    ]  # fmt: skip
+
+
 def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.rendering.html.MAX_POOLED_CELLS", 8 * 16)
     monkeypatch.setattr("model.rendering.html.MAX_EXACT_CELLS", 8)

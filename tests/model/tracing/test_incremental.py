@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -103,7 +103,7 @@ def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
 
 @settings(max_examples=40)
 @given(
-    st.sampled_from(["decoder", "decoder", "decoder", "encoder", "both"]),
+    st.sampled_from(["decoder", "decoder", "decoder", "encoder", "both", "captioner"]),
     choices(),
     st.sampled_from(KEEPS),
     st.lists(st.sampled_from(["t", " dog", "s.", "<", "<<<", "<<<<<<<<", " the sea"]), min_size=1, max_size=5),
@@ -113,7 +113,7 @@ def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
     kind: str, parts: dict[str, Any], keep: tuple[str, ...] | None, keys: list[str], data: st.DataObject
 ) -> None:
     model: Transformer = getattr(toys, kind)(**parts)
-    tokenizer, source = toys.causal() if kind == "decoder" else toys.masked(), SOURCE if kind == "both" else None
+    tokenizer, source = toys.causal() if kind == "decoder" else toys.masked(), toys.source(model, SOURCE)
     paths = sorted(run(model, tokenizer, TEXT, source=source).values)
     question: dict[str, Any] = {
         "source": source,
@@ -136,7 +136,7 @@ def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
 def continued(model: Transformer, following: str = TEXT + "t", **question: Any) -> tuple[Trace, int]:
     """The trace of a text after TEXT, which equals the whole run's, and how many tokens the network read for it."""
     tokenizer = toys.masked() if model.config.has_cross_attention else toys.causal()
-    question = {"source": SOURCE if model.config.has_cross_attention else None, **question}
+    question = {"source": toys.source(model, SOURCE), **question}
     before = continue_run(None, model, tokenizer, TEXT, **question)
     with tokens_read(model) as counts:
         after = continue_run(before, model, tokenizer, following, **question)
@@ -160,8 +160,9 @@ def test_all_from_the_first_token_that_differs_is_read(following: str, count: in
     assert continued(toys.decoder(), following)[1] == count
 
 
-def test_an_encoder_decoder_reads_its_source_once() -> None:
-    model = toys.both()
+@pytest.mark.parametrize("make", [toys.both, toys.captioner])
+def test_an_encoder_decoder_reads_its_source_once(make: Callable[[], Transformer]) -> None:
+    model = make()
     with tokens_read(model, "encoder") as counts:
         assert continued(model)[1] == 1
     assert len(counts) == 2, "for the first run, and for the whole one that the second is compared with"

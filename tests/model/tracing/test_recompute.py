@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,8 @@ from model.tracing.recompute import (
 )
 from model.tracing.run import run
 from model.tracing.trace import Trace
-from tests.model.toys import both, causal, decoder, masked
+from tests.model import toys
+from tests.model.toys import both, captioner, causal, decoder, masked
 
 TEXT = "the cat sat on the mat and the dog ran"
 EDITS = ((), ("decoder.1.self.weights[1]=set:0",), ("decoder.*.self.mask[:,5,2]=set:0", "decoder.0.self.q[0]=scale:2"),
@@ -32,7 +34,7 @@ def full_and_lean_trace(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
 ) -> tuple[Trace, Trace]:
     """The same run kept whole, and kept as a long text's is."""
-    source, words = (TEXT, masked()) if model.config.has_cross_attention else (None, causal())
+    source, words = toys.source(model, TEXT), masked() if model.config.has_cross_attention else causal()
     full = run(model, words, TEXT, edits, source=source)
     monkeypatch.setattr(
         import_module("model.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
@@ -54,8 +56,11 @@ def test_a_region_of_some_heads_is_recomputed(
         np.testing.assert_allclose(found, full[path][1:3, 2:7, 1:4], atol=1e-5)
 
 
-def test_cross_attention_and_the_encoder_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = both()
+@pytest.mark.parametrize("make", [both, captioner])
+def test_cross_attention_and_the_encoder_are_recomputed(
+    make: Callable[[], Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make()
     full, lean = full_and_lean_trace(model, monkeypatch)
     for path in ("decoder.1.cross.weights", "encoder.0.self.weights"):
         rows, columns = full[path].shape[1:]

@@ -46,7 +46,13 @@ def image_model(**others: Any) -> Trace:
     return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image), **others)
 
 
-RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model}
+def captioner(**others: Any) -> Trace:
+    """A picture of 2 x 3 patches, and a text about it."""
+    model = toys.captioner(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11)
+    return run(model, toys.masked(), TEXT, source=toys.source(model, ""), **others)
+
+
+RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner}
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from model.config_groups import ImageConfig
 from model.data.examples import Example
 from model.data.generated import GENERATED_TASKS
 from model.errors import DataError
 from model.training.objectives.batch import IGNORE_INDEX, Batch
 from model.training.objectives.examples import Completion, SequenceToSequence, TokenClassification
+from model.vision.image import process_image
 
 
 def test_a_completion_has_the_answer_alone_as_targets() -> None:
@@ -48,14 +50,29 @@ def test_an_answer_is_written_behind_the_start_token_and_ends() -> None:
     assert int(batch.source[0, -1]) == tokenizer.end_id  # as a typed source has it
 
 
+def test_a_drawing_is_read_as_the_model_reads_images() -> None:
+    task, image = (
+        GENERATED_TASKS["caption"],
+        ImageConfig(channels=3, height=24, width=24, patch_height=6, patch_width=6),
+    )
+    examples = task.training_examples(1, 3)
+    batch = SequenceToSequence(task.make_tokenizer(), task, image=image).make_batch(examples)
+    assert batch.source is None and batch.pixels is not None and batch.pixels.shape == (3, 3, 24, 24)
+    for pixels, example in zip(batch.pixels, examples, strict=True):
+        assert example.drawing is not None
+        np.testing.assert_array_equal(pixels, process_image(example.drawing.render(), image).pixel_values)
+
+
 def parts_of(batch: Batch) -> list[torch.Tensor | None]:
     return [batch.ids, batch.targets, *batch.inputs.values()]
 
 
 def test_a_split_batch_is_the_batch() -> None:
-    for name, objective in (("sort", TokenClassification), ("dates", SequenceToSequence)):
+    image = ImageConfig(channels=3, height=24, width=24, patch_height=6, patch_width=6)
+    objectives = (("sort", TokenClassification), ("dates", SequenceToSequence), ("caption", SequenceToSequence))
+    for name, objective in objectives:
         task = GENERATED_TASKS[name]
-        batch = objective(task.make_tokenizer(), task).make_batch(task.training_examples(1, 5))
+        batch = objective(task.make_tokenizer(), task, image=image).make_batch(task.training_examples(1, 5))
         for whole, first, second, third in zip(
             parts_of(batch), *(parts_of(part) for part in batch.split(2)), strict=True
         ):

@@ -13,7 +13,7 @@ from model.checkpoints.files.kept_steps import kept_steps, load_step
 from model.cli.main import main
 from model.cli.train import train
 from model.data.generated import GENERATED_TASKS
-from model.errors import CheckpointError
+from model.errors import CheckpointError, ImageError
 from model.evaluation.example_accuracy import answer, example_accuracy
 from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
@@ -24,7 +24,9 @@ OBJECTIVE_OF = {
     "induction-fixed-offset": "completion",
     "sort": "token-classification",
     "dates": "sequence-to-sequence",
+    "caption": "sequence-to-sequence",
 }
+MODEL_OF = {"caption": "image = { channels = 3, height = 48, width = 48, patch_height = 12, patch_width = 12 }"}
 RECIPE = """
 objective = "{objective}"
 task = "{task}"
@@ -49,7 +51,8 @@ precision = "float32"
 
 def write_recipe(folder: Path, task: str, steps: int = 8, model: str = "") -> Path:
     path = folder / f"{task}.toml"
-    path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=model))
+    fields = model or MODEL_OF.get(task, "")
+    path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=fields))
     return path
 
 
@@ -59,8 +62,8 @@ def test_a_run_on_a_task_leaves_a_checkpoint_that_answers(task: str, tmp_path: P
     assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
     checkpoint = load(out)
     assert task in checkpoint.card and "exact" in checkpoint.card
-    text = GENERATED_TASKS[task].held_out_examples(1, 1)[0].text
-    assert isinstance(answer(checkpoint, text, 5), str)
+    (example,) = GENERATED_TASKS[task].held_out_examples(1, 1)
+    assert isinstance(answer(checkpoint, example, 5), str)
     log = [json.loads(line) for line in (out / "run" / "log.jsonl").read_text().splitlines()]
     assert {"nats per token", "accuracy", "exact"} == set(log[0]["validation"][task])
 
@@ -72,7 +75,7 @@ def test_a_run_learns(tmp_path: Path) -> None:
     assert losses[-1] < losses[0] - 0.3
 
 
-@pytest.mark.parametrize("task", ["sort", "dates"])
+@pytest.mark.parametrize("task", ["sort", "dates", "caption"])
 def test_a_resumed_run_is_exactly_an_uninterrupted_one(task: str, tmp_path: Path) -> None:
     def start(folder: str) -> Trainer:
         recipe = load_recipe(write_recipe(tmp_path, task)).check()
@@ -106,7 +109,13 @@ def test_the_weights_of_kept_steps_open(tmp_path: Path) -> None:
         load_step(out, 4)
 
 
-@pytest.mark.parametrize("task", ["induction", "sort", "dates"])
+def test_a_model_that_reads_no_image_is_not_trained_on_drawings(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path, "caption", model="bias = true")
+    with pytest.raises(ImageError, match="reads texts, not images"):
+        train([str(recipe), "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.parametrize("task", ["induction", "sort", "dates", "caption"])
 def test_a_model_is_measured_on_a_task(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     train([str(write_recipe(tmp_path, task)), "--out", str(out)])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from model import EncodedImage, Transformer, run, variant
+from model import EncodedImage, ImageError, TextError, Transformer, run, variant
 from model.analysis.head_ablation import ablate_heads
 from model.tracing.trace import Trace
-from model.vision.image import process_image
+from model.vision.image import ProcessedImage, process_image
 from model.vision.patches import class_token_tokenizer
 from tests.model import toys
 
@@ -27,6 +27,28 @@ def test_patches_are_told_as_tokens() -> None:
     assert text.special_mask == (True, *[False] * 6)
     assert (text.patch_rows, text.patch_columns, text.image.width, text.image.height) == (2, 3, 40, 31)
     assert text.covered_region == (0, 0, 40, 31)
+
+
+def test_the_encoder_of_a_captioner_reads_patches_alone() -> None:
+    model = toys.captioner()
+    trace = run(model, toys.masked(), "the cat", source=toys.source(model, ""))
+    assert isinstance(trace.source, EncodedImage) and not isinstance(trace.text, EncodedImage)
+    assert trace.source.tokens == ("0,0", "0,1", "0,2", "1,0", "1,1", "1,2") and trace.source.first_patch == 0
+    boxes = trace.source.patch_boxes()  # of a picture of 40 x 31 pixels
+    assert boxes[0] == pytest.approx((0, 0, 40 / 3, 15.5)) and boxes[5] == pytest.approx((80 / 3, 15.5, 40, 31))
+
+
+def test_a_picture_is_the_source_of_a_captioner_and_a_text_that_of_others() -> None:
+    captioner, both, words = toys.captioner(), toys.both(), toys.masked()
+    image = toys.source(captioner, "")
+    assert isinstance(image, ProcessedImage)
+    for given in ("a text", None):
+        with pytest.raises(TextError, match="reads images, not texts"):
+            run(captioner, words, "the cat", source=given)
+    with pytest.raises(ImageError, match="decoder reads a text; give its encoder the image"):
+        run(captioner, words, image)
+    with pytest.raises(ImageError, match="reads texts, not images"):
+        run(both, words, "the cat", source=image)
 
 
 def test_a_patch_is_the_sum_of_its_pixels_times_the_projection() -> None:
