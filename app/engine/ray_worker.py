@@ -35,6 +35,7 @@ from app.engine.worker_process import (
     POLL_SECONDS,
     SENTENCE,
     START_SECONDS,
+    STARVED_SECONDS,
     WorkerLimits,
     WorkerProcess,
 )
@@ -171,7 +172,7 @@ class RayWorker:
         self.asked += 1
         reference = self.actor.answer.remote(self.asked, request, job.seconds)
         # The actor keeps the time; this is for a machine that says nothing more, its process' own start included.
-        message: bytes = self._wait_for(reference, START_SECONDS + job.seconds, job)
+        message: bytes = self._wait_for(reference, START_SECONDS + job.seconds + STARVED_SECONDS, job)
         if message[:1] == CANCEL or job.cancelled.is_set():
             raise Superseded(SUPERSEDED)
         if message[:1] == SENTENCE:

@@ -28,6 +28,7 @@ def answer(handler: str, body: dict[str, object]) -> bytes:
         "fail": lambda: str(1 / 0).encode(),
         "crash": lambda: ctypes.string_at(0),
         "hang": _hang,
+        "spin": _spin,
         "sleep": lambda: _sleep(float(str(body["seconds"]))),
         "fill": _fill,
     }[handler]()
@@ -41,6 +42,12 @@ def _hang() -> bytes:
     """Holds the interpreter lock, as the tokenizers library does, so that no thread of this process runs."""
     ctypes.PyDLL(None).sleep(1_000)
     return b""
+
+
+def _spin() -> bytes:
+    """Computes for ever."""
+    while True:
+        pass
 
 
 def _sleep(seconds: float) -> bytes:

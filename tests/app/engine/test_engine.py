@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from app.engine import engine as subject
+from app.engine import worker_process
 from app.engine.engine import Engine, WorkerPool
 from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
@@ -65,10 +66,23 @@ def test_a_crash_is_a_sentence_and_others_are_answered(lane: WorkerPool) -> None
     assert other.future.result(timeout=PATIENCE).decode() != before
 
 
-def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(lane: WorkerPool) -> None:
+def test_what_computes_for_too_long_is_ended_from_outside(lane: WorkerPool) -> None:
+    with pytest.raises(EngineError, match="took longer than the 1 seconds"):
+        ask(lane, "spin", seconds=1.0)
+    assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(
+    lane: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "STARVED_SECONDS", 0.0)
     with pytest.raises(EngineError, match="took longer than the 1 seconds"):
         ask(lane, "hang", seconds=1.0)
     assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+def test_a_question_that_others_keep_from_the_processors_is_waited_for(lane: WorkerPool) -> None:
+    assert ask(lane, "sleep", '{"seconds": 1}', seconds=0.5) == "slept"
 
 
 def test_a_question_that_is_replaced_is_stopped_at_work(lane: WorkerPool) -> None:
