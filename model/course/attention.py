@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -35,40 +36,51 @@ def attend(
     allowed: Bool[Tensor, "query key"] | None = None,
     scale: bool = True,
     attention_function: str = "softmax",
+    dropout: float = 0.0,
 ) -> HeadValues:
-    """One head of `Attention.attend`, recorded by a hook. Raises InputError for matrices that do not fit together."""
+    """One head of `Attention.attend`, recorded by a hook; with `dropout` as in training.
+
+    Raises InputError for matrices that do not fit together.
+    """
     if q.shape[1] != k.shape[1]:
         raise InputError(
             f"Queries have {q.shape[1]} channels and keys {k.shape[1]}. A dot product needs as many of both."
         )
     if len(k) != len(v):
         raise InputError(f"There are {len(k)} keys and {len(v)} values. Each key needs a value.")
-    config = head_config(q.shape[1], v.shape[1], scale=scale, attention_function=attention_function)
-    attention = Attention(config).eval()
+    config = head_config(q.shape[1], v.shape[1], scale, attention_function, dropout)
+    attention = _module(config)
     allowed = torch.ones(len(q), len(k), dtype=torch.bool) if allowed is None else allowed
     positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
     context = AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed[None, None])
-    values: dict[str, Tensor] = {}
-
-    def keep(name: str, value: Tensor) -> Tensor:
-        values[name] = value
-        return value
-
-    with torch.no_grad():
-        output = attention.attend(q[None, None], k[None, None], v[None, None], context, keep)
-    scores = values["scores"][0, 0]
+    recorder = Recorder()
+    output = attention.attend(q[None, None], k[None, None], v[None, None], context, recorder)
+    values = recorder.values
+    scores, weights = values["scores"][0, 0], values["weights"][0, 0]
+    # The module writes the most negative finite number where minus infinity is meant.
     return HeadValues(
-        scores,
-        scores.masked_fill(~allowed, -torch.inf),
-        values["weights"][0, 0],
-        output[0, 0],
-        allowed,
-        float(values["scale"]),
+        scores, scores.masked_fill(~allowed, -torch.inf), weights, output[0, 0], allowed, float(values["scale"])
     )
 
 
+class Recorder:
+    """A hook that keeps each value by its name."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Tensor] = {}
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        self.values[name] = value
+        return value
+
+
+@lru_cache(maxsize=64)
 def head_config(
-    head_dim: int, value_head_dim: int, *, scale: bool = True, attention_function: str = "softmax"
+    head_dim: int,
+    value_head_dim: int,
+    scale: bool = True,
+    attention_function: str = "softmax",
+    dropout: float = 0.0,
 ) -> Config:
     """The config of one head without masks and positional encoding."""
     return Config(
@@ -82,4 +94,11 @@ def head_config(
         masks=(),
         scale=scale,
         attention_function=attention_function,
+        dropout=dropout,
     )
+
+
+@lru_cache(maxsize=64)
+def _module(config: Config) -> Attention:
+    """The module of one head, in training where it has dropout; only its `attend` is used, which has no weights."""
+    return Attention(config).train(config.dropout > 0)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-Numbers = Tensor | Sequence[float]
+Numbers = Tensor | Sequence[float] | Sequence[int]
 
 
 @dataclass(frozen=True, kw_only=True)

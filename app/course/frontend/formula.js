@@ -6,13 +6,13 @@ const TOKENS = /\\[A-Za-z]+|\\.|[{}^_&]|\d+(?:\.\d+)?|[A-Za-z]|\S/gu;
 /** Commands that stand for a letter or a name. @type {Readonly<Record<string, string>>} */
 const LETTERS = {
   alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π",
-  rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", omega: "ω", Delta: "Δ", ell: "ℓ", infty: "∞", top: "⊤",
+  rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", omega: "ω", Delta: "Δ", ell: "ℓ", infty: "∞",
 };
 // biome-ignore format: a table
 /** Commands that stand for an operator. @type {Readonly<Record<string, string>>} */
 const OPERATORS = {
   cdot: "·", times: "×", sum: "∑", prod: "∏", le: "≤", leq: "≤", ge: "≥", geq: "≥", ne: "≠", neq: "≠", in: "∈", approx: "≈",
-  to: "→", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
+  to: "→", gets: "←", nabla: "∇", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
   ldots: "…", dots: "…", cdots: "⋯", Rightarrow: "⇒", propto: "∝", sim: "∼", "{": "{", "}": "}", "|": "‖", partial: "∂",
 };
 /** Spaces in em. @type {Readonly<Record<string, string>>} */
@@ -113,6 +113,7 @@ class Parser {
   /** @param {string} name @returns {MathMLElement | null} */
   #command(name) {
     if (IGNORED.has(name)) return null;
+    if (name === "top") return upright("T"); // the sign for it is missing from many fonts
     if (name === "frac") return node("mfrac", [this.#argument(), this.#argument()]);
     if (name === "sqrt") return node("msqrt", [this.#argument()]);
     if (name === "begin") return this.#matrix(this.#text());
@@ -154,4 +155,14 @@ function space(width) {
   const element = node("mspace");
   element.setAttribute("width", width);
   return element;
+}
+
+/** A title in which `W_Q` has its letter set below. @param {string} title */
+export function titleNodes(title) {
+  return title.split(/(?<=\b[A-Z])_([A-Z])\b/).map((piece, odd) => {
+    if (odd % 2 === 0) return piece;
+    const below = document.createElement("sub");
+    below.textContent = piece;
+    return below;
+  });
 }

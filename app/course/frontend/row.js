@@ -11,7 +11,7 @@ export function createRow(row, asksFirst) {
   if (row.title) element.append(createElement("h3", "", row.title));
   if (row.text) element.append(createElement("p", "quiet", row.text));
   const pictures = createElement("div", "pictures");
-  pictures.append(...row.pictures.flatMap(createPicture));
+  pictures.append(...row.pictures.map(createPicture));
   if (row.question && asksFirst) element.append(createQuestion(row.question, pictures));
   element.append(pictures);
   return element;

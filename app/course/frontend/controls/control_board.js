@@ -2,7 +2,7 @@
 
 import { fillSelect, setValue } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { MatrixTable, resizedTogether } from "./matrix_table.js";
+import { createTitle, MatrixTable, resizedTogether } from "./matrix_table.js";
 
 /** @import { Inputs } from "../inputs.js" */
 /** @import { Control, CourseModel, MatrixControl, ModelControl, NumberControl, TextControl } from "../types.d.ts" */
@@ -84,7 +84,7 @@ function isNumber(control) {
 /** @param {Control} control @param {HTMLElement[]} fields */
 function labelled(control, ...fields) {
   const label = createElement("label", `control ${control.kind}`);
-  label.append(createElement("span", "control-title", control.title), ...fields);
+  label.append(createTitle(control.title), ...fields);
   return label;
 }
 
@@ -102,7 +102,7 @@ function createNumber(control, change) {
   field.oninput = () => change(field.value);
   const parts = control.kind === "seed" ? [field, againButton(control, field, change)] : [slider, field];
   const element = createElement("div", `control ${control.kind}`);
-  element.append(createElement("span", "control-title", control.title), ...parts);
+  element.append(createTitle(control.title), ...parts);
   return {
     element,
     draw: (text) => {

@@ -2,6 +2,7 @@
 
 import { activeElement, createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { GRID_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
+import { titleNodes } from "../formula.js";
 
 /** @import { Inputs } from "../inputs.js" */
 /** @import { Axis, MatrixControl } from "../types.d.ts" */
@@ -25,7 +26,7 @@ export class MatrixTable {
     this.#table.dataset.testid = `input-${control.name}`;
     this.#table.setAttribute("aria-label", control.title);
     this.#table.onkeydown = (event) => this.#move(event);
-    this.element.append(createElement("span", "control-title", control.title), this.#table, this.#sizes);
+    this.element.append(createTitle(control.title), this.#table, this.#sizes);
   }
 
   /** @param {string} text */
@@ -161,4 +162,11 @@ function heading(text, scope) {
   const cell = createElement("th", "", text);
   cell.scope = scope;
   return cell;
+}
+
+/** The title of a control. @param {string} title */
+export function createTitle(title) {
+  const element = createElement("span", "control-title");
+  element.append(...titleNodes(title));
+  return element;
 }

@@ -4,13 +4,13 @@ import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 
 /** @import { Numeric } from "../types.d.ts" */
 
-/** A number with so many places behind the point; whole ones have none. @param {Numeric} value @param {number} digits */
+/** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not. @param {Numeric} value @param {number} digits */
 export function formatFixed(value, digits) {
   const number = Number(value);
   if (!Number.isFinite(number)) return formatNumber(number);
-  const size = Math.abs(number);
-  if (size >= 100_000 || (size !== 0 && size < 0.5 * 10 ** -digits)) return formatNumber(number, 2);
-  return (Number.isInteger(number) ? String(number) : number.toFixed(digits)).replace("-", "−");
+  if (Math.abs(number) >= 100_000) return formatNumber(number, 2);
+  const text = Number.isInteger(number) ? String(number) : number.toFixed(digits);
+  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
 /** The largest size of what is finite; 1 where all are 0. @param {Iterable<Numeric>} values */

@@ -1,6 +1,7 @@
 // Pictures by their kind, with the title above, the note below, and the sign that stands before them.
 
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { titleNodes } from "../formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
 import { createLines } from "./lines.js";
@@ -14,10 +15,17 @@ import { createEquations, createTable, createTokens, createVerdict } from "./tex
 export function createPicture(picture) {
   const figure = createElement("figure", `picture-${picture.kind}`);
   figure.dataset.testid = `picture-${picture.kind}`;
-  if (picture.title) figure.append(createElement("figcaption", "", picture.title));
+  if (picture.title) {
+    const caption = createElement("figcaption");
+    caption.append(...titleNodes(picture.title));
+    figure.append(caption);
+  }
   figure.append(draw(picture));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
-  return picture.before ? [createElement("span", "before", picture.before), figure] : [figure];
+  if (!picture.before) return figure;
+  const joined = createElement("div", "joined");
+  joined.append(createElement("span", "before", picture.before), figure);
+  return joined;
 }
 
 /** @param {Picture} picture @returns {Element} */
