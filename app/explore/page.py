@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from time import sleep
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -31,7 +33,15 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). What it reported itself it has painted.
 PAINT_SECONDS = 0.12
-PAGE_FIELDS = ("model", "device", "source", "tab", "quantity", "analysis")  # that decide what the page shows at first
+PAGE_FIELDS = (
+    "model",
+    "device",
+    "source",
+    "tab",
+    "quantity",
+    "analysis",
+    "task",
+)  # that decide what the page shows at first
 SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
 # Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
@@ -39,40 +49,57 @@ LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits fo
 MAX_PREDICTIONS = 4  # charts of them
 
 FRONTEND, DRAWING = "app/explore/frontend", "model/rendering/static"
-INSTRUMENT = Component(
-    "explore",
-    module=f"{FRONTEND}/main.js",
-    html=f"{FRONTEND}/explore.html",
-    styles=(
+
+
+def instrument(
+    key: str, module: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()
+) -> Component:
+    """The instrument as a component, on this page or on one that shows more, with style sheets and HTML of its own."""
+    shared = (
         *(f"{DRAWING}/{name}.css" for name in ("base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits", "model_diagram/model_diagram")),
         export_menu.STYLE,
         "app/ui/frontend/presenter.css",
-    ),
-    parts=(
-        export_menu.export_menu(
-            *(read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject")),
+    )
+    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject"))
+    panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
+    sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
+    return Component(
+        key,
+        module,
+        html=f"{FRONTEND}/explore.html",
+        styles=(*shared, *styles),
+        parts=(
+            export_menu.export_menu(*export_parts),
+            (PANELS_PLACEHOLDER, panels),
+            ("<!-- one section for each analysis -->", sections),
+            *parts,
         ),
-        (PANELS_PLACEHOLDER, "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())),
-        (
-            "<!-- one section for each analysis -->",
-            "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items()),
-        ),
-    ),
-)
+    )
+
+
+INSTRUMENT = instrument("explore", f"{FRONTEND}/main.js")
 
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
-    known, _ = ask_shared("explore_page", {name: getattr(state, name) for name in PAGE_FIELDS})
+    show_instrument(INSTRUMENT, "explore_page", state)
+
+
+def show_instrument(
+    component: Component, handler: str, state: State, more: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """The instrument, and what belongs below it; `handler` knows what it shows before the first answer."""
+    known, _ = ask_shared(handler, {name: getattr(state, name) for name in PAGE_FIELDS})
     default = State()
     state = state.change(**{name: getattr(default, name) for name in known.pop("unknown_names")})
     opening = known["opening"]
     question = state.question(opening["text"], opening["source"])
     default_head = tuple(known["default_head"])
-    state = state.with_default_head(default_head)
-    apply_reports(INSTRUMENT.key, opening["text"], opening["source"], default_head=default_head)
-    INSTRUMENT.mount(_component_data(state, question, known["writes_target"]) | known)
+    attention = known.pop("default_attention", "")
+    state = state.with_default_head(default_head).change(attention=state.attention or attention)
+    apply_reports(component.key, opening["text"], opening["source"], default_head=default_head)
+    component.mount(_component_data(state, question, known["writes_target"]) | known | dict(more))
     if state.embedded:
         return
     if state.too_long:

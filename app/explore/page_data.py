@@ -31,10 +31,14 @@ from model.tasks import task_of
 
 def handle_page(body: dict[str, Any]) -> bytes:
     """All that the page shows before the first answer."""
-    state = parse_state(body)
+    return pack(page_payload(parse_state(body)))
+
+
+def page_payload(state: State) -> dict[str, Any]:
+    """What the instrument shows of a state before the first answer."""
     entry = find_model(state.model)
     examples = opening_examples(entry, state.device)
-    data = {
+    return {
         "examples": [asdict(example) for example in examples],
         "opening": asdict(opening(entry, state, examples[0])),
         "default_head": default_head(entry, state.device),
@@ -52,7 +56,6 @@ def handle_page(body: dict[str, Any]) -> bytes:
         **choices_json(bool(entry.config.image.channels)),
         "writes_pdf": writes_pdf(),
     }
-    return pack(data)
 
 
 def _unknown_names(state: State) -> list[str]:

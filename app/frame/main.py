@@ -33,13 +33,14 @@ from app.models import page as checkpoints
 from app.positions import page as positions
 from app.state import session
 from app.state.session import current_state
-from app.state.state import PER_MODEL_DEFAULTS, State
+from app.state.state import State
+from app.tasks import page as tasks
 from app.ui.markdown import escape_markdown, escaped_lines
 from app.ui.model_summary import describe_heads
 from model.errors import HeadlightError
 
 STATIC = Path(__file__).parent / "static"
-PAGES = (explore, compare, generate, positions, course, checkpoints)
+PAGES = (explore, tasks, compare, generate, positions, course, checkpoints)
 NONFINITE_WARNING = "_nonfinite_warning"
 
 
@@ -132,7 +133,7 @@ def _absence(name: str) -> str:
 def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
     entry = chosen_entry(state, entries)
-    suits = requirement(page, state.change(**PER_MODEL_DEFAULTS)).suits
+    suits = requirement(page, state.change(task="")).suits
     sidebar.model_picker(entries, entry, suits, own_titles())
     st.caption(_model_summary(entry))
     weights_slot = st.empty()

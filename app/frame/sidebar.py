@@ -84,7 +84,7 @@ def model_picker(
 
 
 def _on_model_change() -> None:
-    change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS)
+    change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS, task="")
 
 
 def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:

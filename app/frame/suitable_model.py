@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
 
 import streamlit as st
 
 from app.engine.models import AvailableModel
 from app.state.requirement import ANY_MODEL, Requirement
 from app.state.session import change_state, current_state
-from app.state.state import AS_TRAINED, PER_MODEL_DEFAULTS, State
+from app.state.state import OPENING, State
 
 LAST_SHOWN, REPLACED = "_last_shown", "_replaced_model"
-# Of a model that nobody chose everything is new, its example too; Back leads to what was left.
-OPENING: Mapping[str, Any] = {**PER_MODEL_DEFAULTS, **AS_TRAINED, "text": None, "source": None}
 
 
 def chosen_entry(state: State, entries: Sequence[AvailableModel]) -> AvailableModel:

@@ -22,7 +22,7 @@ OPEN_EXPLORE = "_open_explore"
 
 def select_model(name: str) -> None:
     """Go to a model as it was trained, and see its heads."""
-    change_state(model=name, **AS_TRAINED, **PER_MODEL_DEFAULTS)
+    change_state(model=name, **AS_TRAINED, **PER_MODEL_DEFAULTS, task="")
     st.session_state[OPEN_EXPLORE] = True
 
 

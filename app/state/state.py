@@ -26,6 +26,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
+MAX_BEAMS = 8
 PANEL_SIZES = ("panel", "large")
 NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
 
@@ -145,6 +146,8 @@ class State:
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked_positions: tuple[Position, ...] = ()
+    task: str = ""  # of Tasks, with the number of beams of its search
+    beam_width: Annotated[int, Meta(ge=1, le=MAX_BEAMS)] = 1
     sampling: str = ""  # of Generate; app.state.url encodes these three
     generated: str = ""
     side_b: str = ""  # of Compare
@@ -216,6 +219,8 @@ _PER_MODEL_FIELDS = (
     *("query", "target_token", "key", "neuron"),
 )
 PER_MODEL_DEFAULTS: Mapping[str, Any] = {name: _DEFAULTS[name] for name in _PER_MODEL_FIELDS}  # for another model
+# Of a model that nobody chose everything is new, its example too; Back leads to what was left.
+OPENING: Mapping[str, Any] = {**PER_MODEL_DEFAULTS, **AS_TRAINED, "text": None, "source": None}
 _POSITION_FIELDS = ("masked_positions", "pinned")
 
 

@@ -312,6 +312,16 @@ def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]])
     return int(layer), int(head)
 
 
+def sharpest_head(weights: Float[np.ndarray, "layer head query key"], special_mask: Sequence[bool]) -> tuple[int, int]:
+    """The head whose rows end most on one key, as alignments do: by its mean largest weight on keys that say something.
+
+    `special_mask` says which keys do not.
+    """
+    sharpness = np.where(np.asarray(special_mask), 0, weights).max(-1).mean(-1)
+    layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)
+    return int(layer), int(head)
+
+
 def allowed_mask(
     weights: Float[np.ndarray, "layer head query key"], masks: Sequence[np.ndarray]
 ) -> Bool[np.ndarray, "layer head query key"]:

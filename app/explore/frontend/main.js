@@ -20,16 +20,24 @@ import { loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
 import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
-/** @import { Choice, ExploreData, ExplorePage } from "./types.js" */
+/** @import { Choice, ExploreData, ExplorePage, Tab } from "./types.js" */
 
 const PATIENCE = 100; // milliseconds that a choice may wait for the answer that shows it
 
-export default defineComponent({
-  /** @param {HTMLElement} place @param {ExploreData} data */
-  mount: (place, data) => new Explore(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.end(),
-});
+/**
+ * The instrument as a component; above its tabs `answerView` may show the answer in a way of its own.
+ * @template {ExploreData} [Data=ExploreData] @param {(page: ExplorePage, place: HTMLElement, data: Data) => Tab | null} createAnswerView
+ */
+export function defineInstrument(createAnswerView) {
+  return defineComponent({
+    /** @param {HTMLElement} place @param {Data} data */
+    mount: (place, data) => new Explore(place, data, (page) => createAnswerView(page, place, data)),
+    update: (page, data, tell) => page.update(data, tell),
+    unmount: (page) => page.end(),
+  });
+}
+
+export default defineInstrument(() => null);
 
 /** @implements {ExplorePage} */
 class Explore {
@@ -39,11 +47,11 @@ class Explore {
   #width = 0;
   #late = 0;
 
-  /** @param {HTMLElement} place @param {ExploreData} data */
-  constructor(place, data) {
+  /** @param {HTMLElement} place @param {ExploreData} data @param {(page: ExplorePage) => Tab | null} createAnswerView */
+  constructor(place, data, createAnswerView) {
     this.#data = data;
     this.state = new ExploreState(data.state, data, data.settings);
-    this.view = createView(this, place);
+    this.view = createView(this, place, createAnswerView(this));
     this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");

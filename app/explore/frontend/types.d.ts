@@ -33,6 +33,9 @@ export interface Choice extends HeadChoice {
   analysis: string;
   /** The layer whose neurons are open, and one of them: "3", "3.120". */
   neuron: string;
+  /** Of the page Tasks: which one, and how many beams its search keeps. */
+  task: string;
+  beam_width: number;
   disabled_edits: string[];
   presenter: string;
   embedded: string;
@@ -285,6 +288,31 @@ export interface ExploreRoutes extends Routes {
   neuron: NeuronMeta;
   information_flow: FlowMeta;
   model_diagram: ModelDiagram;
+  token_labels: TokenLabelsMeta;
+  beam_search: BeamSearchMeta;
+}
+
+/** The likeliest labels of each token, and the label that the model as trained gives it. */
+export interface TokenLabelsMeta {
+  labels: Candidate[][];
+  as_trained: string[];
+  changed: boolean;
+}
+
+/** A beam after a step: one token after the `parent`th beam of the step before, or that one itself, finished. */
+export interface Beam {
+  parent: number;
+  token: string;
+  log_probability: number;
+  score: number;
+  finished: boolean;
+}
+
+export interface BeamSearchMeta {
+  steps: Beam[][];
+  /** What the last beams say. */
+  texts: string[];
+  length_penalty: number;
 }
 
 /** A box of a model's diagram; the classes of the same names in app/explore/model_diagram.py. */

@@ -8,17 +8,23 @@ import { find, findByTestId } from "../../../model/rendering/static/ui/elements.
 import { drawEdits } from "./edits/edit_list.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
 
-/** @import { ExploreElements, ExplorePage, ExploreView } from "./types.js" */
+/** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 
-/** @param {ExplorePage} page @param {ParentNode} place @returns {ExploreView} */
-export function createView(page, place) {
+/** @param {ExplorePage} page @param {ParentNode} place @param {Tab | null} answerView @returns {ExploreView} */
+export function createView(page, place, answerView) {
   return {
     elements: exploreElements(place),
     panels: Object.fromEntries(
       page.state.catalogue.tabs.map(({ name }) => [name, findByTestId(place, `panel-${name}`)]),
     ),
-    redraw: (fresh = false) => drawActiveTab(page, fresh),
-    markPointer: () => markActiveTab(page),
+    redraw: (fresh = false) => {
+      drawActiveTab(page, fresh);
+      if (page.state.latestAnswer) answerView?.draw(page, fresh);
+    },
+    markPointer: () => {
+      markActiveTab(page);
+      answerView?.markPointer?.(page);
+    },
     drawEdits: () => drawEdits(page),
     showProblem: (sentence) => {
       page.state.fail(sentence);

@@ -22,6 +22,8 @@ const CHOICE = {
   neuron: "",
   disabled_edits: [],
   presenter: "",
+  task: "",
+  beam_width: 1,
   embedded: "",
 };
 

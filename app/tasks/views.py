@@ -1,0 +1,89 @@
+"""The tasks of the page: a row for each, with which models do it, and the HTML and JavaScript that show the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from app.explore.tabs import Tab
+from app.state.requirement import Requirement
+from model.config import Config
+from model.registry import Registry
+from model.tasks import task_of
+
+
+@dataclass(frozen=True)
+class TaskView(Tab):
+    """One task: `lesson` says what there is to see, in a sentence; `suits` says which models do it.
+
+    `words` completes "a model that ", and `example` names one to open where there is none. `attention` is the kind of
+    attention that connects answer and text: the page opens with it.
+    """
+
+    lesson: str
+    words: str
+    example: str
+    suits: Callable[[Config], bool]
+    attention: str = "self"
+
+    @property
+    def required(self) -> Requirement:
+        """What this task needs of a model."""
+        return Requirement(self.words, self.suits)
+
+
+def _sorts(config: Config) -> bool:
+    """Whether there is a number for each token: numbers have an order, names have none."""
+    task = task_of(config)
+    return task.predicts_labels and not task.whole_text and all(label.isdecimal() for label in config.labels)
+
+
+def _translates(config: Config) -> bool:
+    return config.has_cross_attention and task_of(config).continues_text
+
+
+_FOLDER = "app/tasks/frontend"
+
+TASK_VIEWS: Registry[TaskView] = Registry(
+    "task of the page",
+    {
+        "sort": TaskView(
+            "Sort",
+            f"{_FOLDER}/sort.html",
+            f"{_FOLDER}/sort.js",
+            "Each token gives the number that belongs in its place. A line leads from each answer to what its token "
+            "looked at.",
+            "sorts numbers",
+            "a classifier of tokens whose labels are numbers",
+            _sorts,
+        ),
+        "translate": TaskView(
+            "Translate",
+            f"{_FOLDER}/translate.html",
+            f"{_FOLDER}/translate.js",
+            "The decoder writes one token after another and looks at the source for each: a line leads from a token to "
+            "what was looked at when it was written.",
+            "reads a source and writes a target",
+            "an encoder-decoder such as MarianMT or T5",
+            _translates,
+            attention="cross",
+        ),
+    },
+)
+
+
+def views_json() -> list[dict[str, str]]:
+    """The tasks as the browser needs them."""
+    return [{"name": name, "title": view.title, "module": view.module} for name, view in TASK_VIEWS.items()]
+
+
+def view_section(name: str, view: TaskView, html: str) -> str:
+    """The HTML of a task's view, its lesson first."""
+    attributes = f'class="panel task {name}" data-testid="task-{name}" aria-label="{view.title}"'
+    return f'<section {attributes} hidden><p class="explain">{escape(view.lesson)}</p>{html}</section>'
+
+
+def views_of(config: Config) -> list[str]:
+    """The tasks that a model does."""
+    return [name for name, view in TASK_VIEWS.items() if view.suits(config)]

@@ -1,0 +1,50 @@
+"""The Tasks page as Streamlit runs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.engine.models import available_models
+from app.state.state import State
+from app.tasks.page import required
+from app.tasks.views import TASK_VIEWS, views_of
+from tests.app.pages import alone, component_data
+
+
+@pytest.mark.parametrize(
+    ("model", "tasks"), [("sort", ["sort"]), ("dates", ["translate"]), ("both", ["translate"]), ("next", [])]
+)
+def test_a_model_is_told_by_what_it_does(model: str, tasks: list[str]) -> None:
+    (config,) = (entry.config for entry in available_models() if entry.name == model)
+    assert views_of(config) == tasks
+    assert required(State()).suits(config) == bool(tasks)
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "attention"), [("sort", "sort", "encoder.self"), ("both", "translate", "decoder.cross")]
+)
+def test_a_task_opens_with_the_attention_that_its_answer_is_read_from(model: str, task: str, attention: str) -> None:
+    at = alone("tasks", model=model)
+    assert not at.exception
+    data = component_data(at.main)
+    assert (data["state"]["task"], data["state"]["attention"]) == (task, attention)
+    assert [row["name"] for row in data["task_views"]] == list(TASK_VIEWS)
+
+
+def test_the_head_to_begin_with_aligns_answer_and_text() -> None:
+    state = component_data(alone("tasks", model="sort").main)["state"]
+    assert (state["layer"], state["head"]) == (2, 1), "the card of sort says that this one looks at the right number"
+
+
+def test_a_chosen_task_opens_a_model_that_does_it() -> None:
+    at = alone("tasks", model="sort", text="5 3")
+    at.button_group(key="task").set_value("translate").run()
+    assert not at.exception
+    assert at.query_params["task"] in ("translate", ["translate"])
+    assert at.query_params["model"] in ("dates", ["dates"]) and "text" not in at.query_params
+
+
+def test_a_task_that_no_model_does_says_what_to_open() -> None:
+    at = alone("tasks", model="next", task="translate")
+    assert "No model here reads a source and writes a target" in at.info[0].value
+    assert not at.get("bidi_component")

@@ -1,0 +1,81 @@
+"""Tasks as a person uses it: type, see the answer, and see what it was read from."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+
+
+def tasks(visitor: Visitor, query: str) -> Page:
+    """The page with the view of its task."""
+    page = visitor.open(query, path="/tasks")
+    expect(page.locator(".task:visible .outputs .chip").first).to_be_visible()
+    return page
+
+
+def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(visitor: Visitor) -> None:
+    page = visitor.open()
+    page.get_by_test_id("model-picker").select_option("sort")
+    wait_for_address(page, model="sort")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Tasks").click()
+    view, verdict = page.get_by_test_id("task-sort"), page.get_by_test_id("sort-verdict")
+    expect(verdict).to_have_text("All 4 numbers are in order.")
+    page.get_by_test_id("sentence").fill("30 20 10 5 1")
+    outputs = view.locator(".outputs .chip")
+    expect(outputs.locator("bdi")).to_have_text(["1", "5", "10", "20", "30"])
+    outputs.first.hover()
+    expect(view.locator(".reading")).to_contain_text("1 was found by looking at 1")
+    page.get_by_test_id("head-switch").click()
+    expect(view.locator(".reading")).to_contain_text("All weights of layer 2, head 1 are 0")
+    wait_for_address(page, task="sort", text="30 20 10 5 1", edits="encoder.2.self.weights[1]=set:0")
+
+
+def test_a_target_is_written_again_and_its_lines_follow(visitor: Visitor) -> None:
+    page = tasks(visitor, "model=dates")
+    view = page.get_by_test_id("task-translate")
+    written = view.locator(".outputs .chip:visible")
+    expect(written.locator("bdi")).to_have_text(list("2021-03-03"))
+    count, play = page.get_by_test_id("write-count"), page.get_by_test_id("write-play")
+    play.click()
+    expect(play).to_have_text("Pause")
+    expect(play).to_have_text("Write it again")
+    expect(count).to_have_text("10 tokens written")
+    for _ in range(3):
+        page.get_by_test_id("write-back").click()
+    expect(count).to_have_text("7 of 10 tokens written")
+    expect(written.locator("bdi")).to_have_text(list("2021-03"))
+    expect(view.locator(".reading")).to_contain_text("3 was written looking at March")
+    wait_for_address(page, query="6")
+    page.get_by_test_id("write-on").click()
+    expect(count).to_have_text("8 of 10 tokens written")
+    page.get_by_test_id("source").fill("4/3/1987")
+    expect(written.locator("bdi")).to_have_text(list("1987-04-03"))
+
+
+def test_beams_are_shown_and_one_is_taken(visitor: Visitor) -> None:
+    page = tasks(visitor, "model=dates&source=4/3/1987")
+    page.get_by_test_id("beam-width").select_option("3")
+    expect(page.get_by_test_id("beam-0")).to_have_text("1987-04-03")
+    second = page.get_by_test_id("beam-1")
+    text = second.inner_text()
+    second.click()
+    expect(page.get_by_test_id("sentence")).to_have_value(text)
+    wait_for_address(page, beam_width="3", text=text)
+    page.reload()
+    expect(page.get_by_test_id("beam-1")).to_have_attribute("aria-pressed", "true")
+
+
+def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:
+    page = tasks(visit(width=390, height=844), "model=dates&source=the+twenty-first+day+of+December+in+1999")
+    expect(page.get_by_test_id("translate-alignment").locator(".upright")).to_be_visible()
+    expect_to_fit(page, "task-translate", "translate-alignment")
+
+
+def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(visitor: Visitor) -> None:
+    page = visitor.open("model=sort", path="/generate")
+    said = "This page needs a model that writes. sort does not, so stories-causal is open."
+    expect(page.get_by_test_id("stAlert")).to_contain_text(said)
+    expect(page.get_by_test_id("model-picker").locator("option[value=sort]")).to_be_disabled()
+    wait_for_address(page, model="stories-causal")

@@ -1,0 +1,52 @@
+// What the views of the page Tasks say of an answer.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { survivors } from "../../../app/tasks/frontend/beams.js";
+import { sortedOutputs } from "../../../app/tasks/frontend/sort.js";
+
+/** @param {string[]} answers @param {string[]} [asTrained] */
+function labelled(answers, asTrained = answers) {
+  const labels = answers.map((text) => [{ id: Number(text), text, before: 0.5, after: 0.5 }]);
+  return { labels, as_trained: asTrained, changed: asTrained !== answers };
+}
+
+test("a sorted answer is held against the numbers in order", () => {
+  const { outputs, right } = sortedOutputs(["17", "4", "99", "4"], labelled(["4", "4", "99", "99"]));
+  assert.equal(right, 3);
+  assert.deepEqual(
+    outputs.map(({ wrong }) => wrong),
+    [false, false, true, false],
+  );
+  assert.equal(outputs[2].note, "not 17");
+  assert.equal(outputs[0].note, "50.0 %");
+});
+
+test("what a change has made of a place is told", () => {
+  const { outputs } = sortedOutputs(["9", "4"], labelled(["9", "9"], ["4", "9"]));
+  assert.deepEqual(
+    outputs.map(({ note }) => note),
+    ["was 4", "50.0 %"],
+  );
+});
+
+test("where something else than numbers was read nothing is right or wrong", () => {
+  const { outputs, right } = sortedOutputs(["[UNK]", "4"], labelled(["4", "4"]));
+  assert.equal(right, null);
+  assert.ok(outputs.every(({ wrong }) => !wrong));
+});
+
+test("the tree tells the beams that are left from those that were given up", () => {
+  /** @param {number} parent */
+  const beam = (parent) => ({ parent, token: "a", log_probability: -1, score: -1, finished: false });
+  const steps = [
+    [beam(0), beam(0), beam(0)],
+    [beam(1), beam(0), beam(1)],
+    [beam(0), beam(2)],
+  ];
+  assert.deepEqual(survivors(steps), [
+    ["", "best", ""],
+    ["best", "", "kept"],
+    ["best", "kept"],
+  ]);
+});
