@@ -13,7 +13,7 @@ from model.array_types import Float
 from model.config import Config
 from model.errors import InputError, shortened
 
-MAX_INPUT_LENGTH = 2_000  # characters of one input
+MAX_INPUT_LENGTH = 5_000  # characters of one input
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-Numbers = Tensor | Sequence[float] | Sequence[int]
+Number = float | int
+Numbers = Tensor | Sequence[Number]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,35 @@ class MatrixPicture(Picture):
     marked: tuple[tuple[int, int], ...] = ()
     crossed: Tensor | None = None
     digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMapPicture(Picture):
+    """A matrix too large for numbers: coloured cells that tell theirs where one points.
+
+    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0. A line is drawn after every `row_groups` rows
+    and `column_groups` columns (0: none).
+    """
+
+    kind: ClassVar[str] = "heat_map"
+    values: Tensor
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    colours: Literal["signed", "weights"] = "signed"
+    row_groups: int = 0
+    column_groups: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingPointsPicture(Picture):
+    """Named points that move: where each is in every frame, and what a frame is called ("step 5")."""
+
+    kind: ClassVar[str] = "moving_points"
+    labels: tuple[str, ...]
+    frames: Tensor
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +151,7 @@ class TablePicture(Picture):
 
     kind: ClassVar[str] = "table"
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | float, ...], ...]
+    rows: tuple[tuple[str | Number, ...], ...]
     digits: int = 4
 
 

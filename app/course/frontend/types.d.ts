@@ -116,6 +116,23 @@ export interface MatrixPicture extends CommonPicture {
   crossed: boolean[][] | null;
   digits: number;
 }
+export interface HeatMapPicture extends CommonPicture {
+  kind: "heat_map";
+  values: Numeric[][];
+  rows: string[];
+  columns: string[];
+  row_axis: string;
+  column_axis: string;
+  colours: "signed" | "weights";
+  row_groups: number;
+  column_groups: number;
+}
+export interface MovingPointsPicture extends CommonPicture {
+  kind: "moving_points";
+  labels: string[];
+  frames: Numeric[][][];
+  names: string[];
+}
 export interface BarsPicture extends CommonPicture {
   kind: "bars";
   labels: string[];
@@ -168,6 +185,8 @@ export interface VerdictPicture extends CommonPicture {
 }
 export type Picture =
   | MatrixPicture
+  | HeatMapPicture
+  | MovingPointsPicture
   | BarsPicture
   | LinesPicture
   | ArrowsPicture

@@ -4,8 +4,10 @@ import { createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { titleNodes } from "../formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
+import { createHeatMap } from "./heat_map.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
+import { createMovingPoints } from "./moving_points.js";
 import { createPoints } from "./points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
@@ -33,6 +35,10 @@ function draw(picture) {
   switch (picture.kind) {
     case "matrix":
       return createMatrix(picture);
+    case "heat_map":
+      return createHeatMap(picture);
+    case "moving_points":
+      return createMovingPoints(picture);
     case "bars":
       return createBars(picture);
     case "lines":

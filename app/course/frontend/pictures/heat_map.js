@@ -1,0 +1,154 @@
+// A matrix too large for numbers: coloured cells, and the number of the one that is pointed at.
+
+import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../../model/rendering/static/ui/colours.js";
+import { context2d, createElement, onHover } from "../../../../model/rendering/static/ui/dom.js";
+import { largestSize } from "./numbers.js";
+import { createSheet, svg } from "./svg.js";
+
+/** @import { HeatMapPicture } from "../types.d.ts" */
+/** @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number }} Layout cells in pixels */
+
+const [WIDEST, TALLEST, LARGEST_CELL, LINE] = [600, 420, 22, 14];
+const LETTER = 7; // about as wide as one of a label
+
+/** @param {HeatMapPicture} picture */
+export function createHeatMap(picture) {
+  const { values, colours } = picture;
+  const reach = colours === "weights" ? 1 : largestSize(values.flat());
+  const layout = layoutCells(picture);
+  const { rows, columns, width, height, left, top } = layout;
+  const size = [left + columns * width + 2, top + rows * height + 2];
+  const sheet = createSheet(size[0], size[1], `${rows} × ${columns} numbers ${extent(picture, reach)}`);
+  sheet.append(
+    svg("image", {
+      href: paint(picture, reach).toDataURL(),
+      x: left,
+      y: top,
+      width: columns * width,
+      height: rows * height,
+      preserveAspectRatio: "none",
+      style: "image-rendering: pixelated",
+    }),
+    ...drawLabels(picture, layout),
+    ...drawGroups(picture, layout),
+  );
+  const box = createElement("div", "chart heat-map");
+  const readout = createElement("p", "quiet readout", extent(picture, reach));
+  sheet.addEventListener("mousemove", (event) => {
+    const told = cellAt(picture, layout, sheet, /** @type {MouseEvent} */ (event));
+    readout.textContent = told || extent(picture, reach);
+  });
+  onHover(
+    box,
+    () => {},
+    () => {
+      readout.textContent = extent(picture, reach);
+    },
+  );
+  box.append(sheet, createScale(colours), readout);
+  return box;
+}
+
+/** What the colours mean. @param {HeatMapPicture} picture @param {number} reach */
+function extent({ colours }, reach) {
+  return colours === "weights" ? "from 0 to 1" : `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
+}
+
+/** @param {HeatMapPicture} picture @returns {Layout} */
+function layoutCells({ values, rows, column_axis, columns }) {
+  const [down, across] = [values.length, values[0]?.length ?? 0];
+  const longest = Math.max(...rows.map((label) => label.length), 3);
+  const [left, top] = [Math.min(longest, 12) * LETTER + 8, (column_axis ? LINE : 0) + (columns.length ? LINE : 0) + 4];
+  const side = (/** @type {number} */ room, /** @type {number} */ count) =>
+    Math.min(LARGEST_CELL, Math.max(1.5, room / Math.max(count, 1)));
+  return { rows: down, columns: across, width: side(WIDEST - left, across), height: side(TALLEST, down), left, top };
+}
+
+/** One pixel for each cell. @param {HeatMapPicture} picture @param {number} reach */
+function paint({ values, colours }, reach) {
+  const canvas = createElement("canvas");
+  canvas.width = values[0]?.length ?? 1;
+  canvas.height = values.length;
+  const context = context2d(canvas);
+  const image = context.createImageData(canvas.width, canvas.height);
+  values.flat().forEach((value, cell) => {
+    const share = Number(value) / reach;
+    const ink = colours === "weights" ? colour(share, CIVIDIS) : colour((share + 1) / 2, PURPLE_ORANGE);
+    image.data.set(Number.isFinite(share) ? [...ink, 255] : [128, 128, 128, 255], 4 * cell);
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Labels of the axes, as many as have room. @param {HeatMapPicture} picture @param {Layout} layout */
+function drawLabels({ rows, columns, row_axis, column_axis }, layout) {
+  const { left, top, width, height } = layout;
+  const [rowNames, columnNames] = [named(rows, layout.rows), named(columns, layout.columns)];
+  const [everyRow, everyColumn] = [
+    Math.ceil(LINE / height),
+    Math.ceil((Math.max(...columnNames.map((name) => name.length)) * LETTER + 6) / width),
+  ];
+  const shortened = (/** @type {string} */ name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
+  return [
+    ...rowNames.map((name, row) =>
+      row % everyRow ? null : text(shortened(name), left - 5, top + (row + 0.5) * height + 4, "end"),
+    ),
+    ...(columns.length || column_axis ? columnNames : []).map((name, column) =>
+      column % everyColumn ? null : text(name, left + (column + 0.5) * width, top - 4, "middle"),
+    ),
+    column_axis ? text(`${column_axis} →`, left, 10, "start") : null,
+    row_axis ? text(`${row_axis} ↓`, left - 5, 10, "end") : null,
+  ].filter((element) => element !== null);
+}
+
+/** @param {string[]} names @param {number} count their numbers where they have no names */
+function named(names, count) {
+  return Array.from({ length: count }, (_, index) => names[index]?.trim() || names[index] || String(index));
+}
+
+/** @param {string} words @param {number} x @param {number} y @param {string} anchor */
+function text(words, x, y, anchor) {
+  return svg("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor, class: "small-label" }, [words]);
+}
+
+/** Lines between groups of rows and of columns. @param {HeatMapPicture} picture @param {Layout} layout */
+function drawGroups({ row_groups, column_groups }, { rows, columns, width, height, left, top }) {
+  const ends = (/** @type {number} */ count, /** @type {number} */ step) =>
+    step ? Array.from({ length: Math.ceil(count / step) - 1 }, (_, index) => (index + 1) * step) : [];
+  return [
+    ...ends(rows, row_groups).map((row) => [left, top + row * height, left + columns * width, top + row * height]),
+    ...ends(columns, column_groups).map((column) => [
+      left + column * width,
+      top,
+      left + column * width,
+      top + rows * height,
+    ]),
+  ].map(([x1, y1, x2, y2]) => svg("line", { x1, y1, x2, y2, class: "group-line" }));
+}
+
+/**
+ * What stands in the cell under the pointer; "" where there is none.
+ * @param {HeatMapPicture} picture @param {Layout} layout @param {Element} sheet @param {MouseEvent} event
+ */
+function cellAt({ values, rows, columns, row_axis, column_axis }, layout, sheet, event) {
+  const frame = sheet.getBoundingClientRect();
+  const scale = (layout.left + layout.columns * layout.width + 2) / frame.width;
+  const row = Math.floor(((event.clientY - frame.top) * scale - layout.top) / layout.height);
+  const column = Math.floor(((event.clientX - frame.left) * scale - layout.left) / layout.width);
+  const value = values[row]?.[column];
+  if (value === undefined) return "";
+  const place = [
+    `${row_axis || "row"} ${named(rows, layout.rows)[row]}`,
+    `${column_axis || "column"} ${named(columns, layout.columns)[column]}`,
+  ];
+  return `${place.join(", ")}: ${formatNumber(Number(value))}`;
+}
+
+/** The colours from the lowest to the highest number. @param {HeatMapPicture["colours"]} colours */
+function createScale(colours) {
+  const scale = createElement("div", "colour-scale");
+  const stops = (colours === "weights" ? CIVIDIS : PURPLE_ORANGE).map((ink) => `rgb(${ink.join(" ")})`);
+  scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+  return scale;
+}
