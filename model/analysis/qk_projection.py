@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.analysis.principal_components import project_to_plane
 from model.array_types import Float
 from model.tracing.indices import require_head
 from model.tracing.trace import Trace
@@ -29,16 +30,5 @@ def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
     q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
     require_head(head, len(q))
     k = keys[head * len(keys) // len(q)]
-    vectors = np.concatenate([q[head], k]).astype(np.float64)
-    centred = vectors - vectors.mean(0)
-    left_singular, singular_values, _ = np.linalg.svd(centred, full_matrices=False)
-    coordinates = np.zeros((len(vectors), 2), dtype=np.float32)
-    axes = min(2, len(singular_values))
-    coordinates[:, :axes] = (left_singular * singular_values)[:, :axes]
-    coordinates *= np.where(np.take_along_axis(coordinates, np.abs(coordinates).argmax(0)[None], 0) < 0, -1, 1)
-    variances = np.pad(singular_values**2, (0, 2))[:2] / max(
-        float((singular_values**2).sum()), np.finfo(np.float64).tiny
-    )
-    return QKProjection(
-        coordinates[: len(q[head])], coordinates[len(q[head]) :], (float(variances[0]), float(variances[1]))
-    )
+    coordinates, explained_variance = project_to_plane(np.concatenate([q[head], k]))
+    return QKProjection(coordinates[: len(q[head])], coordinates[len(q[head]) :], explained_variance)

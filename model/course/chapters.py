@@ -9,12 +9,17 @@ from model.course.attention_by_hand.look_up import LOOK_UP
 from model.course.attention_by_hand.projections import PROJECTIONS
 from model.course.attention_by_hand.scaling import SCALING
 from model.course.attention_by_hand.steps import STEPS
+from model.course.heads.chapter import HEADS
+from model.course.positions.chapter import POSITIONS
 from model.course.screen import Chapter, Screen
+from model.course.tokens.chapter import TOKENS
 from model.registry import Registry
 
 CHAPTERS: Registry[Chapter] = Registry(
     "chapter",
     {
+        "tokens": TOKENS,
+        "positions": POSITIONS,
         "attention": Chapter(
             title="Attention by hand",
             summary="Queries, keys and values small enough for a pencil, computed by the code that every model runs.",
@@ -36,6 +41,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 },
             ),
         ),
+        "heads": HEADS,
     },
 )
 

@@ -24,6 +24,7 @@ from model.exercise import Exercise
 from model.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from model.registry import Registry
 
+SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 _IN_ATTENTION = ("rotate", "bias", "content_bias")
 
@@ -132,9 +133,15 @@ class Sinusoidal(PositionalEncoding):
 
     def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
-        channel = torch.arange(0, self.dim, 2, device=position_ids.device)
-        angles = position_ids[:, None] / 10_000.0 ** (channel / self.dim)
-        return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, : self.dim]
+        return sinusoids(position_ids, self.dim)
+
+
+def sinusoids(
+    position_ids: Shaped[Tensor, " pos"], dim: int, base: float = SINUSOIDAL_BASE
+) -> Float[Tensor, "pos d_model"]:
+    """sin(pos / base^(2i/d)) in the even channels 2i, cos of the same in the odd ones."""
+    angles = position_ids[:, None] / base ** (torch.arange(0, dim, 2, device=position_ids.device) / dim)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :dim]
 
 
 class SinusoidalHalves(Sinusoidal):

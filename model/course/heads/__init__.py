@@ -1,0 +1,1 @@
+"""Heads: attention in several parts, joined again."""

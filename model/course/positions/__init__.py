@@ -1,0 +1,1 @@
+"""Positions: how a model knows the order of its tokens."""

@@ -1,0 +1,30 @@
+"""Chapter 2."""
+
+from __future__ import annotations
+
+from model.course.positions.order_screens import ORDER, SHUFFLED
+from model.course.positions.scheme_screens import ALIBI, BUCKETS, LEARNED, ROPE
+from model.course.positions.wave_screens import BANDS, BASES, ROTATION, UNIQUE, WAVES
+from model.course.screen import Chapter
+from model.registry import Registry
+
+POSITIONS = Chapter(
+    title="Positions",
+    summary="Why order has to be told to attention, and the ways of telling it.",
+    screens=Registry(
+        "screen",
+        {
+            "order": ORDER,
+            "shuffled": SHUFFLED,
+            "waves": WAVES,
+            "base": BASES,
+            "unique": UNIQUE,
+            "rotation": ROTATION,
+            "bands": BANDS,
+            "learned": LEARNED,
+            "rope": ROPE,
+            "alibi": ALIBI,
+            "buckets": BUCKETS,
+        },
+    ),
+)

@@ -1,0 +1,1 @@
+"""Tokens and embeddings: how a text becomes numbers, and numbers become vectors."""

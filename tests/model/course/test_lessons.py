@@ -1,0 +1,94 @@
+"""The screens of the chapters on tokens, positions and heads: they run as they open, and bad values get a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from model import find_checkpoint, load
+from model.checkpoints import Checkpoint
+from model.course.heads.chapter import HEADS
+from model.course.pictures import Verdict, plain
+from model.course.positions.chapter import POSITIONS
+from model.course.screen import Answer, Chapter
+from model.course.tokens.chapter import TOKENS
+from model.errors import HeadlightError
+
+CHAPTERS: dict[str, Chapter] = {"tokens": TOKENS, "positions": POSITIONS, "heads": HEADS}
+SCREENS = [(chapter, screen) for chapter, row in CHAPTERS.items() for screen in row.screens]
+
+
+@pytest.fixture(scope="module")
+def opened() -> dict[str, Checkpoint]:
+    """The shipped models, each opened once."""
+    return {name: load(find_checkpoint(name)) for name in ("stories-causal", "stories-masked", "sort", "dates")}
+
+
+def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: str) -> Answer:
+    """What a screen shows."""
+    row = CHAPTERS[chapter].screens[screen]
+    values = row.parse(inputs)
+    if row.model_control:
+        values[row.model_control] = opened[values[row.model_control]]
+    return row.compute(**values)
+
+
+def words(rows: Answer) -> str:
+    """The sentences of a screen."""
+    return " ".join(picture.text for row in rows for picture in row.pictures if isinstance(picture, Verdict))
+
+
+@pytest.mark.parametrize(("chapter", "screen"), SCREENS)
+def test_a_screen_runs_as_it_opens(opened: dict[str, Checkpoint], chapter: str, screen: str) -> None:
+    rows = answer(opened, chapter, screen)
+    assert plain(rows)
+    assert all(picture.good is not False for row in rows for picture in row.pictures if isinstance(picture, Verdict))
+
+
+@pytest.mark.parametrize(
+    ("chapter", "screen", "inputs", "sentence"),
+    [
+        ("tokens", "merges", {"word": " "}, "empty"),
+        ("tokens", "merges", {"vocabulary_size": "many"}, "takes a number"),
+        ("tokens", "lookup", {"ids": "1, 100"}, "no row 100"),
+        ("tokens", "one-hot", {"words": "king"}, "give 2 to 12"),
+        ("tokens", "nearest", {"words": "a b c d e f g h i"}, "at most 8"),
+        ("tokens", "sentences", {"texts": "one line"}, "give 2 to 24"),
+        ("tokens", "ngrams", {"shortest": "5", "longest": "4"}, "smaller"),
+        ("tokens", "next-word", {"text": "one"}, "needs 3 or more"),
+        ("tokens", "context", {"word": "cat"}, "does not have the word 'cat'"),
+        ("tokens", "sum", {"text": "1 " * 300}, "at most"),
+        ("positions", "waves", {"base": "NaN"}, "takes a number"),
+        ("positions", "rotation", {"pair": "60"}, "no pair 60"),
+        ("positions", "bands", {"position": "99"}, "no position 99"),
+        ("positions", "rope", {"pair": "9"}, "no pair 9"),
+        ("positions", "alibi", {"head": "9"}, "no head 9"),
+        ("positions", "buckets", {"max_distance": "8"}, "to be 9 or more"),
+        ("positions", "order", {"other": "dog chased mouse"}, "same words"),
+        ("positions", "shuffled", {"text": "dog"}, "only one word"),
+        ("heads", "cut", {"heads": "3"}, "does not divide"),
+        ("heads", "join", {"layer": "7"}, "no layer 7"),
+        ("heads", "cost", {"heads": "7"}, "does not divide"),
+    ],
+)
+def test_what_cannot_be_gets_a_sentence(
+    opened: dict[str, Checkpoint], chapter: str, screen: str, inputs: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(HeadlightError, match=sentence):
+        answer(opened, chapter, screen, **inputs)
+
+
+@pytest.mark.parametrize("model", ["stories-causal", "stories-masked"])
+def test_order_is_told_by_positions_or_by_a_mask(opened: dict[str, Checkpoint], model: str) -> None:
+    said = words(answer(opened, "positions", "order", model=model))
+    assert "equivariant" in said and "With a causal mask and still no positions the order is noticed" in said
+
+
+def test_a_model_that_rotates_adds_nothing(opened: dict[str, Checkpoint]) -> None:
+    assert "Nothing is added here" in words(answer(opened, "tokens", "sum", model="stories-causal", text="a cat"))
+    assert "adds no vectors" in words(answer(opened, "positions", "learned", model="stories-causal"))
+    assert "computed and not learned" in words(answer(opened, "positions", "learned", model="dates"))
+
+
+def test_two_channels_do_not_tell_positions_apart_for_long(opened: dict[str, Checkpoint]) -> None:
+    said = words(answer(opened, "positions", "unique", dim="2", length="1024"))
+    assert "15 and 725 are the nearest" in said
