@@ -1,7 +1,11 @@
 """The engine's processes: what goes wrong in one is one sentence for one person."""
 
+import json
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -14,6 +18,7 @@ from app.engine.fair_queue import Superseded
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, Job, Stream, VisitorFolder
 from app.engine.worker_process import WorkerLimits, WorkerProcess
+from app.ui.wire_format import unpack
 from tests.app.engine.faulty_worker import request
 
 LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
@@ -107,6 +112,31 @@ def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
     with pytest.raises(Superseded):
         job.future.result(timeout=PATIENCE)
     assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+def test_weights_cut_off_under_an_open_model_cost_one_answer(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = shutil.copytree(toys / "next", tmp_path / "next") / "model.safetensors"
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    lane = WorkerPool("short", WorkerLimits(), 1)
+
+    def read(text: str) -> str:
+        job = Job("anna", request("trace", json.dumps({"model": "next", "text": text, "query": -1})), 60.0)
+        lane.queue.put(job)
+        tokens = unpack(job.future.result(timeout=PATIENCE))[0]["tokens"]
+        return "".join(token["text"] for token in tokens if not token["special"])
+
+    try:
+        assert read("the cat") == "the cat"
+        whole = weights.read_bytes()
+        os.truncate(weights, 0)
+        with pytest.raises(EngineError, match=r"\.$"):
+            read("the dog")
+        weights.write_bytes(whole)
+        assert read("the dog") == "the dog"
+    finally:
+        lane.close()
 
 
 def test_what_eats_memory_is_ended() -> None:

@@ -22,6 +22,13 @@ def test_equal_questions_share_one_trace() -> None:
     assert resolve(Question("next", "the cat")).trace is not resolve(Question("next", "the dog")).trace
 
 
+def test_what_a_model_does_not_read_is_not_kept() -> None:
+    large = "x" * (1 << 20)
+    asked = resolve(Question("next", "the cat", source=large, image=large))
+    assert asked.trace is resolve(Question("next", "the cat")).trace
+    assert large not in repr(asked.question)
+
+
 def test_a_value_that_was_not_kept_is_made_again() -> None:
     question = Question("next", "the cat")
     scores = resolve(question).value("decoder.0.self.scores")
