@@ -11,7 +11,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -171,22 +171,29 @@ def lines() -> Iterator[str]:
     yield "|---|---|---:|---:|---:|"
     wrong: list[str] = []
     for visitors, attacked in CLASSES:
-        with TemporaryDirectory() as folder, serve(Path(folder)) as server:
-            sessions = [Session(server, number, SECONDS) for number in range(visitors)]
-            lives = [session.live for session in sessions]
-            threads = [threading.Thread(target=live) for live in lives]
-            if attacked:
-                threads.append(threading.Thread(target=Attacker(server, SECONDS).live))
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        yield from _rows(f"{visitors} visitors{', one attacks' if attacked else ''}", sessions)
+        sessions = attend(visitors, attacked)
+        yield from rows(f"{visitors} visitors{', one attacks' if attacked else ''}", sessions)
         wrong += [sentence for session in sessions for sentence in session.wrong]
     yield f"\n{len(wrong)} errors or mix-ups{': ' + '; '.join(wrong[:5]) if wrong else ''}"
 
 
-def _rows(who: str, sessions: list[Session]) -> Iterator[str]:
+def attend(visitors: int, attacked: bool = False, options: Sequence[str] = ()) -> list[Session]:
+    """Have so many on a new server, started with further options, until they have gone."""
+    with TemporaryDirectory() as folder, serve(Path(folder), *options) as server:
+        sessions = [Session(server, number, SECONDS) for number in range(visitors)]
+        lives = [session.live for session in sessions]
+        threads = [threading.Thread(target=live) for live in lives]
+        if attacked:
+            threads.append(threading.Thread(target=Attacker(server, SECONDS).live))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return sessions
+
+
+def rows(who: str, sessions: Sequence[Session]) -> Iterator[str]:
+    """How long each kind of thing took, for all together."""
     kinds = {"a letter typed -> all heads here": "keys", "a head switched -> all heads here": "switches",
              "the rest of the page follows": "pages"}  # fmt: skip
     for what, name in kinds.items():

@@ -1,6 +1,7 @@
 """Thirty people type, on workers of this machine and on those of a Ray cluster of two nodes, one of which is killed.
 
-Each asks the engine as the route does; every answer is checked to be one's own. `python -m tests.bench cluster`
+Each asks the engine as the route does; every answer is checked to be one's own. Then the class of `classroom`, on
+servers whose workers are here and there. `python -m tests.bench cluster`
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from dataclasses import dataclass, field
 import ray
 from ray.cluster_utils import Cluster
 
+from app.access.settings import LOCAL_ENGINE
 from app.engine.engine import Engine
 from app.engine.handlers import Lane
 from app.engine.job import EngineError, EngineRequest
 from app.engine.ray_worker import RayWorker
 from app.ui.wire_format import unpack
+from tests.bench import classroom
 from tests.bench.classroom import MODEL, NAMES, STORY
 from tests.bench.measure import Times
 from tests.browser.server import free_port
@@ -69,7 +72,8 @@ def lines() -> Iterator[str]:
     port = free_port()
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
     node = nodes.add_node(num_cpus=1)
-    near, far = Engine(WORKERS), _engine(f"ray://127.0.0.1:{port}")
+    address = f"ray://127.0.0.1:{port}"
+    near, far = Engine(WORKERS), _engine(address)
     yield f"| {VISITORS} people, a letter a second each | letters | median ms | p95 ms | slowest s | errors |"
     yield "|---|---:|---:|---:|---:|---:|"
     try:
@@ -85,11 +89,37 @@ def lines() -> Iterator[str]:
         yield from (row for row, _ in measured)
         base, *others = [middle for _, middle in measured]
         yield "\nmedians in multiples of this machine's: " + ", ".join(f"{other / base:.2f}" for other in others)
+        near.close()
+        yield f"the cluster's workers, two of them at work, are stopped in {_stop(far):.1f} s\n"
+        nodes.add_node(num_cpus=1)
+        yield from _class(address)
     finally:
         near.close()
         far.close()
         ray.shutdown()
         nodes.shutdown()
+
+
+def _stop(engine: Engine) -> float:
+    """Seconds until an engine is closed whose workers have begun with what takes long."""
+    body = json.dumps({"model": MODEL, "text": STORY, "attention": "decoder.self", "layer": 0, "query": -1}).encode()
+    for handler in ("head_ablation", "trace"):
+        engine.submit("late", EngineRequest(handler, body))
+    time.sleep(0.1)
+    began = time.monotonic()
+    engine.close()
+    return time.monotonic() - began
+
+
+def _class(address: str) -> Iterator[str]:
+    """The table of a class on a server with workers of this machine, and on one with workers of the cluster."""
+    yield "| a class, on | what | count | median ms | p95 ms |"
+    yield "|---|---|---:|---:|---:|"
+    for where, engine in {"this machine": LOCAL_ENGINE, "a cluster of two nodes": address}.items():
+        sessions = classroom.attend(VISITORS, options=("--workers", str(WORKERS), "--engine", engine))
+        yield from classroom.rows(f"{WORKERS} workers of {where}", sessions)
+        wrong = [sentence for session in sessions for sentence in session.wrong]
+        yield from (f"\n{sentence}" for sentence in wrong[:5])
 
 
 def _engine(address: str) -> Engine:
