@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.engine.client import ask
-from app.engine.models import AvailableModel, available_models, own_titles
+from app.engine.models import AvailableModel, available_models, own_titles, trained_with
 from app.state.session import apply_reports, report_serial
 from app.state.state import AS_TRAINED, MAX_ADDRESS_LENGTH, State, variant_fields
 from app.state.url import decode_side_b, encode_side_b
@@ -32,7 +32,10 @@ def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     models, titles = available_models(), own_titles()
     known, _ = ask(
-        "compare_page", asdict(state) | {"titles": {each.name: titles.get(each.name, each.name) for each in models}}
+        "compare_page",
+        asdict(state)
+        | {"titles": {each.name: titles.get(each.name, each.name) for each in models}}
+        | {"trained_models": trained_with(entry, models)},
     )
     example, default_side_b = known.pop("example"), _tuples(known.pop("default_side_b"))
     question = asdict(state.question(example["text"], example["source"]))
@@ -47,6 +50,7 @@ def show(state: State, entry: AvailableModel) -> None:
                 "name": each.name,
                 "title": titles.get(each.name, each.name),
                 "trained": variant_fields(each.config) | {"has_source": each.config.has_cross_attention},
+                "trained_models": trained_with(each, models),
             }
             for each in models
         ],

@@ -14,6 +14,7 @@ from app.worker.open_models import find_model
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
 from model.config import Config
+from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.tasks import Example, task_of
 
 
@@ -27,16 +28,18 @@ class Preset:
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
-    """All that the page shows at first; `titles` are of the models that the visitor can open, by name."""
+    """All that the page shows at first; `titles` are of the models that the visitor can open, by name.
+
+    `trained_models` names, by positional encoding, the models that were trained with it and are else like the open one.
+    """
     state = parse_state(body)
     entry, titles = find_model(state.model), dict(body.get("titles", {}))
+    shown_presets = (*presets(entry, titles), *encoding_presets(entry, dict(body.get("trained_models", {}))))
     return pack(
         {
             "example": asdict(opening(entry, state, opening_example(entry, state.device))),
             "default_side_b": default_difference(entry.config),
-            "presets": [
-                {"title": each.title, "text": each.text, "side_b": each.side_b} for each in presets(entry, titles)
-            ],
+            "presets": [{"title": each.title, "text": each.text, "side_b": each.side_b} for each in shown_presets],
             "options": {
                 **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
                 "alignment": [(name, alignment.title) for name, alignment in ALIGNMENTS.items()],
@@ -60,6 +63,19 @@ def default_difference(config: Config) -> dict[str, Any]:
     if config.positional_encoding != "none":
         return {"positional_encoding": "none"}
     return {"masks": "none" if config.masks else "causal"}
+
+
+def encoding_presets(entry: CatalogEntry, trained_models: dict[str, str]) -> list[Preset]:
+    """The open model beside one that was trained with another positional encoding, which is then rewired as well."""
+    if not trained_models:
+        return []
+    encoding = entry.config.positional_encoding
+    other, model = next(iter(trained_models.items()))
+    own_title, other_title = POSITIONAL_ENCODINGS[encoding].title, POSITIONAL_ENCODINGS[other].title
+    return [
+        Preset(f"Positions, trained: {own_title} and {other_title}", None, {"model": model, "positional_encoding": ""}),
+        Preset(f"{own_title} positions: trained and rewired", None, {"model": model, "positional_encoding": encoding}),
+    ]
 
 
 def presets(entry: CatalogEntry, titles: dict[str, str]) -> list[Preset]:

@@ -93,6 +93,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "tasks_page": _pages("app.tasks.page_data:handle_page", seconds=60.0),
         "compare_page": _pages("app.compare.page_data:handle_page", seconds=60.0),
         "generate_page": _pages("app.generate.page_data:handle_page", seconds=60.0),
+        "position_losses": _pages("app.positions.page_data:handle_losses"),
         "position_profile": _pages("app.positions.page_data:handle_profile"),
         "check_image": _pages("app.worker.images:handle_check_image"),
         "open_checkpoint": _pages("app.models.opening:handle_open", seconds=60.0),

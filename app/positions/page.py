@@ -12,6 +12,7 @@ import streamlit as st
 
 from app.engine.client import ask
 from app.engine.models import AvailableModel
+from app.positions import losses
 from app.state.state import State
 from app.ui import charts, export_menu
 from app.ui.component import Component, api_address
@@ -52,10 +53,12 @@ def show(state: State, entry: AvailableModel) -> None:
         st.info(meta["missing"])
     elif state.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
-    chosen = _charts(profile, partial(charts.show, presenter=state.presenter == "1"))
+    show_chart = partial(charts.show, presenter=state.presenter == "1")
+    chosen = _charts(profile, show_chart)
     with heading:
         known = {name: meta[name] for name in ("title", "writes_pdf")}
         EXPORT.mount({"api": api_address(), "question": body} | known | chosen)
+    losses.show(entry, show_chart)
     with st.expander("The code that computes this", icon=":material/code:"):
         st.code(meta["code"], language="python")
 

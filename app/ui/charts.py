@@ -157,23 +157,29 @@ def matrix_heatmap(
 
 
 def line_chart(
-    lines: Sequence[tuple[str, np.ndarray]], x_title: str, y_title: str, *, start: int = 0, height: int = 380
+    lines: Sequence[tuple[str, np.ndarray]],
+    x_title: str,
+    y_title: str,
+    *,
+    start: int = 0,
+    labels: Sequence[str | int] = (),
+    height: int = 380,
 ) -> go.Figure:
-    """Some rows as curves over position or distance, `start` being the first of them."""
+    """Some rows as curves over position or distance, `start` being the first of them; or points over `labels`."""
     figure = go.Figure(
         [
             go.Scatter(
-                x=np.arange(start, start + len(values)),
+                x=list(map(str, labels)) or np.arange(start, start + len(values)),
                 y=values.astype(np.float32),
                 name=name,
-                mode="lines",
+                mode="lines+markers" if labels else "lines",
                 line=_line_style(index),
                 hovertemplate=f"{x_title} %{{x}}<br>{y_title} %{{y:.4f}}<extra>{name}</extra>",
             )
             for index, (name, values) in enumerate(lines)
         ]
     )
-    figure.update_xaxes(title=x_title)
+    figure.update_xaxes(title=x_title, type="category" if labels else None)
     figure.update_yaxes(title=y_title)
     figure.update_layout(showlegend=True)
     return _with_layout(figure, height=height)

@@ -152,3 +152,27 @@ def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
     held[0].continue_()
     expect(switch).to_be_visible()
     expect(switch).to_have_attribute("aria-checked", "true")
+
+
+def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_one(visitor: Visitor) -> None:
+    sinusoidal, none = "positions-decoder-sinusoidal", "positions-decoder-none"
+    page = visitor.open(f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4")
+    instrument(page, TEXT)
+    before = pixels(page, 1, 2)
+    encoding = control(page, "positional_encoding")
+    encoding.select_option("trained:none")
+    wait_for_address(
+        page, model=none, text=TEXT, layer="1", head="2", masks="causal+window:4", positional_encoding=None
+    )
+    expect(encoding.locator("option:checked")).to_have_text("None · as trained")
+    wait_until(page, lambda: pixels(page, 1, 2), lambda now: now != before)
+    encoding.select_option("sinusoidal")
+    wait_for_address(page, model=none, positional_encoding="sinusoidal")
+    expect(page.get_by_test_id("rewired")).to_contain_text("the weights were trained with None")
+    page.get_by_test_id("open-trained").click()
+    wait_for_address(page, model=sinusoidal, positional_encoding=None, layer="1", head="2")
+    wait_until(page, lambda: pixels(page, 1, 2), lambda now: now == before)
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_test_id("b-positional_encoding").select_option("trained:none")
+    expect(page.get_by_test_id("b-model")).to_have_value(none)
+    wait_for_address(page, model=sinusoidal, side_b=f"model={none}&positional_encoding=")

@@ -8,6 +8,7 @@ import { defaultMask, parseMask } from "../../ui/frontend/mask_spec.js";
 /** @typedef {(patch: Difference) => void} Differ B differs from A in something else; undefined: not any more */
 
 const SAME = "as A";
+const TRAINED = "trained:"; // in front of the encoding of another model
 
 /** @param {Catalog} catalog @param {string} model */
 export function trainedParts({ models }, model) {
@@ -15,13 +16,19 @@ export function trainedParts({ models }, model) {
 }
 
 /**
- * By what the two sides are told apart: the models, else the parts that differ; nothing where only texts do.
+ * By what the two sides are told apart: the models and what is exchanged in them, else the parts that differ; nothing
+ * where only texts do.
  * @param {Catalog} catalog @param {[Question, Question]} questions @returns {[string, string]}
  */
 export function sideNames(catalog, [a, b]) {
   const sides = [a, b];
   if (a.model !== b.model) {
-    const [one, other] = sides.map(({ model }) => catalog.models.find(({ name }) => name === model)?.title ?? model);
+    const [one, other] = sides.map((side) => {
+      const title = catalog.models.find(({ name }) => name === side.model)?.title ?? side.model;
+      const own = trainedParts(catalog, side.model);
+      const exchanged = catalog.fields.filter(([part]) => side[part] && side[part] !== own[part]);
+      return [title, ...exchanged.map(([part]) => titleOf(catalog, part, side[part]))].join(" · ");
+    });
     return [one, other];
   }
   const trained = trainedParts(catalog, a.model);
@@ -131,10 +138,58 @@ function partControl(catalog, part, title, questions, given, differ) {
         : value;
     differ({ [part]: value === SAME ? undefined : full });
   };
-  const label = labelled(title, createSelect(part, options, chosen, pick, differs));
+  const select =
+    part === "positional_encoding"
+      ? encodingSelect(catalog, questions, options, chosen, differs, differ)
+      : createSelect(part, options, chosen, pick, differs);
+  const label = labelled(title, select);
   const row = part === "masks" ? catalog.mask_arguments[kind] : undefined;
   if (row?.control === "number") label.append(numberField(kind, row, argument, differ));
   return label;
+}
+
+/**
+ * The positional encodings of B: of other models that were trained with them and are else alike, and of its own weights.
+ * @param {Catalog} catalog @param {[Question, Question]} questions @param {Options} options @param {string} chosen
+ * @param {boolean} differs @param {Differ} differ
+ */
+function encodingSelect(catalog, [a, b], options, chosen, differs, differ) {
+  const models = catalog.models.find(({ name }) => name === b.model)?.trained_models ?? {};
+  const select = createSelect("positional_encoding", [], chosen, () => {}, differs);
+  const own = options.filter(([value]) => value === SAME || value === "");
+  const rewired = options.filter((option) => !own.includes(option));
+  const trained = catalog.options.positional_encoding.filter(([value]) => value in models);
+  select.append(
+    ...createOptions(own, chosen),
+    ...createGroup(
+      "Open the model trained with",
+      createOptions(
+        trained.map(([value, title]) => [TRAINED + value, title]),
+        chosen,
+      ),
+    ),
+    ...createGroup("Rewire these weights with", createOptions(rewired, chosen)),
+  );
+  select.onchange = () => {
+    const { value } = select;
+    if (!value.startsWith(TRAINED)) return differ({ positional_encoding: value === SAME ? undefined : value });
+    const model = models[value.slice(TRAINED.length)];
+    differ({ model: model === a.model ? undefined : model, positional_encoding: "" });
+  };
+  return select;
+}
+
+/** @param {string} title @param {HTMLOptionElement[]} options */
+function createGroup(title, options) {
+  const group = createElement("optgroup");
+  group.label = title;
+  group.append(...options);
+  return options.length ? [group] : [];
+}
+
+/** @param {Options} options @param {string} chosen */
+function createOptions(options, chosen) {
+  return options.map(([value, title]) => new Option(title, value, value === chosen, value === chosen));
 }
 
 /** @param {string} kind @param {MaskArgument} row @param {string} argument @param {Differ} differ */
@@ -177,7 +232,7 @@ function labelled(title, ...inner) {
 function createSelect(name, options, chosen, pick, differs = chosen !== SAME) {
   const select = createElement("select");
   select.dataset.testid = `b-${name}`;
-  select.append(...options.map(([value, title]) => new Option(title, value, value === chosen, value === chosen)));
+  select.append(...createOptions(options, chosen));
   select.classList.toggle("differs", differs);
   select.onchange = () => pick(select.value);
   return select;

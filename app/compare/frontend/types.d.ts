@@ -64,7 +64,8 @@ export type Options = [string, string][];
 
 /** What there is to choose from. */
 export interface Catalog {
-  models: { name: string; title: string; trained: TrainedParts }[];
+  /** `trained_models`: by positional encoding, the model that was trained with it and is else alike. */
+  models: { name: string; title: string; trained: TrainedParts; trained_models: Record<string, string> }[];
   options: Record<VariantField | "alignment", Options>;
   /** What can be exchanged, with its title. */
   fields: [VariantField, string][];

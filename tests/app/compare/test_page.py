@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.compare.page_data import default_difference, opening_example
+from app.compare.page_data import default_difference, encoding_presets, opening_example
 from app.state.url import decode_side_b, encode_side_b
 from model.analysis.run_comparison import ALIGNMENTS
 from model.checkpoints import CatalogEntry
@@ -56,6 +56,15 @@ def test_side_b_of_a_model_without_positions_has_another_mask_by_default(tmp_pat
     assert default_difference(causal) == {"masks": "none"}
     assert default_difference(causal.replace(masks=())) == {"masks": "causal"}
     assert opening_example(CatalogEntry("gone", tmp_path, causal, shipped=False)).text
+
+
+def test_a_model_can_be_set_beside_one_trained_with_another_encoding(tmp_path: Path) -> None:
+    rope = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
+    entry = CatalogEntry("with-rope", tmp_path, rope, shipped=False)
+    trained, rewired = encoding_presets(entry, {"alibi": "with-alibi"})
+    assert trained.side_b == {"model": "with-alibi", "positional_encoding": ""}
+    assert rewired.side_b == {"model": "with-alibi", "positional_encoding": "rope"}
+    assert encoding_presets(entry, {}) == []
 
 
 def test_the_address_decides_both_sides() -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from app.positions.losses import table_html
 from app.ui import charts
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.paths import assets_dir
 from tests.app.pages import alone
 
 MODELS = ("next", "masked", "both")
@@ -58,3 +60,27 @@ def test_a_projector_shows_large_letters() -> None:
     usual, large = layout(), layout(presenter="1")
     assert "font" not in usual and large["font"]["size"] == charts.PRESENTER_SIZE
     assert large["height"] > usual["height"]
+
+
+def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:
+    at = alone("positions", model="next")
+    assert not at.exception
+    tables = [each.proto.body for each in at.get("html") if "<table" in each.proto.body]
+    files = sorted((assets_dir() / "positions").glob("*.json"))
+    assert len(tables) == len(files) > 0
+    for table, file in zip(tables, files, strict=True):
+        measured = json.loads(file.read_text())
+        for row in measured["models"]:
+            assert POSITIONAL_ENCODINGS[row["positional_encoding"]].title in table
+            for loss in (*row["losses"], row["shuffled"]):
+                assert (f"{loss['mean']:.3f}<small>± {loss['standard_error']:.3f}" if loss else "undefined") in table
+        assert measured["command"] in [code.value for code in at.code]
+
+
+def test_the_open_model_is_marked_and_a_table_that_ends_is_undefined() -> None:
+    loss = {"mean": 3.25, "standard_error": 0.01}
+    row = {"name": "positions-decoder-learned", "title": "<b>", "losses": [loss, None], "shuffled": loss}
+    table = {"architecture": "decoder", "lengths": [128, 256], "rows": [row, row | {"name": "other"}]}
+    html = table_html(table, "positions-decoder-learned")
+    assert html.count('class="open"') == 1 and html.count("undefined") == 2
+    assert "&lt;b&gt;" in html and "2 × as long" in html and "3.250<small>± 0.010" in html

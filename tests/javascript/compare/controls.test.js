@@ -57,6 +57,8 @@ test("what only B has is chosen, and differs", () => {
 
 test("sides are called by their models, else by the parts that differ, else by nothing", () => {
   assert.deepEqual(sideNames(catalog, [question({}), question({ model: "masked" })]), ["next", "masked"]);
+  const rewired = question({ model: "masked", positional_encoding: "none" });
+  assert.deepEqual(sideNames(catalog, [question({}), rewired]), ["next", "masked · None"]);
   assert.deepEqual(sideNames(catalog, [question({}), question({ masks: "none" })]), ["Causal", "Bidirectional"]);
   assert.deepEqual(sideNames(catalog, [question({}), question({})]), ["", ""]);
 });
