@@ -1,0 +1,55 @@
+"""The shipped models that differ in their positional encoding alone: what their recipes and cards say holds."""
+
+import os
+import re
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from model.checkpoints import load
+from model.checkpoints.metadata import card_series, read_metadata
+from model.data.corpus import expand_path
+from model.evaluation.report import evaluate_model
+from model.paths import assets_dir
+from model.training.recipe import load_recipe
+
+FOLDERS = sorted((assets_dir() / "models").glob("positions-*"))
+SMALL_TEXTS = ("storybooks", "captions")  # of the held-out ones, which are measured again
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_model_is_what_its_recipe_makes_and_differs_in_its_encoding_alone(folder: Path) -> None:
+    metadata = read_metadata(folder)
+    assert metadata.config is not None and metadata.series == f"positions-{metadata.config.architecture}"
+    assert folder.name == f"{metadata.series}-{metadata.config.positional_encoding}"
+    recipe = load_recipe(folder / "recipe.toml")
+    assert recipe.config(metadata.config.vocabulary_size) == metadata.config
+    first = load_recipe(next(path for path in FOLDERS if path.name.startswith(metadata.series)) / "recipe.toml")
+    assert {**first.model, "positional_encoding": ""} == {**recipe.model, "positional_encoding": ""}
+    assert (first.texts, first.training, first.tokenizer) == (recipe.texts, recipe.training, recipe.tokenizer)
+
+
+@pytest.mark.skipif("HEADLIGHT_DATA" not in os.environ, reason="needs the held-out texts")
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_model_is_as_good_as_its_card_says(folder: Path) -> None:
+    checkpoint = load(folder)
+    measured = checkpoint.card.partition("## Measured")[2].partition("## ")[0]
+    header, *lines = (line.split(" | ") for line in re.findall(r"^\| (.+) \|$", measured, re.MULTILINE))
+    claims = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    paths = [expand_path(f"$HEADLIGHT_DATA/text/{name}.valid.txt.xz") for name in SMALL_TEXTS]
+    report = evaluate_model(checkpoint, folder.name, paths, (), lambda line: None)
+    for name in SMALL_TEXTS:
+        claim, found = claims[name], report.texts[f"{name}.valid"]
+        if "bits per byte" in claim:
+            assert found["bits per byte"] == pytest.approx(float(claim["bits per byte"]), abs=0.001)
+        else:
+            rate = float(claim["top-1"].rstrip("%")) / 100
+            assert abs(found["top-1"] - rate) <= 3 * sqrt(rate * (1 - rate) / found["masked tokens"])
+
+
+def test_the_cards_name_two_series() -> None:
+    assert {card_series((folder / "README.md").read_text(encoding="utf-8")) for folder in FOLDERS} == {
+        "positions-decoder",
+        "positions-encoder",
+    }
