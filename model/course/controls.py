@@ -57,8 +57,8 @@ class MatrixControl(Control):
     kind: ClassVar[str] = "matrix"
     rows: Axis
     columns: Axis
-    low: float = -100.0
-    high: float = 100.0
+    low: float | int = -100
+    high: float | int = 100
     switches: bool = False
 
     def parse(self, text: str) -> Float[torch.Tensor, "row column"]:

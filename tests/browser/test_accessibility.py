@@ -50,6 +50,7 @@ PLACES = {
     "compare": Place("/compare", "", ".answers .candidate"),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),
     "positions": Place("/positions", "", ".js-plotly-plot"),
+    "course": Place("/course", "chapter=attention", '[data-testid="screen-steps"] .heat td'),
     "models": Place("/models", "", '[data-testid="model"]'),
 }
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -1,5 +1,6 @@
 """The Course as a person uses it: a chapter opens, each control changes what is shown, links hold one's own numbers."""
 
+import re
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Locator, Page, expect
@@ -36,7 +37,8 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     look_up.get_by_test_id("input-keys").locator("xpath=..").get_by_label("More entries").click()
     expect(look_up.get_by_label("Values, row 4, column 2")).to_have_value("0")
     expect(shares).to_contain_text("soft 0.25")
-    query = wait_for_address(page, chapter="attention", screen="look-up")
+    typed = re.compile(r".*look-up\.keys=1%2C0%3B4%2C1%3B-1%2C0%3B0%2C0.*")
+    query = wait_for_address(page, chapter="attention", screen="look-up", course_inputs=typed)
     page.goto(f"{visitor.url}/course?{query}")
     expect(screen(page, "look-up").get_by_label("Keys, row 2, column 1")).to_have_value("4")
     expect(shares).to_contain_text("soft 0.25")
@@ -61,3 +63,27 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> 
     look_up.get_by_text("The code that computes this").click()
     expect(look_up.locator("pre").first).to_contain_text("def look_up")
     expect_to_fit(page, "screen-look-up")
+
+
+def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor) -> None:
+    page = course(visitor, chapter="masks")
+    drawn = screen(page, "drawn")
+    weights = drawn.get_by_test_id("picture-matrix").nth(1)
+    expect(weights).to_contain_text("–")  # a row that may look at nothing is no number in a plain softmax
+    drawn.get_by_label("Mask: a row for each query, row sat, column the").check()
+    expect(weights).not_to_contain_text("–")
+    added = screen(page, "added")
+    added.get_by_test_id("input-mask").select_option("none")
+    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 25 cells")
+    expect(added.get_by_role("link", name="Continue in Explore")).to_have_attribute("href", re.compile("masks=none"))
+    cheating = page.get_by_test_id("screen-cheating")
+    cheating.get_by_test_id("input-steps").fill("20")
+    cheating.get_by_role("button", name="Run").click()
+    expect(cheating.get_by_test_id("picture-lines")).to_be_visible()
+    page.get_by_test_id("contents").get_by_role("button", name="Attention by hand").click()
+    expect(page.get_by_test_id("chapter-title")).to_have_text("Attention by hand")
+    wait_for_address(page, chapter="attention", course_inputs=None)
+    dropout = screen(page, "dropout")
+    before = dropout.get_by_test_id("picture-matrix").first.inner_text()
+    dropout.get_by_test_id("again-seed").click()
+    expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)

@@ -5,14 +5,14 @@ const TOKENS = /\\[A-Za-z]+|\\.|[{}^_&]|\d+(?:\.\d+)?|[A-Za-z]|\S/gu;
 // biome-ignore format: a table
 /** Commands that stand for a letter or a name. @type {Readonly<Record<string, string>>} */
 const LETTERS = {
-  alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π",
+  alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", eta: "η", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π",
   rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", omega: "ω", Delta: "Δ", ell: "ℓ", infty: "∞",
 };
 // biome-ignore format: a table
 /** Commands that stand for an operator. @type {Readonly<Record<string, string>>} */
 const OPERATORS = {
   cdot: "·", times: "×", sum: "∑", prod: "∏", le: "≤", leq: "≤", ge: "≥", geq: "≥", ne: "≠", neq: "≠", in: "∈", approx: "≈",
-  to: "→", gets: "←", nabla: "∇", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
+  to: "→", leftarrow: "←", nabla: "∇", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
   ldots: "…", dots: "…", cdots: "⋯", Rightarrow: "⇒", propto: "∝", sim: "∼", "{": "{", "}": "}", "|": "‖", partial: "∂",
 };
 /** Spaces in em. @type {Readonly<Record<string, string>>} */

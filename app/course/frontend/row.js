@@ -1,6 +1,7 @@
 // A row of pictures, and the question that may come before it.
 
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
+import { titleNodes } from "./formula.js";
 import { createPicture } from "./pictures/pictures.js";
 
 /** @import { Question, Row } from "./types.d.ts" */
@@ -8,7 +9,11 @@ import { createPicture } from "./pictures/pictures.js";
 /** @param {Row} row @param {boolean} asksFirst */
 export function createRow(row, asksFirst) {
   const element = createElement("div", "row");
-  if (row.title) element.append(createElement("h3", "", row.title));
+  if (row.title) {
+    const title = createElement("h3");
+    title.append(...titleNodes(row.title));
+    element.append(title);
+  }
   if (row.text) element.append(createElement("p", "quiet", row.text));
   const pictures = createElement("div", "pictures");
   pictures.append(...row.pictures.map(createPicture));

@@ -97,11 +97,7 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
     alone = _padded(split[shorter], len(split[shorter])).vectors
     difference = float((attend(alone, alone, alone).output - heads[shorter].output[: len(alone)]).abs().max())
     same = difference < 1e-5
-    ending = (
-        "It is none of its neighbour's business how long it is."
-        if same
-        else "Its words look at padding as well: mask it."
-    )
+    ending = "The sentence beside it does not matter." if same else "Its words look at padding as well: mask it."
     text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {difference:.2g}. {ending}"
     return (Verdict(text=text, good=same),)
 

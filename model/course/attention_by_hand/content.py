@@ -177,9 +177,7 @@ POSITION = Screen(
         "Trained models have such heads; Explore sorts its heads by Previous token and Next token."
     ),
     controls={
-        "values": MatrixControl(
-            title="V", default="1;2;3;4", rows=Axis("tokens", 2, 6), columns=Axis("value channels", 1, 3)
-        ),
+        "values": MatrixControl(title="V", default="1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
         "offset": NumberControl(title="Look at the token at", default="-1", low=-3, high=3, whole=True),
         "strength": NumberControl(title="Length of the query", default="6", low=0, high=12, step=0.5),
     },

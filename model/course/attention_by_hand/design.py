@@ -163,6 +163,6 @@ LEARNED = Screen(
         "seed": SeedControl(),
     },
     compute=learn_design,
-    formulas=(r"\theta \gets \theta - \eta\, \nabla_\theta L,\quad \theta = (Q, K, V)",),
+    formulas=(r"\theta \leftarrow \theta - \eta\, \nabla_\theta L,\quad \theta = (Q, K, V)",),
     code=(learn_design, attend, Attention.weighted_sum),
 )

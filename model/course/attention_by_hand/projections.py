@@ -57,7 +57,7 @@ def project(
         ),
         row(
             Verdict(
-                text=f"The largest difference between the two is {difference:.1e}.",
+                text=f"The largest difference between the two is {difference:.1g}.",
                 good=difference <= 1e-4 * max(1.0, float((q @ k.T).abs().max())),
             )
         ),

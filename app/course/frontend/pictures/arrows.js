@@ -15,6 +15,8 @@ export function createArrows({ arrows, groups }) {
     arrows.map(({ x, y }) => [x, y]),
     words,
   );
+  /** @type {[number, number][]} */
+  const taken = [];
   for (const { label, x, y, group, shade } of arrows) {
     const [left, top] = place(x, y);
     const colour = HEAD_COLOURS[group % 8];
@@ -22,29 +24,27 @@ export function createArrows({ arrows, groups }) {
     const style = { stroke: colour, "stroke-width": 3, "stroke-opacity": opacity, "stroke-linecap": "round" };
     sheet.append(svg("line", { x1: SIZE / 2, y1: SIZE / 2, x2: left, y2: top, ...style }));
     sheet.append(svg("path", { d: head(left, top), fill: colour, "fill-opacity": opacity }));
-    const [away, down] = [Math.sign(left - SIZE / 2) || 1, Math.sign(top - SIZE / 2) || -1];
-    const anchor = away > 0 ? "start" : "end";
-    sheet.append(
-      svg(
-        "text",
-        {
-          x: clamp(left + away * 6),
-          y: clamp(top + down * 10 + 4),
-          "text-anchor": left > SIZE - 60 ? "end" : left < 60 ? "start" : anchor,
-          class: "name",
-        },
-        [label],
-      ),
-    );
+    sheet.append(createName(label, left, top, taken));
   }
   const box = createElement("div", "chart plane");
   box.append(sheet, createLegend(groups));
   return box;
 }
 
-/** @param {number} place */
-function clamp(place) {
-  return Math.min(Math.max(place, 12), SIZE - 4);
+/**
+ * The name at an arrow's end, moved away from the names that are there already.
+ * @param {string} label @param {number} left @param {number} top @param {[number, number][]} taken
+ */
+function createName(label, left, top, taken) {
+  const isRight = left >= SIZE / 2;
+  const anchor = left > SIZE - 70 ? "end" : isRight || left < 70 ? "start" : "end";
+  const x = Math.min(Math.max(left + (isRight ? 6 : -6), 4), SIZE - 4);
+  const start = Math.min(Math.max(top + (top > SIZE / 2 ? 16 : -8), 14), SIZE - 6);
+  const isFree = (/** @type {number} */ y) => taken.every(([a, b]) => Math.abs(a - x) > 80 || Math.abs(b - y) > 13);
+  const shifts = [0, 15, -15, 30, -30, 45, -45, 60];
+  const y = start + (shifts.find((shift) => isFree(start + shift)) ?? 0);
+  taken.push([x, y]);
+  return svg("text", { x, y, "text-anchor": anchor, class: "name" }, [label]);
 }
 
 /** The head of an arrow that ends here. @param {number} left @param {number} top */

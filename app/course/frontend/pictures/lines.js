@@ -8,7 +8,7 @@ import { createSheet, powersOfTen, svg, ticks } from "./svg.js";
 /** @import { LinesPicture } from "../types.d.ts" */
 /** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [560, 260, 56, 14, 12, 42];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [420, 240, 54, 14, 12, 42];
 
 /** @param {LinesPicture} picture */
 export function createLines(picture) {

@@ -21,11 +21,13 @@ export function createMatrix(picture) {
 }
 
 /** @param {MatrixPicture} picture */
-function createHead({ rows, columns, row_axis, column_axis, row_sums }) {
+function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) {
   if (!columns.length && !row_sums && !column_axis) return null;
   const line = createElement("tr");
   if (rows.length) line.append(createElement("td", "axes", axes(row_axis, column_axis)));
-  line.append(...columns.map((label) => heading(label, "col")));
+  line.append(
+    ...values[0].map((_, column) => (columns[column] ? heading(columns[column], "col") : createElement("td", "axes"))),
+  );
   if (row_sums) line.append(heading("sum", "col"));
   const head = createElement("thead");
   head.append(line);

@@ -1,0 +1,1 @@
+"""Chapter 5: masks, and what goes wrong with them."""
