@@ -75,6 +75,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "export_provenance": _long("app.explore.export.api:handle_export_provenance"),
         "export_code": _long("app.explore.export.api:handle_export_code"),
         "token_labels": HandlerRow("app.tasks.api:handle_token_labels"),
+        "label_effects": _long("app.tasks.api:handle_label_effects"),
         "beam_search": _long("app.tasks.api:handle_beam_search"),
         "export_positions": HandlerRow("app.positions.page_data:handle_export_positions"),
         "export_origin": HandlerRow("app.worker.export.api:handle_export_origin"),

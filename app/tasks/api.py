@@ -1,4 +1,4 @@
-"""What the views of the Tasks page ask: the labels of all tokens, and the beams of a search."""
+"""What the views of the Tasks page ask: labels of all tokens, what a text's label rests on, the beams of a search."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from app.explore.layer_analysis import extended_trace, target_answer
 from app.state.request import integer_or_zero, parse_question
 from app.state.state import MAX_BEAMS
 from app.ui.wire_format import pack
 from app.worker.resolved_question import ResolvedQuestion, resolve
+from model.analysis.head_ablation import ablate_heads, heads_per_batch
+from model.analysis.token_ablation import ablate_tokens, require_text_classifier
 from model.array_types import Float
+from model.attention_groups import attention_groups
 from model.cancellation import check_cancelled
 from model.errors import TextError
 from model.generation.beam_search import LENGTH_PENALTY, Hypothesis, beam_search
+from model.nn.transformer import attention_at
 from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 
 LABELS_PER_TOKEN = 3
+SMALLEST_SHARE = 1e-7  # that float32 tells from none
 MAX_STEPS = 64  # tokens that a search writes
 
 
@@ -45,7 +51,8 @@ def handle_token_labels(body: dict[str, Any]) -> bytes:
         for position, labels in enumerate(order)
     ]
     trained = [label_text(resolved.config, int(label)) for label in before.argmax(1)]
-    return pack({"labels": rows, "as_trained": trained, "changed": resolved.is_changed})
+    names = list(resolved.config.labels)
+    return pack({"labels": rows, "as_trained": trained, "changed": resolved.is_changed, "names": names})
 
 
 def _label_shares(resolved: ResolvedQuestion) -> Float[np.ndarray, "token label"]:
@@ -92,3 +99,53 @@ def _beam_payload(beam: Hypothesis, previous: Sequence[Hypothesis], tokenizer: T
 
 def _written_text(beam: Hypothesis, tokenizer: Tokenizer) -> str:
     return tokenizer.decode(beam.tokens[:-1] if beam.is_finished else beam.tokens)
+
+
+def handle_label_effects(body: dict[str, Any]) -> bytes:
+    """The log-odds of a label of the whole text: as it is, without each token, and without each head.
+
+    Numbers as float32: one, then [position], then [layer head]. `token` is the label, -1 the likeliest.
+    """
+    resolved = resolve(parse_question(body))
+    model, traced = resolved.model, extended_trace(resolved)
+    require_text_classifier(model)
+    _, label, logits = target_answer(body, resolved)
+    positions = [place for place, is_special in enumerate(traced.text.special_mask) if not is_special]
+    group = attention_groups(resolved.config)[0] if attention_groups(resolved.config) else None
+    layers, heads = (group.layers, group.heads) if group else (0, 0)
+    without_heads = [
+        _ablated_log_probabilities(resolved, group.path(layer), label) for layer in range(layers) if group is not None
+    ]
+    numbers = np.concatenate(
+        [
+            _log_odds(_log_softmax(logits[None]))[:, label],
+            _log_odds(_log_softmax(ablate_tokens(model, traced, positions)))[:, label],
+            *map(_log_odds, without_heads),
+        ]
+    )
+    meta = {"label": label, "text": label_text(resolved.config, label), "positions": positions, "layers": layers,
+            "heads": heads}  # fmt: skip
+    return pack(meta, numbers.astype("<f4").tobytes())
+
+
+def _ablated_log_probabilities(resolved: ResolvedQuestion, path: str, label: int) -> Float[np.ndarray, " head"]:
+    """The log-probability of a label without each head of an attention."""
+    model, traced = resolved.model, extended_trace(resolved)
+    heads, batch = attention_at(model, path)[0].heads, heads_per_batch(traced)
+    parts = []
+    for first in range(0, heads, batch):
+        check_cancelled()
+        parts.append(ablate_heads(model, traced, path, 0, label, first, min(batch, heads - first)))
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _log_softmax(logits: Float[np.ndarray, "row label"]) -> Float[np.ndarray, "row label"]:
+    found: np.ndarray = logits.astype(np.float64) - np.logaddexp.reduce(logits.astype(np.float64), -1, keepdims=True)
+    return found
+
+
+def _log_odds(log_probabilities: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """log(p / (1 - p)), within what float32 tells apart."""
+    other = np.maximum(-np.expm1(np.minimum(log_probabilities, 0.0)), SMALLEST_SHARE)
+    found: np.ndarray = np.maximum(log_probabilities, np.log(SMALLEST_SHARE)) - np.log(other)
+    return found

@@ -33,14 +33,29 @@ class TaskView(Tab):
         return Requirement(self.words, self.suits)
 
 
+def _labels_tokens(config: Config) -> bool:
+    return task_of(config).predicts_labels and not task_of(config).whole_text
+
+
+def _has_numbers(config: Config) -> bool:
+    """Whether all labels are numbers, which have an order; names have none."""
+    return all(label.isdecimal() for label in config.labels)
+
+
+def _classifies(config: Config) -> bool:
+    return task_of(config).whole_text and not (config.image.channels or config.has_cross_attention)
+
+
+def _tags(config: Config) -> bool:
+    return _labels_tokens(config) and not _has_numbers(config)
+
+
 def _sorts(config: Config) -> bool:
-    """Whether there is a number for each token: numbers have an order, names have none."""
-    task = task_of(config)
-    return task.predicts_labels and not task.whole_text and all(label.isdecimal() for label in config.labels)
+    return _labels_tokens(config) and _has_numbers(config)
 
 
 def _translates(config: Config) -> bool:
-    return config.has_cross_attention and task_of(config).continues_text
+    return config.has_cross_attention and task_of(config).continues_text and not config.image.channels
 
 
 _FOLDER = "app/tasks/frontend"
@@ -48,6 +63,25 @@ _FOLDER = "app/tasks/frontend"
 TASK_VIEWS: Registry[TaskView] = Registry(
     "task of the page",
     {
+        "classify": TaskView(
+            "Classify",
+            f"{_FOLDER}/classify.html",
+            f"{_FOLDER}/classify.js",
+            "One label for the whole text. It rests on the tokens and the heads without which it loses most: each is "
+            "left out in turn.",
+            "labels whole texts",
+            "a classifier of texts, such as a BERT fine-tuned on reviews,",
+            _classifies,
+        ),
+        "tag": TaskView(
+            "Tag",
+            f"{_FOLDER}/tag.html",
+            f"{_FOLDER}/tag.js",
+            "One label for each token. What a word is depends on the words around it, so change a neighbour and see.",
+            "labels each token",
+            "a classifier of tokens, such as a BERT fine-tuned to find names,",
+            _tags,
+        ),
         "sort": TaskView(
             "Sort",
             f"{_FOLDER}/sort.html",

@@ -46,6 +46,9 @@ TOYS = {
     "masked": Toy("wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "learned", "masked-language-model"),
     "both": Toy("bpe", CAUSAL_SPECIAL_TOKENS, "encoder-decoder", position="relative"),
     "mood": Toy("wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "alibi", "sequence-classifier", ("glad", "sad")),
+    "tags": Toy(
+        "wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "alibi", "token-classifier", ("O", "B-PER", "I-PER")
+    ),
 }
 
 

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from playwright.sync_api import Page, expect
 
+from model.checkpoints import save
 from tests.browser.conftest import Visit
+from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+from tests.model import toys
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real page with a classifier of texts and one of tokens besides the shipped models."""
+    folder = tmp_path_factory.mktemp("server")
+    tokenizer = toys.masked()
+    for name, head, labels in (
+        ("mood", "sequence-classifier", ("glad", "sad")),
+        ("tags", "token-classifier", ("O", "PER")),
+    ):
+        model = toys.encoder(output_head=head, labels=labels)
+        save(folder / "models" / name, model, tokenizer)
+    with serve(folder, "--models", str(folder / "models")) as running:
+        yield running
 
 
 def tasks(visitor: Visitor, query: str) -> Page:
     """The page with the view of its task."""
     page = visitor.open(query, path="/tasks")
     expect(page.locator(".task:visible .outputs .chip").first).to_be_visible()
+    return page
+
+
+def tasks_of(visitor: Visitor, query: str, view: str) -> Page:
+    """The page once the view of a task is there."""
+    page = visitor.open(query, path="/tasks")
+    expect(page.get_by_test_id(view)).to_be_visible()
     return page
 
 
@@ -65,6 +93,31 @@ def test_beams_are_shown_and_one_is_taken(visitor: Visitor) -> None:
     wait_for_address(page, beam_width="3", text=text)
     page.reload()
     expect(page.get_by_test_id("beam-1")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_label_rests_on_tokens_and_heads(visitor: Visitor) -> None:
+    page = tasks_of(visitor, "model=mood&text=the+cat+sat", "task-classify")
+    view = page.get_by_test_id("task-classify")
+    expect(page.get_by_test_id("class-tokens").locator(".chip bdi")).to_have_text(["the", "cat", "sat"])
+    page.get_by_test_id("class-label-1").click()
+    expect(page.get_by_test_id("class-title")).to_have_text("What “sad” rests on")
+    page.get_by_test_id("class-tokens").locator(".chip").nth(1).hover()
+    expect(page.get_by_test_id("class-reading")).to_contain_text("Without cat “sad” has")
+    view.get_by_test_id("class-head-1-0").click()
+    expect(page.get_by_test_id("head-title")).to_contain_text("Layer 1 · Head 0")
+    wait_for_address(page, task="classify", target_token="1", layer="1", head="0")
+
+
+def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Visitor) -> None:
+    page = tasks_of(visitor, "model=mood&text=the+cat+sat", "task-classify")
+    page.get_by_test_id("stButtonGroup").get_by_text("Tag", exact=True).click()
+    wait_for_address(page, model="tags", task="tag", text=None)
+    page.get_by_test_id("sentence").fill("the dog sat")
+    tagged = page.get_by_test_id("tagged").locator(".chip")
+    expect(tagged.locator("bdi")).to_have_text(["the", "dog", "sat"])
+    tagged.nth(1).hover()
+    expect(page.get_by_test_id("tag-reading")).to_contain_text("dog is ")
+    expect(page.get_by_test_id("tag-reading")).to_contain_text("it looked at")
 
 
 def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:

@@ -289,6 +289,7 @@ export interface ExploreRoutes extends Routes {
   information_flow: FlowMeta;
   model_diagram: ModelDiagram;
   token_labels: TokenLabelsMeta;
+  label_effects: LabelEffectsMeta;
   beam_search: BeamSearchMeta;
 }
 
@@ -297,6 +298,17 @@ export interface TokenLabelsMeta {
   labels: Candidate[][];
   as_trained: string[];
   changed: boolean;
+  /** All labels that the model has names for. */
+  names: string[];
+}
+
+/** The log-odds of a label: its numbers are that of the text, without each token of `positions`, without each head. */
+export interface LabelEffectsMeta {
+  label: number;
+  text: string;
+  positions: number[];
+  layers: number;
+  heads: number;
 }
 
 /** A beam after a step: one token after the `parent`th beam of the step before, or that one itself, finished. */

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.ui.wire_format import unpack
 from app.worker.open_models import open_checkpoint
 from app.worker.serve import answer
 from model import run
-from model.errors import TextError
+from model.errors import ConfigError, TextError
 from model.generation.beam_search import beam_search
 from model.tasks import label_text
 
@@ -34,6 +35,50 @@ def test_labels_are_those_of_the_edited_model_beside_those_as_trained() -> None:
     expected = [label_text(checkpoint.model.config, int(label)) for label in edited]
     assert [labels[0]["text"] for labels in found["labels"]] == expected != found["as_trained"]
     assert found["changed"] and all(labels[0]["before"] != labels[0]["after"] for labels in found["labels"])
+
+
+def effects(**body: Any) -> tuple[dict[str, Any], np.ndarray]:
+    meta, numbers = unpack(answer("label_effects", {"model": "mood", "text": "the cat sat", **body}))
+    return meta, np.frombuffer(numbers, "<f4")
+
+
+def log_odds(logits: np.ndarray, label: int) -> float:
+    others = np.delete(logits.astype(np.float64), label)
+    return float(logits[label] - np.logaddexp.reduce(others))
+
+
+def test_a_label_loses_what_it_loses_without_each_token_and_each_head() -> None:
+    meta, numbers = effects(token=1)
+    checkpoint = open_checkpoint("mood")
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+
+    def without(*edits: str) -> float:
+        return log_odds(run(model, tokenizer, "the cat sat", edits)["logits"], 1)
+
+    count = len(meta["positions"])
+    assert (meta["text"], meta["layers"], meta["heads"]) == ("sad", 2, 4)
+    assert len(numbers) == 1 + count + meta["layers"] * meta["heads"]
+    assert numbers[0] == pytest.approx(without(), abs=1e-4)
+    for position, number in zip(meta["positions"], numbers[1:], strict=False):
+        # With pooling by the first token, to hide a token is to hide it from all others.
+        assert number == pytest.approx(without(f"encoder.*.self.mask[:,:,{position}]=set:0"), abs=1e-4)
+    for head, number in enumerate(numbers[1 + count :]):
+        edit = f"encoder.{head // 4}.self.weights[{head % 4}]=set:0"
+        assert number == pytest.approx(without(edit), abs=1e-4)
+
+
+def test_the_likeliest_label_is_meant_where_none_is_chosen_and_edits_hold() -> None:
+    edit = "encoder.0.self.weights[1]=set:0"
+    meta, numbers = effects(edits=[edit])
+    checkpoint = open_checkpoint("mood")
+    logits = run(checkpoint.model, checkpoint.tokenizer, "the cat sat", [edit])["logits"]
+    assert meta["label"] == logits.argmax()
+    assert numbers[0] == pytest.approx(log_odds(logits, meta["label"]), abs=1e-4)
+
+
+def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:
+    with pytest.raises(ConfigError, match="labels no whole texts"):
+        effects(model="tags")
 
 
 def test_a_model_that_labels_no_tokens_says_so() -> None:

@@ -12,7 +12,8 @@ from tests.app.pages import alone, component_data
 
 
 @pytest.mark.parametrize(
-    ("model", "tasks"), [("sort", ["sort"]), ("dates", ["translate"]), ("both", ["translate"]), ("next", [])]
+    ("model", "tasks"),
+    [("sort", ["sort"]), ("dates", ["translate"]), ("mood", ["classify"]), ("tags", ["tag"]), ("next", [])],
 )
 def test_a_model_is_told_by_what_it_does(model: str, tasks: list[str]) -> None:
     (config,) = (entry.config for entry in available_models() if entry.name == model)
@@ -21,7 +22,13 @@ def test_a_model_is_told_by_what_it_does(model: str, tasks: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "task", "attention"), [("sort", "sort", "encoder.self"), ("both", "translate", "decoder.cross")]
+    ("model", "task", "attention"),
+    [
+        ("mood", "classify", "encoder.self"),
+        ("tags", "tag", "encoder.self"),
+        ("sort", "sort", "encoder.self"),
+        ("both", "translate", "decoder.cross"),
+    ],
 )
 def test_a_task_opens_with_the_attention_that_its_answer_is_read_from(model: str, task: str, attention: str) -> None:
     at = alone("tasks", model=model)

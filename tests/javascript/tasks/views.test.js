@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { survivors } from "../../../app/tasks/frontend/beams.js";
+import { readEffects, shareOf } from "../../../app/tasks/frontend/classify.js";
 import { sortedOutputs } from "../../../app/tasks/frontend/sort.js";
+import { labelKinds } from "../../../app/tasks/frontend/tag.js";
 
 /** @param {string[]} answers @param {string[]} [asTrained] */
 function labelled(answers, asTrained = answers) {
   const labels = answers.map((text) => [{ id: Number(text), text, before: 0.5, after: 0.5 }]);
-  return { labels, as_trained: asTrained, changed: asTrained !== answers };
+  return { labels, as_trained: asTrained, changed: asTrained !== answers, names: [] };
 }
 
 test("a sorted answer is held against the numbers in order", () => {
@@ -34,6 +36,27 @@ test("where something else than numbers was read nothing is right or wrong", () 
   const { outputs, right } = sortedOutputs(["[UNK]", "4"], labelled(["4", "4"]));
   assert.equal(right, null);
   assert.ok(outputs.every(({ wrong }) => !wrong));
+});
+
+test("labels of one kind have one colour, and those of nothing have none", () => {
+  assert.deepEqual(labelKinds(["O", "B-PER", "I-PER", "B-LOC", "NOUN"]), ["PER", "LOC", "NOUN"]);
+});
+
+test("the numbers behind a label are those of the text, of each token, of each head", () => {
+  const meta = { label: 1, text: "sad", positions: [1, 2], layers: 2, heads: 2 };
+  const effects = readEffects(meta, Float32Array.of(0, 1, 2, 3, 4, 5, 6));
+  assert.equal(shareOf(effects.all), 0.5);
+  assert.deepEqual(
+    [...effects.tokens],
+    [
+      [1, 1],
+      [2, 2],
+    ],
+  );
+  assert.deepEqual(effects.heads, [
+    [3, 4],
+    [5, 6],
+  ]);
 });
 
 test("the tree tells the beams that are left from those that were given up", () => {

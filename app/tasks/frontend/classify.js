@@ -1,0 +1,151 @@
+// Classify: the labels of a text, and what each token and each head adds to one of them.
+
+import { remembered } from "../../../model/rendering/static/state/memory.js";
+import { divergingColour, formatSigned } from "../../../model/rendering/static/ui/charts.js";
+import {
+  activeElement,
+  createChip,
+  createElement,
+  formatPercent,
+  inlineText,
+  moveChipFocus,
+  onHover,
+  quotedToken,
+  updateChildren,
+} from "../../../model/rendering/static/ui/dom.js";
+import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
+import { drawCellTable } from "../../explore/frontend/layers/cell_table.js";
+import { isCurrentHead, selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
+
+/** @import { Candidate, ExplorePage, LabelEffectsMeta } from "../../explore/frontend/types.js" */
+/** @typedef {{ label: string, all: number, tokens: Map<number, number>, heads: number[][] }} Effects log-odds */
+
+const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
+
+const memory = remembered((/** @type {ExplorePage} */ _) => ({ drawn: /** @type {Float32Array | null} */ (null) }));
+
+/** @param {ExplorePage} page @param {string} name */
+const part = (page, name) => findByTestId(page.view.elements.root, name);
+
+export default {
+  /** @param {ExplorePage} page */
+  draw(page) {
+    const { predictions, changed } = page.state.answer;
+    const candidates = predictions[0]?.candidates ?? [];
+    updateChildren(part(page, "class-labels"), ...candidates.map((label) => createLabel(page, label, changed)));
+    const found = page.server.get("label_effects", { token: page.state.choice.target_token }, REQUEST_DELAY);
+    const rests = part(page, "class-tokens");
+    rests.classList.toggle("waiting", !found);
+    if (!found) return;
+    if (found.meta.error) return rests.replaceChildren(createElement("p", "quiet", found.meta.error));
+    const effects = readEffects(found.meta, found.numbers);
+    if (memory(page).drawn !== found.numbers) drawTokens(page, effects);
+    memory(page).drawn = found.numbers;
+    drawHeads(page, effects);
+  },
+};
+
+/** @param {LabelEffectsMeta} meta @param {Float32Array} numbers @returns {Effects} */
+export function readEffects({ text, positions, layers, heads }, numbers) {
+  const first = 1 + positions.length;
+  return {
+    label: text,
+    all: numbers[0],
+    tokens: new Map(positions.map((position, place) => [position, numbers[1 + place]])),
+    heads: Array.from({ length: layers }, (_, layer) => [
+      ...numbers.subarray(first + layer * heads, first + (layer + 1) * heads),
+    ]),
+  };
+}
+
+/** @param {number} logOdds */
+export function shareOf(logOdds) {
+  return 1 / (1 + Math.exp(-logOdds));
+}
+
+/** @param {ExplorePage} page @param {Candidate} label @param {boolean} changed */
+function createLabel(page, { id, text, before, after }, changed) {
+  const row = createElement("li", "candidate");
+  const name = createElement("button", "ask-about", inlineText(text));
+  const chosen = page.state.choice.target_token;
+  const isShown = chosen === id || (chosen < 0 && page.state.answer.predictions[0].candidates[0].id === id);
+  name.dataset.testid = `class-label-${id}`;
+  name.setAttribute("aria-pressed", String(isShown));
+  name.title = `What “${text}” rests on`;
+  name.onclick = () => page.change({ target_token: id });
+  const [track, bar] = [createElement("span", "track"), createElement("i", "bar")];
+  bar.style.width = `${after * 100}%`;
+  if (changed) {
+    const ghost = createElement("i", "ghost");
+    ghost.style.width = `${before * 100}%`;
+    track.append(ghost);
+  }
+  track.append(bar);
+  row.append(name, track, createElement("span", "number", formatPercent(after)));
+  row.title = changed ? `before ${formatPercent(before)}` : "";
+  return row;
+}
+
+/** @param {ExplorePage} page @param {Effects} effects */
+function drawTokens(page, effects) {
+  const { label, all, tokens: without } = effects;
+  part(page, "class-title").textContent = `What “${label}” rests on`;
+  const most = Math.max(1, ...[...without.values()].map((number) => Math.abs(all - number)));
+  const chips = [...without].map(([position, number], index) => {
+    const chip = createChip(page.state.answer.tokens[position], index === 0);
+    chip.style.background = divergingColour((all - number) / most);
+    chip.append(createElement("small", "", formatSigned(Number((all - number).toFixed(1)))));
+    const read = () => say(page, effects, [...quotedToken(page.state.answer.tokens[position])], number);
+    onHover(chip, read, () => rest(page, effects));
+    chip.onfocus = () => chip.matches(":focus-visible") && read();
+    chip.onblur = () => rest(page, effects);
+    chip.onkeydown = (event) => {
+      if (moveChipFocus(chip, event)) event.preventDefault();
+    };
+    return chip;
+  });
+  updateChildren(part(page, "class-tokens"), ...chips);
+  rest(page, effects);
+}
+
+/** @param {ExplorePage} page @param {Effects} effects */
+function drawHeads(page, effects) {
+  const { all, heads } = effects;
+  const table = findByTestId(page.view.elements.root, "class-heads", HTMLTableElement);
+  const rows = heads.map((line, layer) => ({
+    label: `L${layer}`,
+    cells: line.map((without, head) => ({
+      value: all - without,
+      title: `Layer ${layer}, head ${head}`,
+      chosen: isCurrentHead(page, layer, head),
+      layer,
+      head,
+      testid: `class-head-${layer}-${head}`,
+    })),
+  }));
+  drawCellTable(
+    table,
+    (heads[0] ?? []).map((_, head) => head),
+    rows,
+    {
+      most: Math.max(0.5, ...heads.flat().map((without) => Math.abs(all - without))),
+      read: (cell) => {
+        if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);
+        else if (!table.contains(activeElement(table))) rest(page, effects);
+      },
+      pick: (cell) => selectHeadOf(page, cell.layer, cell.head),
+    },
+  );
+}
+
+/** @param {ExplorePage} page @param {Effects} effects @param {(string | Node)[]} what @param {number} without */
+function say(page, { label, all }, what, without) {
+  const words = ` “${label}” has ${formatPercent(shareOf(without))} in place of ${formatPercent(shareOf(all))}.`;
+  part(page, "class-reading").replaceChildren("Without ", ...what, words);
+}
+
+/** @param {ExplorePage} page @param {Effects} effects */
+function rest(page, { label }) {
+  const words = `By how much the log odds of “${label}” fall without each: orange speaks for it, blue against it.`;
+  part(page, "class-reading").replaceChildren(createElement("span", "quiet", words));
+}
