@@ -34,7 +34,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
     """
     state = parse_state(body)
     entry, titles = find_model(state.model), dict(body.get("titles", {}))
-    shown_presets = (*presets(entry, titles), *encoding_presets(entry, dict(body.get("trained_models", {}))))
+    shown_presets = (*encoding_presets(entry, dict(body.get("trained_models", {}))), *presets(entry, titles))
     return pack(
         {
             "example": asdict(opening(entry, state, opening_example(entry, state.device))),
