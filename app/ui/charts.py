@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,7 +44,8 @@ def _enlarge(figure: go.Figure) -> None:
 def escape_label(text: str) -> str:
     """Text that Plotly shows as it is: no pseudo-HTML, no mathematics, white space visible."""
     shown = text[1:] if len(text) > 1 and text.startswith(" ") else text
-    for character, symbol in ((" ", "·"), ("\n", "⏎"), ("\t", "→")):
+    shown = re.sub(r"(?<!\S) | (?!\S)", "·", shown)  # one space between two words can be seen as it is
+    for character, symbol in (("\n", "⏎"), ("\t", "→")):
         shown = shown.replace(character, symbol)
     shown = shown if len(shown) <= MAX_LABEL_LENGTH else shown[: MAX_LABEL_LENGTH - 1] + "…"
     for character in "&<>$":  # the ampersand first

@@ -20,6 +20,13 @@ def test_white_space_is_visible() -> None:
     assert charts.escape_label("\n") == "⏎"
     assert charts.escape_label("\t") == "→"
     assert charts.escape_label("") == "∅"
+    assert charts.escape_label("chess board") == "chess board"
+
+
+def test_points_stand_over_labels() -> None:
+    figure = charts.line_chart([("one", np.array([1.0, np.nan]))], "tokens", "loss", labels=[128, 256])
+    assert (list(figure.data[0].x), figure.data[0].mode) == (["128", "256"], "lines+markers")
+    assert figure.layout.xaxis.type == "category"
 
 
 def test_equal_tokens_stay_apart() -> None:

@@ -13,7 +13,9 @@ import {
 import { formatPercent, inlineText, truncateText, visibleText } from "../../../model/rendering/static/ui/dom.js";
 
 test("white space and control characters are visible", () => {
-  assert.equal(visibleText(" the cat\n\t"), "·the·cat⏎→");
+  assert.equal(visibleText(" the cat\n\t"), "·the cat⏎→");
+  assert.equal(visibleText("chess board"), "chess board");
+  assert.equal(visibleText("a  b "), "a··b·");
   assert.equal(visibleText("\0\x1b"), "␀␛");
   assert.equal(visibleText(""), "∅");
 });

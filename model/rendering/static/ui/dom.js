@@ -67,9 +67,15 @@ export function closest(event, selector) {
   return event.target instanceof Element ? event.target.closest(selector) : null;
 }
 
-/** A piece of text with its white space made visible, as the reader should see it. @param {string} piece */
+/**
+ * A piece of text with its white space made visible, as the reader should see it; one space between two words can be
+ * seen as it is. @param {string} piece
+ */
 export function visibleText(piece) {
-  const signs = piece.replace(/ /g, "·").replace(/\n/g, "⏎").replace(/\t/g, "→");
+  const signs = piece
+    .replace(/(?<!\S) | (?!\S)/g, "·")
+    .replace(/\n/g, "⏎")
+    .replace(/\t/g, "→");
   // Other control characters have pictures of their own, 0x2400 further on.
   return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";
 }
