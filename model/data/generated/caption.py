@@ -20,8 +20,8 @@ COLOURS: dict[str, Shade] = {
 }
 THINGS = tuple((colour, shape) for colour in COLOURS for shape in OUTLINES)
 RELATIONS = ("above", "below", "left of", "right of")
-LARGE, SMALL = (9.0, 11.5), (5.0, 7.0)  # radii
-GAP, MARGIN = 2.0, 1.0  # at least so many pixels between the figures, and to the edge
+LARGE, SMALL = (10.0, 12.0), (6.5, 8.5)  # radii
+GAP, MARGIN = 1.5, 1.0  # at least so many pixels between the figures, and to the edge
 SHADE_SPREAD = 18  # by which red, green and blue of a colour vary
 GROUND = (232, 255)  # the lightness of the ground
 
