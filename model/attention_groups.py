@@ -31,7 +31,10 @@ class AttentionGroup:
 
 
 def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
-    """Every attention group of a model, beginning with the self-attention of the stack with the output head."""
+    """Every attention group of a model, beginning with the self-attention of the stack with the output head.
+
+    Where a text is written about an image, cross-attention comes first: what each word looks at.
+    """
 
     def group(stack: str, kind: str, title: str, queries: str, keys: str) -> AttentionGroup:
         return AttentionGroup(
@@ -48,8 +51,7 @@ def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
     if not config.has_cross_attention:
         stack = config.stacks[-1]
         return (group(stack, "self", STACK_TITLES[stack], "text", "text"),) if config.layers else ()
-    return (
-        group("decoder", "self", "Decoder", "text", "text"),
-        group("decoder", "cross", "Cross", "text", "source"),
-        group("encoder", "self", "Encoder", "source", "source"),
-    )
+    decoder = group("decoder", "self", "Decoder", "text", "text")
+    cross = group("decoder", "cross", "Cross", "text", "source")
+    encoder = group("encoder", "self", "Encoder", "source", "source")
+    return (cross, decoder, encoder) if config.reads_image else (decoder, cross, encoder)

@@ -172,9 +172,19 @@ class Config:
         return self.image.channels > 0
 
     @property
+    def reads_source_text(self) -> bool:
+        """Whether the encoder of an encoder-decoder reads a text."""
+        return self.has_cross_attention and not self.reads_image
+
+    @property
     def predicts_from_image(self) -> bool:
         """Whether the stack that makes the prediction reads an image in place of a text."""
         return self.reads_image and not self.has_cross_attention
+
+    @property
+    def modalities(self) -> tuple[Literal["text", "image"], ...]:
+        """What is read: a text, an image, or both."""
+        return ("image",) if self.predicts_from_image else ("text", "image") if self.reads_image else ("text",)
 
     @property
     def has_feed_forward(self) -> bool:

@@ -49,7 +49,7 @@ def show(state: State, entry: AvailableModel) -> None:
             {
                 "name": each.name,
                 "title": titles.get(each.name, each.name),
-                "trained": variant_fields(each.config) | {"has_source": each.config.has_cross_attention},
+                "trained": variant_fields(each.config) | {"has_source": each.config.reads_source_text},
                 "trained_models": trained_with(each, models),
             }
             for each in models

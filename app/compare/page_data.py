@@ -46,7 +46,7 @@ def handle_page(body: dict[str, Any]) -> bytes:
             },
             "fields": [(field, title) for field, (title, _) in variant_choices().items()],
             "mask_arguments": mask_arguments_payload(),
-            "has_source": entry.config.has_cross_attention,
+            "has_source": entry.config.reads_source_text,
             "writes_pdf": writes_pdf(),
         }
     )

@@ -41,7 +41,7 @@ def _resolve_with_target(body: dict[str, Any]) -> ResolvedQuestion:
     if body.get("text", "") is not None:
         return resolve(parse_question(body))
     resolved = resolve(parse_question(body | {"text": ""}))
-    return resolved.with_input(text=write_target(resolved.checkpoint, resolved.location, resolved.question.source))
+    return resolved.with_input(text=write_target(resolved.checkpoint, resolved.location, resolved.source or ""))
 
 
 def handle_head_matrix(body: dict[str, Any]) -> bytes:

@@ -101,7 +101,7 @@ def lens_explanation(config: Config) -> str:
         return f"The label that the model {early}"
     transform = config.output_head_config.transform or "none"
     dense = f", through a dense layer ({config.output_head_config.activation})" if transform != "none" else ""
-    whole = "image" if config.image.channels else "text"
+    whole = "image" if config.predicts_from_image else "text"
     return (
         f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
         f"the column “whole {whole}”. Under a single token stands what the head would say if it read that token alone."

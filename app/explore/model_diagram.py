@@ -103,7 +103,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
     return StackDiagram(
         name,
         STACK_TITLES[name],
-        _inputs(own, length),
+        _inputs(own, name, length),
         _added_positions(own, length),
         _after_positions(own, length),
         own.layers,
@@ -115,13 +115,14 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
     )
 
 
-def _inputs(config: Config, length: int) -> tuple[Part, ...]:
-    """What makes a vector of each token, or of each patch."""
+def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
+    """What makes a vector of each token of a stack's input, or of each patch."""
     embedded, image = (length, config.embedding_dim), config.image
-    if image.channels:
+    if config.predicts_from_image or (config.reads_image and name == "encoder"):
         patches = f"{image.patch_rows} × {image.patch_columns} of {image.patch_height} × {image.patch_width} pixels"
+        place = ("after a class token",) if config.predicts_from_image else ()
         pixels = Part("input", "Pixels", ("as the model reads them",), (image.channels, image.height, image.width))
-        return pixels, Part("embedding", "Patch embedding", (patches, "after a class token"), embedded)
+        return pixels, Part("embedding", "Patch embedding", (patches, *place), embedded)
     details = [f"a row for each of {config.vocabulary_size:,} tokens"]
     details += [f"times {config.embedding.scale:.4g}"] if config.embedding.scale != 1 else []
     details += ["plus the segment's"] if config.embedding.segments else []

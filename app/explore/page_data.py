@@ -46,14 +46,14 @@ def page_payload(state: State) -> dict[str, Any]:
         "has_source": entry.config.has_cross_attention,
         "has_feed_forward": entry.config.has_feed_forward,
         "writes_target": entry.config.has_cross_attention and task_of(entry.config).continues_text,
-        "images": list(shipped_image_names()) if entry.config.image.channels else None,
+        "images": list(shipped_image_names(entry.config)) if entry.config.reads_image else None,
         "quantities": [quantity_json(name) for name in QUANTITIES],
         "tabs": tabs_json(TABS),
         "analyses": tabs_json(ANALYSES),
         "attention_functions": [
             {"name": name, "has_temperature": row.has_temperature} for name, row in ATTENTION_FUNCTIONS.items()
         ],
-        **choices_json(bool(entry.config.image.channels)),
+        **choices_json(entry.config.modalities),
         "writes_pdf": writes_pdf(),
     }
 

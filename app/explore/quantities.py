@@ -37,8 +37,9 @@ class QuantityRequest:
     @property
     def about_other_text(self) -> ResolvedQuestion:
         """The same question about the other text (of a picture: the other picture's name); nothing is masked in it."""
-        reads_image = bool(self.resolved.config.image.channels)
-        field = "image" if reads_image else "source" if self.attention_group.keys == "source" else "text"
+        config = self.resolved.config
+        is_image = config.predicts_from_image or (config.reads_image and self.attention_group.keys == "source")
+        field = "image" if is_image else "source" if self.attention_group.keys == "source" else "text"
         return self.resolved.with_input(masked_positions=(), **{field: self.other_text})
 
 

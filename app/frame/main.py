@@ -168,5 +168,5 @@ def _model_summary(entry: AvailableModel) -> str:
     config = entry.config
     kind = config.architecture.capitalize()
     patches = f"{config.image.patch_rows} × {config.image.patch_columns} patches"
-    input_size = patches if config.image.channels else f"{config.context_length} tokens"
+    input_size = patches if config.reads_image else f"{config.context_length} tokens"
     return f"{kind} · {describe_heads(config)} · {input_size}"

@@ -82,7 +82,7 @@ def _continue_text(
     """The next token of a text; with `use_cache` only the tokens after a prefix that was read before are read."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     keep = (f"{model.config.stacks[-1]}.*.weights", "logits")
-    source = question.source if model.config.has_cross_attention else None
+    source = resolved.source
     if question.masked_positions:
         raise TextError("A model that continues texts has no mask token. Show the masked tokens again.")
     generator = TextGenerator.from_text(

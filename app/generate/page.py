@@ -66,7 +66,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, mod
         "sampling": asdict(settings),
         "generated": [list(pair) for pair in decode_generated(question, state.generated)],
         "settings": {name: fields_of_question[name] for name in QUESTION_FIELDS},
-        "has_source": entry.config.has_cross_attention,
+        "has_source": entry.config.reads_source_text,
         "serial": report_serial(),
         "presenter": state.presenter,
     }

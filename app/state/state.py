@@ -81,9 +81,9 @@ class Question:
 
     def for_config(self, config: Config) -> Question:
         """The same question to a model without what it does not read, so that nothing of that is kept."""
-        text = "" if config.image.channels else self.text
-        source = self.source if config.has_cross_attention else ""
-        return replace(self, text=text, source=source, image=self.image if config.image.channels else "")
+        text = "" if config.predicts_from_image else self.text
+        source = self.source if config.reads_source_text else ""
+        return replace(self, text=text, source=source, image=self.image if config.reads_image else "")
 
     @property
     def as_trained(self) -> Question:
@@ -181,7 +181,7 @@ class State:
         """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
         unchanged = {name: UNCHANGED for name, part in variant_fields(config).items() if getattr(self, name) == part}
         # The last patch of a picture says nothing more than any other; the class token sums it up.
-        return self.change(**unchanged, query=0 if config.image.channels and self.query < 0 else self.query)
+        return self.change(**unchanged, query=0 if config.predicts_from_image and self.query < 0 else self.query)
 
     def question(self, text: str, source: str = "") -> Question:
         """What the model is asked, with the opening sentences where nobody typed yet."""

@@ -135,7 +135,7 @@ def build_payload(resolved: ResolvedQuestion, query: int = -1) -> tuple[dict[str
         "source_tokens": tokens_payload(traced.source, tokenizer) if traced.source else None,
         "maskable": tokenizer.mask_id is not None and task_of(traced.config).fills_masks,
         "context": traced.config.context_length,
-        "patches": patches_json(traced.text),
+        "patches": patches_json(traced),
         "attention_groups": group_payloads,
         "predictions": [asdict(prediction) for prediction in found_predictions],
         "changed": resolved.is_changed,

@@ -8,6 +8,7 @@ from time import monotonic
 from cachetools import LRUCache, cached
 
 from app.state.state import State
+from app.worker.images import read_image
 from app.worker.open_models import ModelLocation, open_checkpoint, open_model
 from model.checkpoints import CatalogEntry, Checkpoint
 from model.checkpoints.metadata import read_examples
@@ -16,6 +17,7 @@ from model.generation.generate import Prefix, TextGenerator
 from model.generation.sampling import SamplingConfig
 from model.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from model.text.tokenizer import Tokenizer
+from model.vision.image import ProcessedImage
 
 MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
 MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
@@ -27,7 +29,7 @@ def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
     Those that lie beside the model come before those of its kind.
     """
     config = entry.config
-    if config.image.channels:
+    if config.reads_image:
         return (Example(""),)
     if own := _own_examples(entry):
         return own
@@ -49,7 +51,8 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
     try:
         location, pooled = open_model(entry.name, device)
         return tuple(
-            replace(one, text=write_target(pooled.checkpoint, location, one.source)) for one in prompt_sentences
+            replace(one, text=write_target(pooled.checkpoint, location, _source_of(entry, one.source)))
+            for one in prompt_sentences
         )
     except HeadlightError:
         return prompt_sentences
@@ -57,19 +60,25 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
 
 def opening(entry: CatalogEntry, state: State, example: Example) -> Example:
     """An example as it stands where nobody typed; an encoder-decoder writes the target for the state's source."""
-    if not entry.config.has_cross_attention or state.source is None or state.source == example.source:
+    source = example.source if state.source is None or entry.config.reads_image else state.source
+    if not entry.config.has_cross_attention or (source == example.source and not state.image):
         return example
     try:
         location, pooled = open_model(entry.name, state.device)
-        return Example(write_target(pooled.checkpoint, location, state.source), state.source)
+        return Example(write_target(pooled.checkpoint, location, _source_of(entry, source, state.image)), source)
     except HeadlightError:  # such as a source without tokens; who asks for the heads is told
-        return Example("", state.source)
+        return Example("", source)
+
+
+def _source_of(entry: CatalogEntry, source: str, image: str = "") -> str | ProcessedImage:
+    """What the encoder reads: the text, or the image of that name."""
+    return read_image(image, entry.config) if entry.config.reads_image else source
 
 
 def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
     """The examples of Generate: a model that fills masks has its own mask token in them."""
     default_examples = examples_for(entry)
-    if entry.config.image.channels or not task_of(entry.config).fills_masks:
+    if entry.config.reads_image or not task_of(entry.config).fills_masks:
         return default_examples
     try:
         return _with_mask_token(default_examples, open_checkpoint(entry.name, device).tokenizer)
@@ -92,7 +101,7 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
 
 # The key holds no model, which would stay open.
 @cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source))
-def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str) -> str:
+def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> str:
     """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
 
     Raises HeadlightError where it cannot write, or not for this source.

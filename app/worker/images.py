@@ -8,9 +8,10 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX, shipped_image
+from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX, shipped_image, shipped_image_names
 from app.ui.wire_format import pack
 from app.worker.context import current_request
+from model.config import Config
 from model.config_groups import ImageConfig
 from model.errors import ImageError
 from model.vision.image import ProcessedImage, decode_image, process_image
@@ -46,6 +47,11 @@ def image_bytes(name: str) -> bytes:
     if name not in current_request().images:
         raise ImageError(IMAGE_GONE)
     return current_request().images[name]
+
+
+def read_image(name: str, config: Config) -> ProcessedImage:
+    """An image by its name as a model sees it; the empty name is the first that suits it. Raises ImageError."""
+    return prepared_images().prepare(image_bytes(name or shipped_image_names(config)[0]), config.image)
 
 
 def handle_check_image(body: dict[str, Any]) -> bytes:

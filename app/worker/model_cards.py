@@ -24,6 +24,7 @@ MODEL_TASKS = {
     **{name: task.title for name, task in TASKS.items()},
     "both": "Sequence to sequence",
     "images": "Reads images",
+    "captions": "Describes images",
     "broken": "Cannot be opened",
 }
 
@@ -33,8 +34,8 @@ def model_task(listed: ListedModel) -> str:
     config = listed.metadata.config
     if config is None:
         return "broken"
-    if config.image.channels:
-        return "images"
+    if config.reads_image:
+        return "images" if config.predicts_from_image else "captions"
     return "both" if config.has_cross_attention and task_of(config).continues_text else config.output_head
 
 
@@ -120,15 +121,15 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
 def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
     """The tokens of a text, or the patches of an image, as the model reads them."""
     image = config.image
-    if image.channels:
-        return {
-            "Images": f"{image.height:,} × {image.width:,} pixels",
-            "Patches": f"{image.patch_rows:,} × {image.patch_columns:,}",
-        }
-    return {
+    images = {
+        "Images": f"{image.height:,} × {image.width:,} pixels",
+        "Patches": f"{image.patch_rows:,} × {image.patch_columns:,}",
+    }
+    words = {
         "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
         "Context": f"{config.context_length:,} tokens",
     }
+    return (images if config.reads_image else {}) | (words if "text" in config.modalities else {})
 
 
 def _describe_feed_forward(config: Config) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from app.state.state import Question
-from app.worker.images import image_bytes, prepared_images
+from app.worker.images import read_image
 from app.worker.open_models import ModelLocation, model_pool, open_model
 from app.worker.trace_cache import trace_cache
 from model.analysis.position_profile import PositionProfile, position_profile
@@ -69,19 +69,28 @@ class ResolvedQuestion:
         return replace(self, question=replace(self.question, **changes))
 
     @cached_property
+    def image(self) -> ProcessedImage:
+        """The image as the model sees it. Raises ImageError for one that is not here."""
+        return read_image(self.question.image, self.config)
+
+    @property
     def model_input(self) -> str | ProcessedImage:
-        """What the model reads: the text, or the image as it sees it. Raises ImageError for one that is not here."""
-        image_config = self.config.image
-        if not image_config.channels:
-            return self.question.text
-        return prepared_images().prepare(image_bytes(self.question.image), image_config)
+        """What the predicting stack reads: the text, or the image."""
+        return self.image if self.config.predicts_from_image else self.question.text
+
+    @property
+    def source(self) -> str | ProcessedImage | None:
+        """What the encoder of an encoder-decoder reads: a text, or the image."""
+        if not self.config.has_cross_attention:
+            return None
+        return self.image if self.config.reads_image else self.question.source
 
     @cached_property
     def is_long(self) -> bool:
         """Whether the texts are so long that attention weights are recomputed for what somebody looks at."""
         heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
         max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
-        max_tokens = self.config.context_length if self.config.image.channels else max_tokens
+        max_tokens = self.config.context_length if self.config.reads_image else max_tokens
         if 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES:  # no text has more tokens than bytes, but for special ones
             return False
         traced = self.trace_of(*RECOMPUTE_FROM)
@@ -94,10 +103,9 @@ class ResolvedQuestion:
 
     def trace_of(self, *keep: str) -> Trace:
         """What the model does with the question; `keep` are the patterns of paths to hold."""
-        model_input = self.model_input
+        model_input, source = self.model_input, self.source
 
         def compute(previous: FinishedRun | None) -> FinishedRun:
-            source = self.question.source if self.config.has_cross_attention else None
             edits, masked_positions = self.question.edits, self.question.masked_positions
             return continue_run(
                 previous, self.model, self.tokenizer, model_input, edits,
@@ -124,7 +132,7 @@ class ResolvedQuestion:
 
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
         """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
-        _ = self.model_input  # an image is found for whoever asks, each time
+        _ = self.model_input, self.source  # an image is found for whoever asks, each time
         return _position_logits(self, position)
 
     def position_profile(self, length: int, stack: str) -> PositionProfile:

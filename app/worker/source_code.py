@@ -47,7 +47,7 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
         ),
         positional_encoding_section(config.positional_encoding),
     ]
-    if config.image.channels:
+    if config.reads_image:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
     for mask in config.masks:
         name = mask.partition(":")[0]

@@ -131,8 +131,8 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
             for json_group, group in zip(groups, known, strict=True)
         ],
         "quantities": [WEIGHTS_QUANTITY],
-        **choices_json(is_image),
-        "patches": patches_json(trace.text, with_image=True),
+        **choices_json(trace.config.modalities),
+        "patches": patches_json(trace, with_image=True),
         "predictions": [],
         "changed": False,
         "notes": _notes(groups),
@@ -181,15 +181,22 @@ def _notes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{longest} tokens: each cell shows the largest weight of its block, so that all heads fit in here."]
 
 
-def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] | None:
-    """Where the patches of an image are; None for a text. `region` is left, top, right, bottom as shares of its sides.
+def patches_json(trace: Trace, *, with_image: bool = False) -> dict[str, Any] | None:
+    """Where the patches of an image are; None without one. `side` says whether it stands for the text or the source.
 
-    `with_image` adds the part that the patches cover, as red, green and blue bytes.
+    `region` is left, top, right, bottom as shares of its sides. `with_image` adds the part that the patches cover, as
+    red, green and blue bytes.
     """
+    side, text = ("source", trace.source) if trace.source else ("text", trace.text)
     if not isinstance(text, EncodedImage):
         return None
     sides = (text.image.width, text.image.height) * 2
-    layout = {"rows": text.patch_rows, "columns": text.patch_columns, "first_token": text.first_patch}
+    layout = {
+        "side": side,
+        "rows": text.patch_rows,
+        "columns": text.patch_columns,
+        "first_token": text.first_patch,
+    }
     if not with_image:
         return layout | {"region": [edge / side for edge, side in zip(text.covered_region, sides, strict=True)]}
     covered = text.covered_pixels()
@@ -200,11 +207,12 @@ def patches_json(text: Encoded, *, with_image: bool = False) -> dict[str, Any] |
     }
 
 
-def choices_json(image: bool = False) -> dict[str, Any]:
-    """What the script offers for a text or an image: plots, orders of heads, and the rows that say edits in words."""
+def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
+    """What the script offers for a text, an image or both: plots, orders of heads, and rows that say edits in words."""
     metrics = [
-        {"name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
-        for name, metric in head_metrics_for(image).items()
+        {"reads": kind, "name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
+        for kind in modalities
+        for name, metric in head_metrics_for(kind == "image").items()
     ]
     operations = [
         {

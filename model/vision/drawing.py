@@ -75,13 +75,14 @@ class Drawing:
 
         return "; ".join(map(place, self.figures))
 
-    def render(self) -> ImageArray:
-        """The pixels, [height width 3]. Raises ImageError where Pillow is missing."""
+    def render(self, scale: int = 1) -> ImageArray:
+        """The pixels, [height width 3], each side `scale` times as long. Raises ImageError where Pillow is missing."""
         require_pillow()
         from PIL import Image, ImageDraw
 
-        image = Image.new("RGB", (self.side * FINE, self.side * FINE), self.ground)
+        side, fine = self.side * scale, scale * FINE
+        image = Image.new("RGB", (side * FINE, side * FINE), self.ground)
         pen = ImageDraw.Draw(image)
         for figure in self.figures:
-            pen.polygon([(x * FINE, y * FINE) for x, y in figure.outline], fill=figure.shade)
-        return np.array(image.resize((self.side, self.side), Image.Resampling.BOX))
+            pen.polygon([(x * fine, y * fine) for x, y in figure.outline], fill=figure.shade)
+        return np.array(image.resize((side, side), Image.Resampling.BOX))

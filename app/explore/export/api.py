@@ -104,8 +104,8 @@ def handle_export_page(body: dict[str, Any]) -> bytes:
         exact_groups, numbers = {"attention_groups": document.meta["attention_groups"]}, document.numbers
     extra = {
         "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
-        **choices_json(bool(traced.config.image.channels)),
-        "patches": patches_json(traced.text, with_image=True),
+        **choices_json(traced.config.modalities),
+        "patches": patches_json(traced, with_image=True),
         "state": asdict(state) | {"text": question.text, "source": question.source},
         "saved_views": {
             f"view {key}": base64.b64encode(pack_head_view(head_view(resolved, state), with_heads=True)).decode("ascii")

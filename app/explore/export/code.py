@@ -6,7 +6,7 @@ import shlex
 
 from app.explore.head_view import head_view, quantity_request
 from app.explore.quantities import QUANTITIES, Expression, Quantity, QuantityRequest
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
+from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names, shipped_image_path
 from app.state.state import Question, State
 from app.worker.context import current_request
 from app.worker.head_selection import selected_attention, selected_heads
@@ -59,9 +59,9 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
         f"--mask-token={position}" for position in question.masked_positions
     ]
     arguments += [f"--target={question.text}"] if has_cross else []
-    reads_image = resolved.config.image.channels
+    reads_image = resolved.config.reads_image
     text_arguments = ["--", question.source if has_cross else question.text]
-    arguments += ["--out", "trace.npz", *(["--image", _image_path(question)] if reads_image else text_arguments)]
+    arguments += ["--out", "trace.npz", *(["--image", _image_path(resolved)] if reads_image else text_arguments)]
     name = (
         "attention"
         if not has_cross
@@ -78,16 +78,16 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _image_path(question: Question) -> str:
+def _image_path(resolved: ResolvedQuestion) -> str:
     """The path of a shipped image; a placeholder for an upload, which only its visitor has."""
-    own = question.image.startswith(OWN_IMAGE_PREFIX)
-    return IMAGE_PLACEHOLDER if own else f"assets/pictures/inputs/{question.image or shipped_image_names()[0]}.png"
+    name = resolved.question.image or shipped_image_names(resolved.config)[0]
+    return IMAGE_PLACEHOLDER if name.startswith(OWN_IMAGE_PREFIX) else f"assets/{shipped_image_path(name)}"
 
 
 def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) -> tuple[str, ...]:
     question = resolved.question
     used_names = {"find_checkpoint": _can_be_found(question), "load": True, "run": True, "variant": question.is_variant}
-    used_names |= dict.fromkeys(("read_image", "process_image"), bool(resolved.config.image.channels))
+    used_names |= dict.fromkeys(("read_image", "process_image"), resolved.config.reads_image)
     model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
     imports = (f"from model import {model_names}", *((expression.imports,) if expression.imports else ()))
     return ("import numpy as np", "", *imports) if several else imports
@@ -140,15 +140,11 @@ def _variant_lines(question: Question) -> tuple[str, ...]:
 
 
 def _run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, ...] = ()) -> str:
-    question, reads_image = resolved.question, resolved.config.image.channels
-    input_expression = (
-        f"process_image(read_image({_image_path(question)!r}), {model}.config.image)"
-        if reads_image
-        else repr(question.text)
-    )
-    arguments = [model, "loaded.tokenizer", input_expression]
+    question, config = resolved.question, resolved.config
+    image = f"process_image(read_image({_image_path(resolved)!r}), {model}.config.image)" if config.reads_image else ""
+    arguments = [model, "loaded.tokenizer", image if config.predicts_from_image else repr(question.text)]
     arguments += [f"{list(question.edits)}"] if question.edits else []
-    arguments += [f"source={question.source!r}"] if resolved.config.has_cross_attention else []
+    arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
     arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
     arguments += [f"keep={keep}"] if keep else []
     return f"run({', '.join(arguments)})"

@@ -81,7 +81,9 @@ def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
     if resolved.is_long or group.kind != "self" or state.quantity != "weights":
         return None
     layer, head = selected_heads(state, group)[0]
-    rows = head_metrics_for(bool(resolved.config.image.channels))
+    rows = head_metrics_for(
+        resolved.config.predicts_from_image or (resolved.config.reads_image and group.stack == "encoder")
+    )
     measured = head_metrics(resolved.trace, group.stack, group.kind)
     shares = {name: float(measured[name][layer, head]) for name, row in rows.items() if row.exercise}
     name, share = max(shares.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1], default=("", 0.0))

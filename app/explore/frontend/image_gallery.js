@@ -5,6 +5,7 @@ import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { find } from "../../../model/rendering/static/ui/elements.js";
 import { unpack } from "../../../model/rendering/static/ui/wire.js";
 import { failureText } from "../../ui/frontend/server.js";
+import { ANOTHER_TEXT } from "./texts.js";
 
 /** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExplorePage } from "./types.js" */
@@ -16,16 +17,19 @@ const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
 const memory = remembered(() => ({ uploads: /** @type {string[]} */ ([]) }));
 
 /**
- * Shows the chooser in place of the sentence for a model of pictures, and hides it for all others.
+ * Shows the chooser in place of the sentence, or of the source, for a model of pictures, and hides it for all others.
  * @param {ExplorePage} page
  */
 export function drawGallery(page) {
   const { gallery, text } = page.view.elements;
-  const { images } = page.state.catalogue;
+  const { images, has_source } = page.state.catalogue;
   const box = /** @type {HTMLElement} */ (text.closest(".box"));
+  const writes = has_source || !images;
   gallery.hidden = !images;
-  (images ? gallery : box).append(page.view.elements.status);
-  box.hidden = page.view.elements.examples.hidden = Boolean(images);
+  (writes ? box : gallery).append(page.view.elements.status);
+  box.hidden = !writes;
+  if (images && writes && gallery.nextElementSibling !== box) box.before(gallery); // a caption stands below its picture
+  page.view.elements.examples.hidden = Boolean(images);
   if (!images) return;
   const { uploads } = memory(page);
   const chosen = page.server.imageName();
@@ -61,7 +65,7 @@ function createImageButton(page, name) {
 
 /** @param {ExplorePage} page @param {string} name */
 function chooseImage(page, name) {
-  page.change({ image: name, pinned: [] });
+  page.change({ image: name, pinned: [], ...(page.state.writesTarget ? ANOTHER_TEXT : {}) });
   drawGallery(page);
 }
 

@@ -68,7 +68,8 @@ export class ExploreState extends State {
 
   /** What the model writes for the source, where that is known already. */
   #writtenTarget() {
-    const { opening, examples } = this.catalogue;
+    const { opening, examples, images } = this.catalogue;
+    if (images) return null;
     return [opening, ...examples].find(({ source }) => source === this.choice.source)?.text ?? null;
   }
 

@@ -5,7 +5,7 @@ import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 /** @import { ExplorePage } from "./types.js" */
 
 /** What is given up with the tokens of a text. */
-const ANOTHER_TEXT = { masked_positions: [], pinned: [], query: -1, target_token: -1 };
+export const ANOTHER_TEXT = { masked_positions: [], pinned: [], query: -1, target_token: -1 };
 
 /** @param {ExplorePage} page */
 export function listenToTexts(page) {
@@ -40,12 +40,13 @@ export function listenToTexts(page) {
 export function drawTexts(page) {
   const { text, source, sourceBox, caption, writeTarget } = page.view.elements;
   const { writesTarget, catalogue, choice } = page.state;
-  sourceBox.hidden = !catalogue.has_source;
+  sourceBox.hidden = !catalogue.has_source || Boolean(catalogue.images);
+  const target = catalogue.images ? "Caption" : "Target";
   caption.textContent = !catalogue.has_source
     ? "Sentence"
     : writesTarget
-      ? "Target: written by the model"
-      : "Target: your own text";
+      ? `${target}: written by the model`
+      : `${target}: your own text`;
   writeTarget.hidden = !catalogue.writes_target || writesTarget;
   if (text.value === choice.text) return;
   setText(text, choice.text);

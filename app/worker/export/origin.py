@@ -14,7 +14,7 @@ def question_provenance(
     resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]] = (), attention_group: str = ""
 ) -> Provenance:
     """The fields of a file about a question; `shown` says what of its answer the file holds. Nothing is computed."""
-    question, reads_image = resolved.question, bool(resolved.config.image.channels)
+    question, config = resolved.question, resolved.config
     own = question.image.startswith(OWN_IMAGE_PREFIX)
     return model_provenance(
         resolved.config,
@@ -22,7 +22,9 @@ def question_provenance(
         model=question.model,
         text=sanitize_surrogates(question.text),
         source=sanitize_surrogates(question.source),
-        image=("your picture" if own else question.image or shipped_image_names()[0]) if reads_image else "",
+        image=("your picture" if own else question.image or shipped_image_names(config)[0])
+        if config.reads_image
+        else "",
         masked_positions=list(question.masked_positions),
         edits=list(question.edits),
         attention_group=attention_group,

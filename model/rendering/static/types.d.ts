@@ -53,6 +53,8 @@ export interface HeadOrder {
 
 /** A metric of heads. */
 export interface Metric {
+  /** What the heads read that it is of. */
+  reads: "text" | "image";
   name: string;
   title: string;
   description: string;
@@ -87,6 +89,8 @@ export interface Prediction {
 
 /** Where the patches of an image lie. `region` is left, top, right, bottom as parts of the image's sides. */
 export interface Patches {
+  /** Whether the image stands for the text that the prediction is about, or for the source. */
+  side: Side;
   rows: number;
   columns: number;
   /** The position of the first patch: before it come class tokens. */

@@ -39,13 +39,14 @@ from model.vision.patches import class_token_tokenizer
 from tests.app.explore.test_export_code import executed, run_shell
 from tests.app.pages import component_data, open_app, unfolded
 from tests.app.worker.test_images import photo
+from tests.model import toys
 
 READS = ImageConfig(channels=3, height=32, width=32, patch_height=8, patch_width=8)
 LABELS = ("cat", "house", "chess board")
 
 
 def save_seers(folder: Path) -> Path:
-    """A folder with two models that read pictures: one names what it sees, one is bare."""
+    """A folder with models that read pictures: one names what it sees, one is bare, one writes about it."""
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(
@@ -67,6 +68,7 @@ def save_seers(folder: Path) -> Path:
             for parameter in model.parameters():
                 parameter.add_(0.3 * torch.randn_like(parameter))
         save(folder / name, model, class_token_tokenizer(), dtype="float32")
+    save(folder / "captioner", toys.captioner(context_length=40), toys.masked(), dtype="float32")
     return folder
 
 
@@ -113,7 +115,7 @@ def bring(client: TestClient, raw: bytes, kind: str = "image/png") -> dict[str, 
 
 def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:
     meta, numbers = ask(client, image="house")
-    assert meta["patches"] == {"rows": 4, "columns": 4, "first_token": 1, "region": [0, 0, 1, 1]}
+    assert meta["patches"] == {"side": "text", "rows": 4, "columns": 4, "first_token": 1, "region": [0, 0, 1, 1]}
     assert [token["text"] for token in meta["tokens"]][:6] == ["[CLS]", "0,0", "0,1", "0,2", "0,3", "1,0"]
     assert len(numbers) == 2 * 4 * 17 * 17
     (prediction,) = meta["predictions"]
@@ -282,3 +284,43 @@ def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) 
     meta, numbers = ask(client, "head_matrix", image="faces", path="encoder.1.self.weights", head=3)
     found = np.frombuffer(numbers, "<f4").reshape(meta["rows"], meta["columns"])
     np.testing.assert_allclose(found, traced.attention()[1, 3], atol=1e-5)
+
+
+def test_a_model_writes_about_a_drawing_until_somebody_types(client: TestClient) -> None:
+    first, *others = shipped_image_names(toys.captioner().config)
+    written, _ = ask(client, model="captioner", text=None)
+    assert written["patches"]["side"] == "source" and len(written["source_tokens"]) == 6
+    assert [group["name"] for group in written["attention_groups"]] == ["decoder.cross", "decoder.self", "encoder.self"]
+    assert set(written["attention_groups"][2]["metrics"]) >= {"neighbours", "row", "column"}
+    text = written["question"]["text"]
+    assert text and ask(client, model="captioner", text=None, image=first)[0]["question"]["text"] == text
+    assert any(
+        ask(client, model="captioner", text=None, image=name)[1] != ask(client, text=text, image=first)[1]
+        for name in others
+    )
+    typed, _ = ask(client, model="captioner", text="the cat", image=others[0])
+    assert typed["question"]["text"] == "the cat" and len(typed["tokens"]) == 3
+
+
+def test_explore_opens_a_model_that_writes_about_pictures() -> None:
+    at = open_app(model="captioner")
+    assert not at.exception
+    data = component_data(at.main)
+    assert data["images"] == list(shipped_image_names(toys.captioner().config)) and data["writes_target"]
+    assert data["opening"]["text"] and {row["reads"] for row in data["metrics"]} == {"text", "image"}
+
+
+@pytest.mark.parametrize("view", ["weights", "scores", "value_norm", "gradient", "minus_text"])
+def test_a_drawing_can_be_seen_every_way_by_its_caption(client: TestClient, view: str) -> None:
+    other = shipped_image_names(toys.captioner().config)[1]
+    meta, numbers = ask(client, "head_view", model="captioner", text="the cat", quantity=view, other_text=other)
+    assert "error" not in meta and meta["columns"]["labels"][:2] == ["0,0", "0,1"] and len(numbers) == 3 * 6 * 5
+
+
+def test_programs_make_the_numbers_of_a_caption(seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    question, state = Question("captioner", "the cat"), State(layer=1, head=2)
+    monkeypatch.chdir(Path(__file__).parents[3])
+    shown = made_view(resolve(question), state).values
+    np.testing.assert_allclose(executed(python_code(resolve(question), state), seers), shown, atol=1e-6)
+    numbers = run_shell(shell_code(resolve(question), state), seers, tmp_path)
+    np.testing.assert_allclose(numbers["cross_attention"][1, 2], shown, atol=1e-6)

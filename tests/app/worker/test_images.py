@@ -11,12 +11,15 @@ import pytest
 from PIL import Image
 
 from app.engine.job import EngineRequest
-from app.state.images import shipped_image_names
+from app.state.images import shipped_image, shipped_image_names
 from app.worker.context import answering
 from app.worker.images import PreparedImages, handle_check_image, image_bytes
 from model.config_groups import ImageConfig
+from model.data.generated.caption import CAPTION
 from model.errors import ImageError
 from model.paths import assets_dir
+from model.vision.image import decode_image
+from tests.model import toys
 
 INPUTS = assets_dir() / "pictures" / "inputs"
 READS = ImageConfig(channels=3, height=12, width=12, patch_height=4, patch_width=4)
@@ -30,9 +33,9 @@ def photo(side: int = 20, kind: str = "PNG", seed: int = 0) -> bytes:
     return file.getvalue()
 
 
-def drawing() -> Any:
-    """The script beside the pictures."""
-    spec = importlib.util.spec_from_file_location("drawing", INPUTS / "draw.py")
+def drawing_script(folder: str) -> Any:
+    """The script beside the pictures of a folder."""
+    spec = importlib.util.spec_from_file_location("drawing", assets_dir() / "pictures" / folder / "draw.py")
     assert spec and spec.loader
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -40,7 +43,7 @@ def drawing() -> Any:
 
 
 def test_the_drawn_pictures_are_what_their_script_draws() -> None:
-    script = drawing()
+    script = drawing_script("inputs")
     assert set(shipped_image_names()) == set(script.PICTURES) == {"cat", "chess", "faces", "house"}
     for name in shipped_image_names():
         path = INPUTS / f"{name}.png"
@@ -49,6 +52,17 @@ def test_the_drawn_pictures_are_what_their_script_draws() -> None:
         assert kept.shape == drawn.shape == (224, 224, 3)
         # Versions of Pillow may round an edge another way.
         assert np.abs(kept - drawn).mean() < 0.5
+
+
+def test_the_drawings_are_held_out_examples_and_are_what_their_script_draws() -> None:
+    names, script = shipped_image_names(toys.captioner().config), drawing_script("drawings")
+    examples = {script.drawing_name(one): one for one in CAPTION.held_out_examples(script.SEED, script.COUNT)}
+    assert set(names) == set(examples)
+    for name in names:
+        drawing = examples[name].drawing
+        assert drawing is not None
+        kept, drawn = decode_image(shipped_image(name)).astype(int), drawing.render(script.SCALE).astype(int)
+        assert kept.shape == drawn.shape and np.abs(kept - drawn).mean() < 0.5
 
 
 def test_a_picture_is_prepared_once_for_each_way_of_reading() -> None:
@@ -72,7 +86,7 @@ def test_a_name_finds_the_picture_that_came_with_the_request_and_no_other() -> N
 
 @pytest.mark.parametrize("name", ["dog", "../cat", "../inputs/cat", "cat.png", "x" * 500])
 def test_no_other_file_is_read(name: str) -> None:
-    with pytest.raises(ImageError, match="Known: cat, chess, faces, house, and your own"):
+    with pytest.raises(ImageError, match="Known: cat, chess, faces, house, .*, and your own"):
         image_bytes(name)
 
 

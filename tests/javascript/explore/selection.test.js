@@ -99,10 +99,13 @@ test("the last token is -1 in the address, but not of an image's patches", () =>
   assert.equal(urlPosition(createPage().page, 2), -1);
   assert.equal(urlPosition(createPage().page, 1), 1);
   const patches = {
+    side: /** @type {const} */ ("text"),
     rows: 1,
     columns: 2,
     first_token: 1,
     region: /** @type {[number, number, number, number]} */ ([0, 0, 1, 1]),
   };
   assert.equal(urlPosition(createPage({}, { patches }).page, 2), 2);
+  const source = { ...patches, side: /** @type {const} */ ("source") }; // whose text is a caption
+  assert.equal(urlPosition(createPage({}, { patches: source }).page, 2), -1);
 });

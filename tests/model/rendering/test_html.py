@@ -107,9 +107,11 @@ def test_so_does_one_that_reads_an_image() -> None:
     model = toys.captioner()
     meta, _ = script_data(run(model, toys.masked(), "the dog", source=toys.source(model, "")).show())
     assert [token["text"] for token in meta["source_tokens"]] == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
-    assert [(grid["name"], grid["columns"]) for grid in meta["attention_groups"]][1:] == [
-        ("decoder.cross", 6), ("encoder.self", 6),
+    assert [(grid["name"], grid["columns"]) for grid in meta["attention_groups"]] == [
+        ("decoder.cross", 6), ("decoder.self", len(meta["tokens"])), ("encoder.self", 6),
     ]  # fmt: skip
+    assert meta["patches"]["side"] == "source" and meta["patches"]["image"]["height"] == 12
+    assert {row["reads"] for row in meta["metrics"]} == {"text", "image"}
 
 
 def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

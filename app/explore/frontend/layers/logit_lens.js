@@ -1,6 +1,7 @@
 // The logit lens: what each layer would say at each token, or of the text; how surprising the tokens were; residual norms.
 
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { predictsFromImage } from "../../../../model/rendering/static/state/token_selection.js";
 import { colour, paintScale, readableInk } from "../../../../model/rendering/static/ui/colours.js";
 import {
   activeElement,
@@ -95,7 +96,7 @@ function answerColumn(page, { first, count, columns }) {
 
 /** @param {ExplorePage} page */
 function wholeName(page) {
-  return page.state.answer.patches ? "whole image" : "whole text";
+  return predictsFromImage(page) ? "whole image" : "whole text";
 }
 
 /**

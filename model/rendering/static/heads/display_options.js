@@ -6,7 +6,7 @@ import { currentGrid, headName, layerHeads, parseHead, selectedHeads } from "../
 import { QUERY_KEY } from "../state/token_selection.js";
 import { fillSelect, setValue } from "../ui/charts.js";
 import { find } from "../ui/elements.js";
-import { metricsOf, metricsTrouble } from "./head_order.js";
+import { metricRows, metricsOf, metricsTrouble } from "./head_order.js";
 import { currentStyle } from "./measurements.js";
 import { pairTitle } from "./query_key_order.js";
 
@@ -134,9 +134,9 @@ function hasActiveOptions(page, grid) {
 /** The menu of orders, in which one has the names of the tokens that are chosen. @param {Page} page @param {Grid} grid */
 function drawOrders(page, grid) {
   const select = find(page.view.elements.root, '[data-field="sort"]', HTMLSelectElement);
-  const { head_orders, metrics } = page.state.catalogue;
+  const { head_orders } = page.state.catalogue;
   const values = metricsTrouble(page, grid) ? {} : metricsOf(page, grid);
-  const rows = [...head_orders, ...metrics.filter(({ name }) => !values || values[name])];
+  const rows = [...head_orders, ...metricRows(page).filter(({ name }) => !values || values[name])];
   fillSelect(
     select,
     rows.map(({ name, title }) => [name, title]),

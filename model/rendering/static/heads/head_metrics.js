@@ -2,7 +2,7 @@
 
 import { currentGrid } from "../state/head_selection.js";
 import { createElement, updateChildren } from "../ui/dom.js";
-import { formatMetric, metricsOf, metricsTrouble } from "./head_order.js";
+import { formatMetric, metricRows, metricsOf, metricsTrouble } from "./head_order.js";
 
 /** @import { Metric, Page } from "../types.js" */
 
@@ -16,7 +16,7 @@ export function drawHeadMetrics(page) {
   page.view.elements.metrics.hidden = !values && !trouble;
   if (trouble) updateChildren(page.view.elements.metrics, createElement("p", "quiet", trouble));
   if (!values) return;
-  const known = page.state.catalogue.metrics.filter(({ name }) => values[name]);
+  const known = metricRows(page).filter(({ name }) => values[name]);
   const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
   const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
   const list = createElement("div", "metric-list");

@@ -3,7 +3,7 @@
 
 import { layerHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
-import { QUERY_KEY } from "../state/token_selection.js";
+import { QUERY_KEY, queriesArePatches } from "../state/token_selection.js";
 import { formatPercent } from "../ui/dom.js";
 import { pairWeights } from "./query_key_order.js";
 
@@ -17,6 +17,12 @@ const memory = remembered(() => ({ asked: "", sort: "", heads: /** @type {Head[]
  */
 export function metricsOf(page, grid) {
   return grid.metrics || askedMetrics(page, grid)?.metrics || null;
+}
+
+/** The metrics of heads that read what those of the open attention read. @param {Page} page */
+export function metricRows(page) {
+  const read = queriesArePatches(page) ? "image" : "text";
+  return page.state.catalogue.metrics.filter(({ reads }) => reads === read);
 }
 
 /** Why there are no metrics; empty where they are here or on their way. @param {Page} page @param {Grid} grid */
@@ -35,7 +41,7 @@ function askedMetrics(page, grid) {
  */
 export function formatMetric(page, name, value) {
   if (value === null || value === undefined) return "–";
-  const unit = page.state.catalogue.metrics.find((metric) => metric.name === name)?.unit;
+  const unit = metricRows(page).find((metric) => metric.name === name)?.unit;
   return unit ? `${value.toFixed(2)} ${unit}` : formatPercent(value);
 }
 

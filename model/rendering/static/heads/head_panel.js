@@ -11,6 +11,7 @@ import { isOff } from "../state/head_ablation.js";
 import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.js";
 import { currentGrid, selectedHeads, selectHead } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
+import { keysArePatches } from "../state/token_selection.js";
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../ui/colours.js";
 import { blit, createElement, drawChoices, updateChildren } from "../ui/dom.js";
 import { drawOptions } from "./display_options.js";
@@ -32,9 +33,9 @@ const PLOTS = {
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 
-/** The plots that there are of what the model read, with their names. @param {Page} page */
+/** The plots that there are of what the heads look at, with their names. @param {Page} page */
 function availablePlots(page) {
-  const read = page.state.answer.patches ? "image" : "text";
+  const read = keysArePatches(page) ? "image" : "text";
   return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
 }
 

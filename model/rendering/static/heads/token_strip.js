@@ -37,11 +37,13 @@ function chipsOf(strip) {
 export function drawTokenStrips(page) {
   const { tokens, source_tokens, patches } = page.state.answer;
   const { elements } = page.view;
-  elements.tokens.hidden = Boolean(patches); // the picture itself stands for them
-  fillStrip(page, elements.tokens, patches ? [] : tokens, "text");
-  elements.tokens.classList.toggle("many", tokens.length > 60);
-  elements.sourceTokens.hidden = !source_tokens;
-  fillStrip(page, elements.sourceTokens, source_tokens || [], "source");
+  // The picture itself stands for its patches.
+  const [words, sourceWords] = [patches?.side === "text" ? [] : tokens, patches ? [] : (source_tokens ?? [])];
+  elements.tokens.hidden = !words.length;
+  fillStrip(page, elements.tokens, words, "text");
+  elements.tokens.classList.toggle("many", words.length > 60);
+  elements.sourceTokens.hidden = !sourceWords.length;
+  fillStrip(page, elements.sourceTokens, sourceWords, "source");
 }
 
 /**

@@ -3,7 +3,7 @@
 import { currentStyle } from "../heads/measurements.js";
 import { columnSums, formatValue } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
-import { activeQueries, activeRows } from "../state/token_selection.js";
+import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.js";
 import { NEGATIVE_COLOUR } from "../ui/colours.js";
 import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../ui/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../ui/keyboard.js";
@@ -12,7 +12,7 @@ import { inflate } from "../ui/wire.js";
 /** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, Token } from "../types.js" */
 
 const DARKNESS = 0.8; // over a patch that nobody looks at
-const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches
+const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale
 const MAX_HEIGHT = 560;
 
 /** @typedef {{ rows: number, columns: number, left: number, top: number, width: number, height: number }} ImageLayout */
@@ -33,7 +33,7 @@ function scaleText(matrix) {
   return `${matrix.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${matrix.signed ? "largest" : "brightest patch"}`;
 }
 
-/** Where the patches lie; this plot is for models of images alone. @param {Page} page @returns {Patches} */
+/** Where the patches lie; this plot is of heads that look at an image. @param {Page} page @returns {Patches} */
 function patchesOf(page) {
   const { patches } = page.state.answer;
   if (!patches) throw new Error("This answer is about a text.");
@@ -180,7 +180,7 @@ function shadeToken(page, context, layout, matrix, place, sum, most) {
     context.fillRect(...box);
     context.globalAlpha = 1;
   }
-  if (!patch) labelToken(page, context, box, page.state.answer.tokens[place], formatAmount(matrix, sum));
+  if (!patch) labelToken(page, context, box, keyTokens(page)[place], formatAmount(matrix, sum));
 }
 
 /**
@@ -203,7 +203,7 @@ function labelToken(page, context, [left, top, width, height], token, number) {
 }
 
 /**
- * Frames the tokens that ask, and the one under the pointer where it is asked about.
+ * Frames the patches that ask, and the one under the pointer where it is asked about.
  * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout
  */
 function outlineQueries(page, context, layout) {
@@ -215,7 +215,7 @@ function outlineQueries(page, context, layout) {
     context.lineWidth = line;
     context.strokeRect(left + line / 2, top + line / 2, width - line, height - line);
   };
-  for (const place of hot) {
+  for (const place of queriesArePatches(page) ? hot : []) {
     outline(place, "#ffffff", 4);
     outline(place, currentStyle(page).beam, 2.5);
   }
@@ -237,8 +237,9 @@ function imageTokenAt(page, event, click = false) {
     const [left, top, width, height] = tokenBox(page, layout, place);
     return x >= left && x < left + width && y >= top && y < top + height;
   };
-  const place = page.state.answer.tokens.findIndex((_, each) => inside(each));
+  const place = keyTokens(page).findIndex((_, each) => inside(each));
   if (place < 0) return null;
+  if (!queriesArePatches(page)) return { query: null, key: place }; // a word looks at it
   return page.state.choice.pinned.length && !click ? { query: null, key: place } : { query: place, key: null };
 }
 
@@ -247,5 +248,6 @@ function imageTokenAt(page, event, click = false) {
  * @param {Page} page @param {string} key
  */
 function imageArrowStep(page, key) {
-  return HORIZONTAL_STEPS[key] ?? (VERTICAL_STEPS[key] ?? 0) * patchesOf(page).columns;
+  const down = VERTICAL_STEPS[key] ?? 0;
+  return HORIZONTAL_STEPS[key] ?? (queriesArePatches(page) ? down * patchesOf(page).columns : down);
 }

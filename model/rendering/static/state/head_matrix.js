@@ -4,7 +4,7 @@ import { WEIGHT_OF_CODE } from "../ui/colours.js";
 import { currentColourRange, weightQuantile } from "./colour_range.js";
 import { currentGrid, headName, selectedHeads } from "./head_selection.js";
 import { remembered } from "./memory.js";
-import { keyTokens, queryTokens } from "./token_selection.js";
+import { keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
 
 /** @import { Found, Grid, HeadMatrix, MatrixAxis, MatrixMeta, MatrixQuery, Page, Token } from "../types.js" */
 
@@ -30,7 +30,7 @@ const fittedOf = remembered(() => new Map());
 /** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
 function opensHeatmap(page) {
   const { plot } = page.state.choice;
-  return plot === "heatmap" || (plot === "" && !page.state.answer.patches);
+  return plot === "heatmap" || (plot === "" && !keysArePatches(page));
 }
 
 /**

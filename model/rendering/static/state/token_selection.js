@@ -19,6 +19,23 @@ export function keyTokens(page) {
   return (currentGrid(page).keys === "source" && source_tokens) || tokens;
 }
 
+/** Whether the image is what the prediction is about, in place of a text. @param {Page} page */
+export function predictsFromImage(page) {
+  return page.state.answer.patches?.side === "text";
+}
+
+/** Whether the queries of the open attention are patches. @param {Page} page */
+export function queriesArePatches(page) {
+  const { patches } = page.state.answer;
+  return patches !== null && currentGrid(page)?.queries === patches.side;
+}
+
+/** Whether the keys of the open attention are patches. @param {Page} page */
+export function keysArePatches(page) {
+  const { patches } = page.state.answer;
+  return patches !== null && currentGrid(page)?.keys === patches.side;
+}
+
 /**
  * The query that predictions speak of: the chosen one, else the first masked token, else the last.
  * @param {Page} page
@@ -126,10 +143,10 @@ export function isMultiSelect(event) {
  * @param {Page} page
  */
 function defaultQuery(page) {
-  return page.state.answer.patches ? 0 : -1;
+  return predictsFromImage(page) ? 0 : -1;
 }
 
 /** A position as the address has it. @param {Page} page @param {number} position */
 export function urlPosition(page, position) {
-  return !page.state.answer.patches && position === page.state.answer.tokens.length - 1 ? -1 : position;
+  return !predictsFromImage(page) && position === page.state.answer.tokens.length - 1 ? -1 : position;
 }
