@@ -1,10 +1,10 @@
-"""What can be had without a neural network: a bigram Naive Bayes, and each word's most frequent label."""
+"""What can be had without a neural network: bigrams of text and of answers, and each word's most frequent label."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 from model.data.examples import Example
@@ -53,3 +53,18 @@ class MostFrequentLabels:
     def answer(self, text: str) -> str:
         """The labels of a text's words."""
         return " ".join(self.label_of.get(word, self.commonest) for word in WORD.findall(text))
+
+
+class AnswerBigrams:
+    """Each token of an answer is the one that most often follows the token before it: what is asked does not matter."""
+
+    def __init__(self, answers: Sequence[Sequence[Hashable]]) -> None:
+        counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+        for answer in answers:
+            for before, token in pairwise((None, *answer)):
+                counts[before][token] += 1
+        self.following = {before: tokens.most_common(1)[0][0] for before, tokens in counts.items()}
+
+    def tokens_right(self, answer: Sequence[Hashable]) -> int:
+        """How many tokens of an answer are guessed, each after those that are right."""
+        return sum(self.following.get(before) == token for before, token in pairwise((None, *answer)))

@@ -13,6 +13,7 @@ from model.array_types import Bool, Float
 from model.checkpoints import Checkpoint
 from model.data.examples import Example, GeneratedTask, Span
 from model.errors import DataError
+from model.evaluation.baselines import AnswerBigrams
 from model.generation.generate import generate
 from model.tasks import label_text, task_of
 from model.tracing.run import run
@@ -24,21 +25,25 @@ from model.vision.patches import EncodedImage
 
 BATCH_ROWS = 100
 LINK_EXAMPLES = 100  # as many are traced one by one
+BASELINE_SEED, BASELINE_EXAMPLES = 3, 2000  # of the answers to train on that the baseline counts
 
 
 @dataclass(frozen=True)
 class ExampleAccuracy:
     """Right answers on held-out examples, token by token and whole, each with its number.
 
-    `link_agreement` is how often each head's strongest attention lies on what a part of an answer is made from.
+    `link_agreement` is how often each head's strongest attention lies on what a part of an answer is made from;
+    `guessed` are the tokens that `AnswerBigrams` has right.
     """
 
     task: str
+    read: str  # "text" or "picture"
     tokens_right: int
     tokens: int
     exact: int
     examples: int
     link_agreement: Float[np.ndarray, "layer head"]
+    guessed: int
 
     @property
     def token_accuracy(self) -> float:
@@ -53,6 +58,7 @@ class ExampleAccuracy:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         rates = {"token accuracy": self.token_accuracy, "exact": self.exact_accuracy}
+        rates |= {"token accuracy of bigrams": self.guessed / self.tokens}
         counts = {"tokens": self.tokens, "examples": self.examples}
         return {"task": self.task, **rates, **counts, "link agreement": self.link_agreement.tolist()}
 
@@ -62,9 +68,10 @@ class ExampleAccuracy:
         return [
             f"On {self.examples:,} held-out examples of the task {self.task}, {self.tokens_right:,} of "
             f"{self.tokens:,} tokens of the answers are right ({self.token_accuracy:.2%}), and {self.exact:,} "
-            f"whole answers ({self.exact_accuracy:.1%}).",
-            f"Where a part of an answer is made from a part of the text, head {layer}.{head} attends most to that part "
-            f"in {self.link_agreement[layer, head]:.1%} of the cases, more often than any other.",
+            f"whole answers ({self.exact_accuracy:.1%}). Bigrams of answers, which do not see what is asked, have "
+            f"{self.guessed / self.tokens:.1%} of the tokens right.",
+            f"Where a part of an answer is made from a part of the {self.read}, head {layer}.{head} attends most to "
+            f"that part in {self.link_agreement[layer, head]:.1%} of the cases, more often than any other.",
         ]
 
 
@@ -93,7 +100,19 @@ def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, se
         tokens_right, tokens = tokens_right + int(is_right.sum()), tokens + len(targets)
         wrong += len(set(batch.target_rows[~is_right].tolist()))
     agreement = link_agreement(checkpoint, examples[:LINK_EXAMPLES])
-    return ExampleAccuracy(task.name, tokens_right, tokens, count - wrong, count, agreement)
+    bigrams = AnswerBigrams(answer_tokens(checkpoint, task.training_examples(BASELINE_SEED, BASELINE_EXAMPLES)))
+    guessed = sum(map(bigrams.tokens_right, answer_tokens(checkpoint, examples)))
+    read = "picture" if checkpoint.model.config.reads_image else "text"
+    return ExampleAccuracy(task.name, read, tokens_right, tokens, count - wrong, count, agreement, guessed)
+
+
+def answer_tokens(checkpoint: Checkpoint, examples: Sequence[Example]) -> list[Sequence[int | str]]:
+    """The tokens of each answer, with the one that ends it where a decoder has to write that; or the labels."""
+    if task_of(checkpoint.model.config).predicts_labels:
+        return [example.answer.split() for example in examples]
+    end_id = checkpoint.tokenizer.end_id
+    end = [end_id] if checkpoint.model.config.has_cross_attention and end_id is not None else []
+    return [[*ids, *end] for ids in checkpoint.tokenizer.encode_batch([example.answer for example in examples])]
 
 
 def link_agreement(checkpoint: Checkpoint, examples: Sequence[Example]) -> Float[np.ndarray, "layer head"]:

@@ -53,7 +53,7 @@ def test_what_is_too_large_or_nobodys_is_not_kept() -> None:
 
 @pytest.mark.parametrize("name", ["dog", "../cat", "cat.png", "x" * 500])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
-    with pytest.raises(ImageError, match="Known: cat, chess, faces, house, .*, and your own"):
+    with pytest.raises(ImageError, match=r"Known: cat, chess, faces, house, .*, and your own"):
         ImageStore().find("anna", name)
 
 

@@ -3,7 +3,7 @@
 from model.data.examples import Example
 from model.data.text_tasks.entities import tagged_example
 from model.data.text_tasks.words import join_words
-from model.evaluation.baselines import BigramNaiveBayes, MostFrequentLabels
+from model.evaluation.baselines import AnswerBigrams, BigramNaiveBayes, MostFrequentLabels
 from model.evaluation.labels import EntityScore, accuracy, entities, entity_score
 
 KINDS = ("PER", "LOC", "ORG")
@@ -44,3 +44,9 @@ def test_each_word_gets_its_most_frequent_label() -> None:
         [Example("Rome won", "ORG O"), Example("in Rome", "O LOC"), Example("to Rome", "O LOC")]
     )
     assert frequent.answer("Rome, never!") == "LOC O O O"
+
+
+def test_bigrams_of_answers_guess_what_usually_follows() -> None:
+    bigrams = AnswerBigrams([["a", "red", "dog"], ["a", "red", "cat"], ["a", "big", "cat"], ["the", "cat"]])
+    assert bigrams.tokens_right(["a", "red", "dog"]) == 3  # "dog" and "cat" are as common after "red": the first counts
+    assert bigrams.tokens_right(["the", "red", "fox"]) == 0 and bigrams.tokens_right(["a", "big", "cat"]) == 2

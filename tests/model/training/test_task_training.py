@@ -14,7 +14,7 @@ from model.cli.main import main
 from model.cli.train import train
 from model.data.generated import GENERATED_TASKS
 from model.errors import CheckpointError, ImageError
-from model.evaluation.example_accuracy import answer, example_accuracy
+from model.evaluation.example_accuracy import answer, answer_tokens, example_accuracy
 from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
 from model.training.trainer import Trainer
@@ -121,6 +121,8 @@ def test_a_model_is_measured_on_a_task(task: str, tmp_path: Path, capsys: pytest
     train([str(write_recipe(tmp_path, task)), "--out", str(out)])
     accuracy = example_accuracy(load(out), GENERATED_TASKS[task], 30, seed=3)
     assert accuracy.examples == 30 and 0 <= accuracy.exact <= 30
+    assert sum(map(len, answer_tokens(load(out), GENERATED_TASKS[task].held_out_examples(3, 30)))) == accuracy.tokens
+    assert 0 <= accuracy.guessed < accuracy.tokens
     assert accuracy.link_agreement.shape == (1, 2) and np.isfinite(accuracy.link_agreement).all()
     capsys.readouterr()
     assert main(["evaluate", str(out), "--task", task, "--examples", "30", "--json"]) == 0
