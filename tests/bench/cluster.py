@@ -102,7 +102,7 @@ def lines() -> Iterator[str]:
 
 def _stop(engine: Engine) -> float:
     """Seconds until an engine is closed whose workers have begun with what takes long."""
-    body = json.dumps({"model": MODEL, "text": STORY, "attention": "decoder.self", "layer": 0, "query": -1}).encode()
+    body = json.dumps({"model": MODEL, "text": STORY, "attention": "decoder.0.self", "query": -1}).encode()
     for handler in ("head_ablation", "trace"):
         engine.submit("late", EngineRequest(handler, body))
     time.sleep(0.1)

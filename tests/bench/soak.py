@@ -1,25 +1,47 @@
 """An hour of visitors who come, type, switch heads and leave: does the memory of server and workers stay where it is?
 
-Each minute others come, with cookies, texts and heads of their own; half of them use another model, and one asks for
-what is slow. `python -m tests.bench soak [--minutes 60] [--visitors 6] [--settled 10]`
+Each minute others come, with cookies, texts and heads of their own; half of them use another model, one asks for what
+is slow, one asks every route, and one brings a checkpoint in a browser.
+`python -m tests.bench soak [--minutes 60] [--visitors 6] [--settled 10]`
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench.classroom import MODEL, Attacker, Session
+from playwright.sync_api import Error, expect, sync_playwright
+
+from app.engine.handlers import HANDLERS
+from app.ui.wire_format import unpack
+from model.checkpoints import save
+from tests.bench.classroom import MODEL, STORY, Attacker, Session
 from tests.bench.measure import Times
 from tests.bench.memory import MEGABYTE, descendants, memory
+from tests.browser import chromium
+from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import Server, serve
+from tests.browser.uploads import files_of, zipped
+from tests.browser.visitor import Visitor
+from tests.model import toys
 
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
+PATIENCE = 60_000.0  # milliseconds that a browser waits for a page
+# What routes ask for beyond a question; those that get less answer with a sentence.
+ASKED: Mapping[str, dict[str, object]] = {
+    **{name: {"attention": "decoder.1.self"} for name in ("head_ablation", "walkthrough", "step_code")},
+    "query_key_weights": {"query": 3, "key": 1},
+    "compare": {"side_a": {"model": MODEL, "text": STORY}, "side_b": {"model": MODELS[1], "text": STORY}},
+}
 
 
 def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
@@ -29,8 +51,10 @@ def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
     totals: list[int] = []
     wrong: list[str] = []
     with TemporaryDirectory() as folder, serve(Path(folder)) as server:
+        save(Path(folder, "tiny"), toys.decoder(context_length=64), toys.causal())
+        archive = zipped(files_of(Path(folder, "tiny")))
         for minute in range(1, minutes + 1):
-            sessions = _minute(server, minute, visitors)
+            sessions = _minute(server, minute, visitors, archive, wrong)
             own, *workers = (memory(pid).pss for pid in (server.pid, *descendants(server.pid)))
             totals.append(own + sum(workers))
             letters = [seconds for session in sessions for seconds in session.keys]
@@ -45,13 +69,18 @@ def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
     yield f"\n{len(wrong)} errors or mix-ups{': ' + '; '.join(wrong[:5]) if wrong else ''}"
 
 
-def _minute(server: Server, minute: int, visitors: int) -> list[Session]:
-    """Visitors whom nobody has seen before, until they are gone."""
+def _minute(server: Server, minute: int, visitors: int, archive: bytes, wrong: list[str]) -> list[Session]:
+    """Visitors whom nobody has seen before, until they are gone; what goes wrong for the last two is noted."""
     sessions = [
         Session(server, minute * visitors + number, MINUTE - ATTACK_SECONDS, model=MODELS[number % len(MODELS)])
         for number in range(visitors)
     ]
-    lives = [session.live for session in sessions] + [Attacker(server, ATTACK_SECONDS).live]
+    lives: list[Callable[[], None]] = [
+        *(session.live for session in sessions),
+        Attacker(server, ATTACK_SECONDS).live,
+        partial(_ask_every_route, server, minute, wrong),
+        partial(_bring, server, archive, wrong),
+    ]
     threads = [threading.Thread(target=live) for live in lives]
     until = time.monotonic() + MINUTE
     for thread in threads:
@@ -60,6 +89,47 @@ def _minute(server: Server, minute: int, visitors: int) -> list[Session]:
         thread.join()
     time.sleep(max(0.0, until - time.monotonic()))
     return sessions
+
+
+def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
+    """One who asks everything once, about a text of this minute."""
+    question = {"model": MODEL, "text": f"{minute} {STORY}", "query": -1, "path": "decoder.1.self.weights", "layer": 1,
+                "head": 2, "neuron": "1.3", "threshold": 0.01, "format": "csv"}  # fmt: skip
+    headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=curious-{minute}"}
+    for name in (name for name, row in HANDLERS.items() if row.is_route):
+        line = HTTPConnection("127.0.0.1", server.port, timeout=2 * MINUTE)
+        try:
+            line.request("POST", f"/api/{name}", json.dumps(question | ASKED.get(name, {})), headers)
+            said = str(unpack(line.getresponse().read())[0].get("error", ""))
+        except (OSError, ValueError) as error:
+            said = f"went wrong: {error}"
+        finally:
+            line.close()
+        if "went wrong" in said:
+            wrong.append(f"{name}: {said}"[:200])
+
+
+def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
+    """One who opens a checkpoint of their own in a browser, sees its heads, and leaves."""
+    path = chromium.find()
+    if path is None:
+        wrong.append(chromium.MISSING)
+        return
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+            visitor = Visitor(browser.new_page(), server.url)
+            visitor.page.set_default_timeout(PATIENCE)
+            page = visitor.open(path="/models")
+            chooser = page.get_by_test_id("stFileUploader").locator("input[type=file]")
+            chooser.set_input_files({"name": "tiny.zip", "mimeType": "application/zip", "buffer": archive})
+            mine = page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name="tiny", exact=True))
+            mine.get_by_role("button", name="Open").click()
+            expect(page).to_have_url(re.compile("model=upload-tiny-"), timeout=PATIENCE)
+            expect(page.get_by_test_id("predictions")).to_contain_text("%", timeout=PATIENCE)
+            browser.close()
+    except (Error, AssertionError) as error:  # the table tells it; the others go on
+        wrong.append(f"an upload: {error}"[:200])
 
 
 def main(arguments: Sequence[str]) -> None:
