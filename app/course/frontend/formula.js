@@ -145,7 +145,7 @@ class Parser {
 
 /** A word set upright. @param {string} word @param {boolean} [isFunction] a function's name, with a gap behind it */
 function upright(word, isFunction = false) {
-  const element = node(/^\p{L}+$/u.test(word) ? "mi" : "mtext", [word]);
+  const element = node(/^\p{L}+$/u.test(word) ? "mi" : "mtext", [word.replaceAll(" ", "\u00a0")]); // MathML trims spaces
   element.setAttribute("mathvariant", "normal");
   return isFunction ? node("mrow", [element, space("0.17em")]) : element;
 }

@@ -5,6 +5,7 @@ import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { failureText } from "../../ui/frontend/server.js";
+import { isShortcut } from "../../ui/frontend/shortcut.js";
 import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
 import { ScreenView } from "./screen.js";
@@ -12,6 +13,11 @@ import { fetchChapter } from "./server.js";
 
 /** @import { ChapterAnswer, CourseChoice, CourseData, ScreenRow } from "./types.d.ts" */
 
+const KEYS = /** @type {const} */ ([
+  ["j", 1],
+  ["k", -1],
+]); // to the next screen, and the one before
+const READING_LINE = 120; // pixels below the top of the window: the screen that is read has begun above it
 const NEAR = "600px"; // below the window, from where on a screen asks for its numbers
 
 class CoursePage {
@@ -37,6 +43,7 @@ class CoursePage {
     this.#reporter = new Reporter(() => ({ agreed: this.#choice, value: { ...this.#choice } }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
+    document.addEventListener("keydown", this.#pressed);
     this.#elements.predict.onchange = () => {
       for (const screen of this.#screens) screen.draw();
     };
@@ -54,6 +61,7 @@ class CoursePage {
   }
 
   unmount() {
+    document.removeEventListener("keydown", this.#pressed);
     for (const screen of this.#screens) screen.end();
     this.#observer.disconnect();
     this.#endLeaving();
@@ -136,6 +144,15 @@ class CoursePage {
     } else if (screen) this.#screens.find(({ row }) => row.name === screen)?.show();
     else this.#elements.root.scrollIntoView({ behavior: "smooth" });
   }
+
+  #pressed = (/** @type {KeyboardEvent} */ event) => {
+    const by = KEYS.find(([key]) => isShortcut(event, key))?.[1];
+    if (!by) return;
+    const tops = this.#screens.map(({ element }) => element.getBoundingClientRect().top);
+    const read = tops.findLastIndex((top) => top < READING_LINE);
+    const next = this.#screens[read + by];
+    if (next && this.#chapter) this.#go(this.#chapter.chapter, next.row.name);
+  };
 
   /** What was chosen goes into the address. @param {Partial<CourseChoice>} patch */
   #report(patch) {

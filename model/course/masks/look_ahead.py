@@ -59,7 +59,10 @@ def _reading(own: float, lifted: float) -> str:
         return "It is better because each token can see the one it has to predict: that says nothing about writing."
     if lifted > own + NOTABLE:
         return "In training it never saw a later token: now that it does, they confuse it."
-    return "Almost the same: in training it never saw a later token, so it has not learned to look at one."
+    return (
+        "On average almost the same, though single tokens change a lot: in training it never saw a later token, and "
+        "what it makes of one is chance. A model that is trained without the mask is another matter."
+    )
 
 
 def _losses(checkpoint: Checkpoint, model: Transformer, text: str) -> tuple[np.ndarray, tuple[str, ...]]:

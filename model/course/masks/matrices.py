@@ -212,6 +212,9 @@ DRAWN = Screen(
         "seed": SeedControl(),
     },
     compute=drawn_mask,
-    formulas=(r"a_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_j m_{ij}\, e^{s_{ij}}} = \frac{0}{0}",),
+    formulas=(
+        r"a_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_j m_{ij}\, e^{s_{ij}}}",
+        r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
+    ),
     code=(SoftmaxAttention.normalize, AttentionFunction.mask, drawn_mask, Attention.weighted_sum),
 )

@@ -2,10 +2,10 @@
 
 import { fillSelect, setValue } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { createTitle, MatrixTable, resizedTogether } from "./matrix_table.js";
+import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 
 /** @import { Inputs } from "../inputs.js" */
-/** @import { Control, CourseModel, MatrixControl, ModelControl, NumberControl, TextControl } from "../types.d.ts" */
+/** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, NumberControl, TextControl } from "../types.d.ts" */
 /** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
 /** @typedef {(text: string) => void} Change */
 
@@ -54,9 +54,9 @@ export class ControlBoard {
     const change = (/** @type {string} */ text) => this.#change({ [control.name]: text });
     if (isMatrix(control)) {
       const matrices = this.#controls.filter(isMatrix);
-      return new MatrixTable(control, change, (axis, by) =>
-        this.#change(resizedTogether(matrices, this.#texts, axis, by)),
-      );
+      const resize = (/** @type {Axis} */ axis, /** @type {number} */ by) =>
+        this.#change(resizedTogether(matrices, this.#texts, axis, by));
+      return new MatrixTable(control, change, resizedAxes(matrices).get(control.name) ?? [], resize);
     }
     if (isNumber(control)) return createNumber(control, change);
     if (control.kind === "text") return createText(control, change);

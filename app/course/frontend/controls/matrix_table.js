@@ -14,13 +14,18 @@ export class MatrixTable {
   #change;
   #table = createElement("table", "matrix-input");
   #sizes = createElement("div", "sizes");
+  #resized;
   #resize;
   /** @type {string[][]} */
   #cells = [];
 
-  /** @param {MatrixControl} control @param {(text: string) => void} change @param {Resize} resize */
-  constructor(control, change, resize) {
+  /**
+   * @param {MatrixControl} control @param {(text: string) => void} change @param {Axis[]} resized the axes that grow and
+   * shrink by buttons of this table @param {Resize} resize
+   */
+  constructor(control, change, resized, resize) {
     this.#control = control;
+    this.#resized = resized;
     this.#change = change;
     this.#resize = resize;
     this.#table.dataset.testid = `input-${control.name}`;
@@ -57,8 +62,10 @@ export class MatrixTable {
     });
     this.#table.replaceChildren(head, ...lines);
     this.#sizes.replaceChildren(
-      ...this.#sizeButtons(rows, this.#cells.length),
-      ...this.#sizeButtons(columns, this.#cells[0]?.length ?? 0),
+      ...this.#resized.map((axis) => {
+        const count = axis.name === rows.name ? this.#cells.length : (this.#cells[0]?.length ?? 0);
+        return this.#sizeButtons(axis, count);
+      }),
     );
   }
 
@@ -87,7 +94,6 @@ export class MatrixTable {
 
   /** @param {Axis} axis @param {number} count */
   #sizeButtons(axis, count) {
-    if (axis.least === axis.most) return [];
     const buttons = [-1, 1].map((by) => {
       const button = createElement("button", "small", by < 0 ? "−" : "+");
       button.setAttribute("aria-label", `${by < 0 ? "Fewer" : "More"} ${axis.name}`);
@@ -98,7 +104,7 @@ export class MatrixTable {
     });
     const group = createElement("span", "size");
     group.append(createElement("span", "", axis.name), ...buttons);
-    return [group];
+    return group;
   }
 
   /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
@@ -169,4 +175,23 @@ export function createTitle(title) {
   const element = createElement("span", "control-title");
   element.append(...titleNodes(title));
   return element;
+}
+
+/**
+ * The axes for which each matrix has buttons: those that no matrix before it has, and that can change at all.
+ * @param {MatrixControl[]} matrices @returns {Map<string, Axis[]>} by the matrix's name
+ */
+export function resizedAxes(matrices) {
+  /** @type {Set<string>} */
+  const known = new Set();
+  return new Map(
+    matrices.map(({ name, rows, columns }) => {
+      const axes = [rows, columns].filter((axis) => {
+        const isNew = axis.least !== axis.most && !known.has(axis.name);
+        known.add(axis.name);
+        return isNew;
+      });
+      return [name, axes];
+    }),
+  );
 }

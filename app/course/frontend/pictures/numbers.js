@@ -7,6 +7,7 @@ import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 /** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not. @param {Numeric} value @param {number} digits */
 export function formatFixed(value, digits) {
   const number = Number(value);
+  if (Number.isNaN(number)) return "NaN";
   if (!Number.isFinite(number)) return formatNumber(number);
   if (Math.abs(number) >= 100_000) return formatNumber(number, 2);
   const text = Number.isInteger(number) ? String(number) : number.toFixed(digits);
