@@ -160,6 +160,17 @@ def test_where_all_models_are_ones_own_they_may_be_as_large_as_any(is_shared: bo
         engine.close()
 
 
+def test_of_two_workers_one_answers_while_the_other_is_at_work() -> None:
+    lane = WorkerPool("short", LIMITS, 2)
+    try:
+        long = Job("anna", request("sleep", '{"seconds": 1000}'), 2_000.0)
+        lane.queue.put(long)
+        assert ask(lane, "echo", '{"text": "meanwhile"}', visitor="ben") == "meanwhile"
+        assert not long.future.done()
+    finally:
+        lane.close()
+
+
 def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> None:
     lane = WorkerPool("private", LIMITS, 2, is_private=True)
     try:
