@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.state.request import parse_state
+from app.state.state import pools
 from app.ui.wire_format import pack
 from app.worker.choices import mask_arguments_payload, variant_choices
 from app.worker.examples import opening, opening_examples
@@ -44,7 +45,11 @@ def handle_page(body: dict[str, Any]) -> bytes:
                 **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
                 "alignment": [(name, alignment.title) for name, alignment in ALIGNMENTS.items()],
             },
-            "fields": [(field, title) for field, (title, _) in variant_choices().items()],
+            "fields": [
+                (field, title)
+                for field, (title, _) in variant_choices().items()
+                if field != "pooling" or pools(entry.config)
+            ],
             "mask_arguments": mask_arguments_payload(),
             "has_source": entry.config.reads_source_text,
             "writes_pdf": writes_pdf(),

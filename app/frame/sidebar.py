@@ -13,7 +13,7 @@ from app.access.addresses import code_picture, current_room_address
 from app.engine.client import ask
 from app.engine.models import AvailableModel
 from app.state.session import change_state, report_serial
-from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, variant_fields
+from app.state.state import PER_MODEL_DEFAULTS, UNCHANGED, State, pools, variant_fields
 from app.ui.component import Component, api_address, shared_styles
 from app.ui.modules import base_path
 from model.config import Config
@@ -88,7 +88,7 @@ def _on_model_change() -> None:
 
 
 def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
-    """Mask, positional encoding, attention function and scale, each as trained until somebody chooses otherwise.
+    """Mask, positional encoding, attention function, scale and pooling, as trained until somebody chooses otherwise.
 
     `trained_models` names, by positional encoding, the model that was trained with it and is else alike. A component,
     so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
@@ -106,7 +106,7 @@ def variant_controls(state: State, trained: Config, trained_models: Mapping[str,
                 ],
             }
             for field, choice in choices.items()
-            if field != "scale"
+            if field != "scale" and (field != "pooling" or pools(trained))
         ],
         "trained_models": dict(trained_models),
         "trained_masks": trained_fields["masks"],

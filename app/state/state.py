@@ -14,12 +14,13 @@ from model.analysis.head_reduction import HEAD_REDUCTIONS
 from model.config import Config
 from model.errors import TextError
 from model.rendering.plots import COLOUR_RANGES, PLOTS
+from model.tasks import task_of
 from model.validation import from_plain
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
 UNCHANGED = ""  # the value of a part that is left as the model was trained
 AS_TRAINED: Mapping[str, str] = dict.fromkeys(
-    ("masks", "positional_encoding", "attention_function", "scale"), UNCHANGED
+    ("masks", "positional_encoding", "attention_function", "scale", "pooling"), UNCHANGED
 )
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -51,7 +52,13 @@ def variant_fields(config: Config) -> dict[str, str]:
         "positional_encoding": config.positional_encoding,
         "attention_function": config.attention_function,
         "scale": "on" if config.scale else "off",
+        "pooling": config.pooling,
     }
+
+
+def pools(config: Config) -> bool:
+    """Whether a model makes one vector of all tokens, so that the way in which it does can be exchanged."""
+    return task_of(config).whole_text
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Question:
     """The part of State that decides what the model computes; two equal ones have the same answer.
 
     `image` is the name of the image that a vision model reads in place of the text (empty: the first). `masks`,
-    `positional_encoding`, `attention_function` and `scale` are empty where the model stays as it was trained.
+    `positional_encoding`, `attention_function`, `scale` and `pooling` are empty where the model stays as trained.
     """
 
     model: Name
@@ -70,6 +77,7 @@ class Question:
     positional_encoding: Name = UNCHANGED
     attention_function: Name = UNCHANGED
     scale: Name = UNCHANGED
+    pooling: Name = UNCHANGED
     device: Name = "auto"
     edits: Edits = ()
     masked_positions: Annotated[tuple[int, ...], Meta(max_length=1_000_000)] = ()
@@ -83,7 +91,8 @@ class Question:
         """The same question to a model without what it does not read, so that nothing of that is kept."""
         text = "" if config.predicts_from_image else self.text
         source = self.source if config.reads_source_text else ""
-        return replace(self, text=text, source=source, image=self.image if config.reads_image else "")
+        image, pooling = self.image if config.reads_image else "", self.pooling if pools(config) else UNCHANGED
+        return replace(self, text=text, source=source, image=image, pooling=pooling)
 
     @property
     def as_trained(self) -> Question:
@@ -116,6 +125,7 @@ class State:
     positional_encoding: str = UNCHANGED
     attention_function: str = UNCHANGED
     scale: str = UNCHANGED
+    pooling: str = UNCHANGED
     device: Annotated[str, one_of(DEVICES)] = "auto"
     tab: str = "heads"
     attention: str = ""
@@ -180,6 +190,8 @@ class State:
     def normalized_for(self, config: Config) -> State:
         """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
         unchanged = {name: UNCHANGED for name, part in variant_fields(config).items() if getattr(self, name) == part}
+        if not pools(config):
+            unchanged["pooling"] = UNCHANGED
         # The last patch of a picture says nothing more than any other; the class token sums it up.
         return self.change(**unchanged, query=0 if config.predicts_from_image and self.query < 0 else self.query)
 

@@ -57,7 +57,7 @@ def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
 
 
 _SIDE_B_FIELDS = (
-    "model", "text", "source", "masks", "positional_encoding", "attention_function", "scale", "edits",
+    "model", "text", "source", "masks", "positional_encoding", "attention_function", "scale", "pooling", "edits",
     "masked_positions", "alignment", "layer", "head", "head_chosen",
 )  # fmt: skip
 _NO_DIFFERENCE = "."  # two sides that differ in nothing

@@ -20,6 +20,7 @@ from model.analysis.head_metrics import sharpest_head
 from model.attention_groups import AttentionGroup, attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
+from model.nn.output_heads import POOLINGS
 
 
 def handle_page(body: dict[str, Any]) -> bytes:
@@ -28,7 +29,10 @@ def handle_page(body: dict[str, Any]) -> bytes:
     entry = find_model(state.model)
     kind = TASK_VIEWS[state.task].attention
     groups = [group for group in attention_groups(entry.config) if (group.kind, group.queries) == (kind, "text")]
-    payload = page_payload(state)
+    payload = page_payload(state) | {
+        "poolings": [{"name": name, "title": pooling.title} for name, pooling in POOLINGS.items()],
+        "trained_pooling": entry.config.pooling,
+    }
     if not groups:
         return pack(payload)
     try:

@@ -8,6 +8,7 @@ from app.ui.wire_format import pack
 from app.worker.open_models import available_devices
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import MASKS, mask_arguments, mask_titles
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.registry import titles
 
@@ -19,6 +20,7 @@ def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
         "positional_encoding": ("Positional encoding", titles(POSITIONAL_ENCODINGS)),
         "attention_function": ("Attention function", titles(ATTENTION_FUNCTIONS)),
         "scale": ("Scale 1/√d", {"on": "divided by √d", "off": "not divided"}),
+        "pooling": ("Pooling", {name: pooling.title for name, pooling in POOLINGS.items()}),
     }
 
 

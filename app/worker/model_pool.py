@@ -14,7 +14,7 @@ from model.nn.transformer import Transformer
 
 MAX_VARIANTS = 8  # of one model that are remembered
 ModelKey = tuple[Path, int, str]
-VariantKey = tuple[str, str, str, str]
+VariantKey = tuple[str, str, str, str, str]
 
 
 class MemoryReservation:

@@ -144,9 +144,10 @@ def resolve(question: Question) -> ResolvedQuestion:
     """Find and open what a question stands for. Raises HeadlightError where it stands for nothing."""
     location, pooled = open_model(question.model, question.device)
     model = pooled.checkpoint.model
+    question = question.for_config(model.config)
     if question.is_variant:
         masks, positional_encoding = question.masks, question.positional_encoding
-        attention_function, scale = question.attention_function, question.scale
+        attention_function, scale, pooling = question.attention_function, question.scale, question.pooling
 
         def build() -> Transformer:
             return variant(
@@ -155,10 +156,11 @@ def resolve(question: Question) -> ResolvedQuestion:
                 attention_function=attention_function or None,
                 masks=masks or None,
                 scale={"on": True, "off": False}.get(scale),
+                pooling=pooling or None,
             )
 
-        model = model_pool().variant(pooled, (masks, positional_encoding, attention_function, scale), build)
-    return ResolvedQuestion(question.for_config(model.config), location, pooled.checkpoint, model)
+        model = model_pool().variant(pooled, (masks, positional_encoding, attention_function, scale, pooling), build)
+    return ResolvedQuestion(question, location, pooled.checkpoint, model)
 
 
 def _logits_key(resolved: ResolvedQuestion, position: int) -> tuple[Question, ModelLocation, int]:

@@ -12,6 +12,7 @@ from model.cli.common import add_model_options, make_parser, open_model, read_in
 from model.errors import HeadlightError
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_examples, parse_masks
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         "--attention-function", choices=sorted(ATTENTION_FUNCTIONS), help="another one on the same weights"
     )
     parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by sqrt(head_dim)")
+    parser.add_argument("--pooling", choices=sorted(POOLINGS), help="how a classifier makes one vector of all tokens")
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
     parser.add_argument(
         "--mask-token", action="append", type=token_position, default=[], metavar="N",
@@ -67,6 +69,7 @@ def _variant(model: Transformer, options: argparse.Namespace) -> Transformer:
         attention_function=options.attention_function,
         masks=None if options.mask is None else parse_masks("+".join(options.mask)),
         scale={"on": True, "off": False}.get(options.scale),
+        pooling=options.pooling,
     )
 
 

@@ -1,4 +1,4 @@
-"""Variants: the same weights under another positional encoding, attention function, masks or scale."""
+"""Variants: the same weights under another positional encoding, attention function, masks, scale or pooling."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ def variant(
     attention_function: str | None = None,
     masks: str | Sequence[str] | None = None,
     scale: bool | None = None,
+    pooling: str | None = None,
 ) -> Transformer:
     """The same weights, shared and not copied, with other parts in place of those given here.
 
-    `masks` may be their text form, `causal+window:8`. New parameters (a learned table, a T5 bias) are zero and in
-    `new_parameters`. Raises ConfigError or UnknownNameError for a part that does not exist.
+    `masks` may be their text form, `causal+window:8`; `pooling` matters to classifiers of whole texts alone. New
+    parameters (a learned table, a T5 bias) are zero and in `new_parameters`. Raises ConfigError or UnknownNameError for
+    a part that does not exist.
     """
     if masks is not None:
         masks = parse_masks(masks) if isinstance(masks, str) else tuple(masks)
@@ -34,6 +36,7 @@ def variant(
         "attention_function": attention_function,
         "masks": masks,
         "scale": scale,
+        "pooling": pooling,
     }
     current = model.config
     changes: dict[str, Any] = {

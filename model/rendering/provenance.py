@@ -14,8 +14,10 @@ import numpy as np
 from model.config import Config
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.masks import mask_titles
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.origin import Origin
+from model.tasks import task_of
 from model.text.tokenizer import MASK_TOKENS, Encoded
 from model.tracing.trace import Trace
 
@@ -59,6 +61,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "positional_encoding": config.positional_encoding,
         "attention_function": config.attention_function,
         "scale": "on" if config.scale else "off",
+        "pooling": config.pooling if task_of(config).whole_text else "",
         "edits": [],
         "attention_group": "",
         "heads": [],
@@ -120,13 +123,15 @@ def _quoted(text: str) -> str:
 
 
 def _wiring(fields: Provenance) -> Iterator[str]:
-    """Mask, positional encoding and attention function by their titles."""
+    """Mask, positional encoding, attention function and pooling by their titles."""
     titles = mask_titles()
     masks = [titles.get(name.partition(":")[0], name) + _argument(name) for name in fields["mask"].split("+")]
     yield f"mask: {' + '.join(masks)}{', and one for each layer' if fields['layer_masks'] else ''}"
     yield f"positions: {POSITIONAL_ENCODINGS[fields['positional_encoding']].title}"
     scaled = "" if fields["scale"] == "on" else ", not divided by √d"
     yield f"{ATTENTION_FUNCTIONS[fields['attention_function']].title}{scaled}"
+    if fields["pooling"]:
+        yield f"pooling: {POOLINGS[fields['pooling']].title}"
 
 
 def _argument(mask: str) -> str:

@@ -106,6 +106,10 @@ def test_a_label_rests_on_tokens_and_heads(visitor: Visitor) -> None:
     view.get_by_test_id("class-head-1-0").click()
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 1 · Head 0")
     wait_for_address(page, task="classify", target_token="1", layer="1", head="0")
+    page.get_by_test_id("class-pooling").select_option("mean")
+    expect(page.get_by_test_id("instrument")).to_contain_text("Pooling: Mean of all tokens instead of First token.")
+    wait_for_address(page, pooling="mean")
+    expect(page.get_by_test_id("variant-pooling")).to_have_value("mean")
 
 
 def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Visitor) -> None:

@@ -11,6 +11,7 @@ const FIELDS = [
   "positional_encoding",
   "attention_function",
   "scale",
+  "pooling",
   "device",
   "edits",
   "masked_positions",

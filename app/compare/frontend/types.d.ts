@@ -19,6 +19,7 @@ export interface Settings {
   positional_encoding: string;
   attention_function: string;
   scale: string;
+  pooling: string;
   device: string;
 }
 
@@ -33,7 +34,7 @@ export interface TextChoice {
 
 export type Question = Settings & TextChoice;
 export type QuestionField = keyof Question;
-export type VariantField = "masks" | "positional_encoding" | "attention_function" | "scale";
+export type VariantField = "masks" | "positional_encoding" | "attention_function" | "scale" | "pooling";
 
 /** What is chosen for side A, and for both. */
 export interface Choice extends TextChoice {

@@ -125,6 +125,7 @@ def _variant_options(question: Question) -> dict[str, str]:
         "positional-encoding": question.positional_encoding,
         "attention-function": question.attention_function,
         "scale": question.scale,
+        "pooling": question.pooling,
     }
 
 
@@ -136,6 +137,7 @@ def _variant_lines(question: Question) -> tuple[str, ...]:
     }
     arguments = [f"{name}={choice!r}" for name, choice in choices.items() if choice]
     arguments += [f"scale={question.scale == 'on'}"] if question.scale else []
+    arguments += [f"pooling={question.pooling!r}"] if question.pooling else []
     return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
 
 

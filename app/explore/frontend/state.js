@@ -14,6 +14,7 @@ export const MODEL_FIELDS = /** @type {const} */ ([
   "positional_encoding",
   "attention_function",
   "scale",
+  "pooling",
   "edits",
   "masked_positions",
   "query",

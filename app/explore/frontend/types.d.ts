@@ -28,6 +28,7 @@ export interface Choice extends HeadChoice {
   positional_encoding: string;
   attention_function: string;
   scale: string;
+  pooling: string;
   tab: string;
   step: string;
   analysis: string;
@@ -117,6 +118,7 @@ export interface ModelQuestion extends Question, Settings {
   positional_encoding: string;
   attention_function: string;
   scale: string;
+  pooling: string;
   edits: string[];
   masked_positions: number[];
   query: number;

@@ -12,7 +12,7 @@ import { MaskPainter } from "./mask_painter.js";
 
 const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
 /** @type {VariantChoice} */
-const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "" };
+const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 
 /** @param {string} title @param {HTMLOptionElement[]} options */
 function group(title, options) {

@@ -7,11 +7,12 @@ export interface VariantChoice {
   attention_function: string;
   /** "on", "off" or "". */
   scale: string;
+  pooling: string;
 }
 
 /** One list of the sidebar; options are pairs of a value and a title, `trained` the title of what the model was trained with. */
 export interface VariantField {
-  field: "masks" | "positional_encoding" | "attention_function";
+  field: "masks" | "positional_encoding" | "attention_function" | "pooling";
   title: string;
   trained: string;
   options: [string, string][];

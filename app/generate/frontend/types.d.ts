@@ -13,6 +13,7 @@ export interface Settings {
   positional_encoding: string;
   attention_function: string;
   scale: string;
+  pooling: string;
   device: string;
 }
 

@@ -1,7 +1,7 @@
 // Classify: the labels of a text, and what each token and each head adds to one of them.
 
 import { remembered } from "../../../model/rendering/static/state/memory.js";
-import { divergingColour, formatSigned } from "../../../model/rendering/static/ui/charts.js";
+import { divergingColour, fillSelect, formatSigned } from "../../../model/rendering/static/ui/charts.js";
 import {
   activeElement,
   createChip,
@@ -18,6 +18,8 @@ import { drawCellTable } from "../../explore/frontend/layers/cell_table.js";
 import { isCurrentHead, selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
 
 /** @import { Candidate, ExplorePage, LabelEffectsMeta } from "../../explore/frontend/types.js" */
+/** @import { Option } from "../../../model/rendering/static/ui/charts.js" */
+/** @import { TasksData } from "./types.js" */
 /** @typedef {{ label: string, all: number, tokens: Map<number, number>, heads: number[][] }} Effects log-odds */
 
 const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
@@ -33,6 +35,7 @@ export default {
     const { predictions, changed } = page.state.answer;
     const candidates = predictions[0]?.candidates ?? [];
     updateChildren(part(page, "class-labels"), ...candidates.map((label) => createLabel(page, label, changed)));
+    drawPooling(page);
     const found = page.server.get("label_effects", { token: page.state.choice.target_token }, REQUEST_DELAY);
     const rests = part(page, "class-tokens");
     rests.classList.toggle("waiting", !found);
@@ -44,6 +47,15 @@ export default {
     drawHeads(page, effects);
   },
 };
+
+/** How the head makes one vector of all tokens; another way than in training breaks what it has learned. @param {ExplorePage} page */
+function drawPooling(page) {
+  const { poolings, trained_pooling: trained } = /** @type {TasksData} */ (page.state.catalogue);
+  /** @type {Option[]} */
+  const options = poolings.map(({ name, title }) => (name === trained ? ["", `${title} · as trained`] : [name, title]));
+  const select = findByTestId(page.view.elements.root, "class-pooling", HTMLSelectElement);
+  fillSelect(select, options, page.state.choice.pooling, (pooling) => page.change({ pooling }));
+}
 
 /** @param {LabelEffectsMeta} meta @param {Float32Array} numbers @returns {Effects} */
 export function readEffects({ text, positions, layers, heads }, numbers) {

@@ -4,6 +4,9 @@ import type { ExploreData, TabRow } from "../../explore/frontend/types.js";
 
 export interface TasksData extends ExploreData {
   task_views: TabRow[];
+  /** The rows of POOLINGS in Python, and the one that the model was trained with. */
+  poolings: { name: string; title: string }[];
+  trained_pooling: string;
 }
 
 /** A token of the answer, the query whose row gave it, and what stands beneath it. */

@@ -108,7 +108,9 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
         "positional_encoding": "",
         "attention_function": "",
         "scale": "off",
+        "pooling": "",
     }
+    assert "pooling" not in {part["field"] for part in data["fields"]}, "this model makes no vector of a whole text"
     assert data["trained_scale"] is True
 
 
@@ -141,6 +143,7 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
         "positional_encoding": "alibi",
         "attention_function": "",
         "scale": "off",
+        "pooling": "",
         "turn": 3,
     }
     monkeypatch.setattr("app.ui.component.reported", lambda key: dict(choice))

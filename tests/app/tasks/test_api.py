@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.state.state import Question
 from app.ui.wire_format import unpack
 from app.worker.open_models import open_checkpoint
+from app.worker.resolved_question import resolve
 from app.worker.serve import answer
 from model import run
 from model.errors import ConfigError, TextError
 from model.generation.beam_search import beam_search
+from model.nn.output_heads import SequenceClassifier
 from model.tasks import label_text
 
 NUMBERS, OFF = "17 4 99 4", "encoder.2.self.weights=set:0"
@@ -74,6 +77,17 @@ def test_the_likeliest_label_is_meant_where_none_is_chosen_and_edits_hold() -> N
     logits = run(checkpoint.model, checkpoint.tokenizer, "the cat sat", [edit])["logits"]
     assert meta["label"] == logits.argmax()
     assert numbers[0] == pytest.approx(log_odds(logits, meta["label"]), abs=1e-4)
+
+
+def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_one() -> None:
+    resolved = resolve(Question("mood", "the cat sat", pooling="mean"))
+    hidden = resolved.value("encoder.final_residual").mean(0)
+    head = resolved.model.output_head
+    assert isinstance(head, SequenceClassifier)
+    expected = hidden @ head.projection.weight.numpy().T + head.projection.bias.numpy()
+    assert resolved.logits(0) == pytest.approx(expected, abs=1e-5)
+    assert resolved.is_changed and resolved.as_trained.logits(0) != pytest.approx(expected, abs=1e-5)
+    assert not resolve(Question("next", "the cat sat", pooling="mean")).is_changed
 
 
 def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:

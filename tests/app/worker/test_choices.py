@@ -10,6 +10,7 @@ from app.worker.choices import mask_arguments_payload, variant_choices
 from model import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS
 from model.nn.attention_functions import SoftmaxAttention
 from model.nn.masks import check_mask
+from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import PositionalEncoding
 
 
@@ -17,6 +18,7 @@ def test_every_row_is_offered() -> None:
     choices = {field: set(names) for field, (_, names) in variant_choices().items()}
     assert choices["positional_encoding"] == set(POSITIONAL_ENCODINGS)
     assert choices["attention_function"] == set(ATTENTION_FUNCTIONS)
+    assert choices["pooling"] == set(POOLINGS)
     assert choices["masks"] == {"none", "causal", "window", "causal+window", "painted"}
 
 

@@ -76,8 +76,8 @@ def test_another_wiring_in_use_holds_the_weights_it_shares() -> None:
     def make() -> Transformer:
         return variant(first.checkpoint.model, positional_encoding="alibi")
 
-    used = models.variant(first, ("", "alibi", "", ""), make)
-    assert models.variant(first, ("", "alibi", "", ""), make) is used
+    used = models.variant(first, ("", "alibi", "", "", ""), make)
+    assert models.variant(first, ("", "alibi", "", "", ""), make) is used
     del first
     with pytest.raises(CheckpointError, match="in use"):
         open_model(models, "b")

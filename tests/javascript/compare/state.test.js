@@ -14,6 +14,7 @@ const SETTINGS = {
   positional_encoding: "",
   attention_function: "",
   scale: "",
+  pooling: "",
   device: "cpu",
 };
 /** @type {Choice} */

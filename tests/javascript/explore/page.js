@@ -16,6 +16,7 @@ const CHOICE = {
   positional_encoding: "",
   attention_function: "",
   scale: "",
+  pooling: "",
   tab: "heads",
   step: "",
   analysis: "",

@@ -46,7 +46,15 @@ function generating(server) {
     mode: "continue",
     useCache: true,
     sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
-    settings: { model: "tiny", masks: "", positional_encoding: "", attention_function: "", scale: "", device: "cpu" },
+    settings: {
+      model: "tiny",
+      masks: "",
+      positional_encoding: "",
+      attention_function: "",
+      scale: "",
+      pooling: "",
+      device: "cpu",
+    },
     choice: {
       masked_positions: [],
       edits: [],
