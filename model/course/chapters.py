@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.course.attention_by_hand.chapter import ATTENTION
+from model.course.block.chapter import BLOCK
 from model.course.heads.chapter import HEADS
 from model.course.masks.chapter import MASKS
 from model.course.positions.chapter import POSITIONS
@@ -18,6 +19,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         "attention": ATTENTION,
         "heads": HEADS,
         "masks": MASKS,
+        "block": BLOCK,
     },
 )
 

@@ -104,9 +104,10 @@ class SoftmaxAttention(AttentionFunction):
         """Softmax over the keys."""
         weights = torch.softmax(masked, dim=-1)
         # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
-        # A compiled graph cannot branch on data, and need not: there the pass is fused with another one.
+        # A compiled graph cannot branch on data, and need not: there the pass is fused with another one. Neither can
+        # the meta device, which has no data.
         empty_rows = ~allowed.any(dim=-1, keepdim=True)
-        any_empty = torch.compiler.is_compiling() or bool(empty_rows.any())
+        any_empty = torch.compiler.is_compiling() or empty_rows.is_meta or bool(empty_rows.any())
         return weights.masked_fill(empty_rows, 0.0) if any_empty else weights
 
 

@@ -1,0 +1,123 @@
+"""Parts of a trained model switched off, one at a time, and the loss on a sentence."""
+
+from __future__ import annotations
+
+from math import log
+
+from model.cancellation import check_cancelled
+from model.checkpoints.load import Checkpoint
+from model.course.block.sublayer_switches import SublayerSwitches, require_pre_norm
+from model.course.controls import ModelControl, TextControl
+from model.course.pictures import BarsPicture, TablePicture, Verdict, row
+from model.course.screen import Answer, Screen, StateFields
+from model.course.sentences import sentence_batch, target_loss
+from model.nn.hooks import Hook
+from model.nn.transformer import Transformer
+from model.tracing.interventions import InterventionHook
+from model.tracing.run import parse_interventions
+from model.training.objectives.batch import Batch
+
+Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and how that reads
+
+
+def switch_off(model: Checkpoint, text: str) -> Answer:
+    """The loss with each part off in all layers, and with attention and feed-forward off in each."""
+    network = model.model
+    require_pre_norm(network)
+    _, batch = sentence_batch(model, text)
+    whole = target_loss(network, batch)
+    parts = losses_without_parts(network, batch)
+    layers = losses_by_layer(network, batch)
+    worst = max(parts, key=lambda name: parts[name])
+    return (
+        row(
+            BarsPicture(
+                title="Loss on this sentence, with one part off in all layers (nats for each token predicted)",
+                labels=("everything on", *parts),
+                series={"": [whole, *parts.values()]},
+                note=f"{batch.target_count} tokens are predicted; guessing at random costs "
+                f"{log(network.config.vocabulary_size):.2f}.",
+            )
+        ),
+        row(
+            BarsPicture(
+                title="Off in one layer only: what is added to the loss",
+                labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
+                series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
+            )
+        ),
+        row(
+            Verdict(
+                text=f"Most is lost without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all "
+                "of its parts: this tells what it relies on, not how a model that was trained without one would do."
+            )
+        ),
+        row(_edits(network), title="How each is switched off"),
+    )
+
+
+def losses_without_parts(model: Transformer, batch: Batch) -> dict[str, float]:
+    """The loss without each part, in all layers."""
+    losses = {}
+    for name, edit, _ in _parts(model):
+        hook: Hook = (
+            _edit_hook(edit) if edit else SublayerSwitches(residual="residual" not in name, norm="norm" not in name)
+        )
+        losses[name] = target_loss(model, batch, hook)
+        check_cancelled()
+    return losses
+
+
+def losses_by_layer(model: Transformer, batch: Batch) -> dict[str, list[float]]:
+    """The loss with attention, or the feed-forward network, off in one layer."""
+    stack, losses = model.config.stacks[-1], {}
+    kinds = {"attention": "self"} | ({"feed-forward": "feed_forward"} if model.config.has_feed_forward else {})
+    for name, module in kinds.items():
+        edits = [f"{stack}.{layer}.{module}.output=set:0" for layer in range(model.config.num_layers(stack))]
+        losses[name] = [target_loss(model, batch, _edit_hook(edit)) for edit in edits]
+        check_cancelled()
+    return losses
+
+
+def _edit_hook(edit: str) -> Hook:
+    return InterventionHook(parse_interventions((edit,)))
+
+
+def _parts(model: Transformer) -> tuple[Part, ...]:
+    stack = model.config.stacks[-1]
+    feed_forward = ("feed-forward", f"{stack}.*.feed_forward.output=set:0", "an edit: its output is 0")
+    return (
+        ("attention", f"{stack}.*.self.output=set:0", "an edit: its output is 0"),
+        *((feed_forward,) if model.config.has_feed_forward else ()),
+        ("positions", f"{stack}.position_ids=set:0", "an edit: every token stands at position 0"),
+        ("1/√d", f"{stack}.*.self.scale=set:1", "an edit: scores are not scaled"),
+        ("norms", "", "a hook: sublayers read the stream as it is; the final norm stays"),
+        ("residual connections", "", "a hook: after a sublayer there is its output alone"),
+    )
+
+
+def _edits(model: Transformer) -> TablePicture:
+    rows = tuple((name, edit or "—", text) for name, edit, text in _parts(model))
+    return TablePicture(columns=("part", "edit", "what it does"), rows=rows)
+
+
+def _explore(model: str, text: str) -> StateFields:
+    return {"model": model, "text": text, "tab": "model"}
+
+
+SWITCH_OFF = Screen(
+    title="Switch each part off",
+    lesson=(
+        "A trained model reads your sentence, once whole and once without each of its parts. The loss tells how "
+        "surprised it is by the words that follow (or that are masked, in a model that fills masks: here every "
+        "fourth)."
+    ),
+    controls={
+        "model": ModelControl(default="stories-causal"),
+        "text": TextControl(title="Sentence", default="Once upon a time there was a little girl. She loved to play."),
+    },
+    compute=switch_off,
+    formulas=(r"L = -\frac{1}{n} \sum_i \log p(\mathrm{token}_i)",),
+    code=(target_loss, SublayerSwitches),
+    explore=_explore,
+)

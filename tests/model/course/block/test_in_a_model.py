@@ -1,0 +1,147 @@
+"""Screens that read a model: their numbers against sums over its weights and its trace."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from model.checkpoints.load import Checkpoint
+from model.course.block.averages import averages_in_model
+from model.course.block.last_steps import last_steps
+from model.course.block.neurons import apply_alone, needed, neurons
+from model.course.block.residual import residual, sublayer_steps
+from model.course.block.sublayer_switches import SublayerSwitches
+from model.course.block.switch_off import losses_by_layer, losses_without_parts, switch_off
+from model.course.pictures import TablePicture, Verdict
+from model.course.screen import Answer
+from model.course.sentences import sentence_batch, target_loss
+from model.errors import ConfigError, InputError
+from model.tracing.run import run
+from tests.model import toys
+
+TEXT = toys.SENTENCE
+
+
+def verdict(answer: Answer) -> Verdict:
+    return next(picture for row in answer for picture in row.pictures if isinstance(picture, Verdict))
+
+
+def test_the_stream_is_the_sum_of_the_sublayers(decoder: Checkpoint) -> None:
+    trace = run(decoder.model, decoder.tokenizer, TEXT)
+    steps = sublayer_steps(decoder.model, trace, 3)
+    assert [name for name, *_ in steps][:2] == ["layer 0, attention", "layer 0, feed-forward"] and len(steps) == 4
+    total = torch.tensor(trace["decoder.0.residual"][3]) + sum(added for _, _, added, _ in steps)
+    torch.testing.assert_close(total, torch.tensor(trace["decoder.residual"][3]))
+    assert verdict(residual(decoder, TEXT, 1, 3)).good is True
+
+
+def test_a_stream_that_is_no_sum_is_called_so() -> None:
+    model = Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), "")
+    assert "no plain sum" in verdict(residual(model, TEXT, 0, 0)).text
+
+
+def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint) -> None:
+    with pytest.raises(InputError, match="There is no layer 2: this model has 2"):
+        residual(decoder, TEXT, 2, 0)
+    with pytest.raises(InputError, match="There is no token 23"):
+        neurons(decoder, TEXT, 0, 23)
+
+
+def test_the_same_network_answers_each_token_alone(decoder: Checkpoint) -> None:
+    trace = run(decoder.model, decoder.tokenizer, TEXT)
+    path = "decoder.1.feed_forward"
+    alone = apply_alone(decoder.model, path, torch.tensor(trace[f"{path}.input"]))
+    torch.testing.assert_close(alone, torch.tensor(trace[f"{path}.output"]), atol=1e-5, rtol=1e-4)
+    assert verdict(neurons(decoder, TEXT, 1, 0)).good is True
+
+
+def test_few_neurons_hold_most_of_the_length() -> None:
+    assert needed(torch.tensor([[3.0, 0.0, -1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [0.0, 9.0, 1.0, 1.0]])) == [1, 4, 1]
+
+
+def test_a_model_without_feed_forward_has_no_neurons() -> None:
+    with pytest.raises(InputError, match="no feed-forward"):
+        neurons(Checkpoint(toys.decoder(feed_forward="none"), toys.causal(), ""), TEXT, 0, 0)
+
+
+@pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"attention_function": "linear"}])
+def test_every_head_averages(choices: dict[str, object]) -> None:
+    model = Checkpoint(toys.decoder(**choices), toys.causal(), "")
+    answer = averages_in_model(model, TEXT)
+    (table,) = [p for row in answer for p in row.pictures if isinstance(p, TablePicture)]
+    assert verdict(answer).good is True and len(table.rows) == 2
+    assert table.rows[0][2] == len(run(model.model, model.tokenizer, TEXT).text.ids) * 16
+
+
+def test_the_last_steps_end_in_the_probabilities_of_the_model(decoder: Checkpoint, encoder: Checkpoint) -> None:
+    for model, text in ((decoder, TEXT), (encoder, "the cat [MASK] on the mat")):
+        answer = last_steps(model, text)
+        (table,) = [p for row in answer for p in row.pictures if isinstance(p, TablePicture)]
+        trace = run(model.model, model.tokenizer, text)
+        place = -1 if model is decoder else trace.text.ids.index(model.tokenizer.mask_id or 0)
+        assert table.rows[0][3] == pytest.approx(float(trace.probabilities(place).max()), rel=1e-4)
+        assert verdict(answer).good is True
+    with pytest.raises(InputError, match="Write \\[MASK\\]"):
+        last_steps(encoder, "the cat sat")
+
+
+def test_a_model_that_predicts_labels_has_no_last_steps() -> None:
+    model = toys.encoder(output_head="token-classifier", labels=("a", "b"), tied_embeddings=False)
+    with pytest.raises(ConfigError, match="predicts no tokens"):
+        last_steps(Checkpoint(model, toys.masked(), ""), TEXT)
+
+
+def test_the_loss_is_the_cross_entropy_of_the_targets(decoder: Checkpoint, encoder: Checkpoint) -> None:
+    _, batch = sentence_batch(decoder, TEXT)
+    logits = decoder.model(batch.ids)
+    assert target_loss(decoder.model, batch) == pytest.approx(float(cross_entropy(logits[0, :-1], batch.ids[0, 1:])))
+    encoded, batch = sentence_batch(encoder, TEXT)
+    hidden = [at for at, token in enumerate(batch.ids[0].tolist()) if token == encoder.tokenizer.mask_id]
+    assert hidden == [3, 7, 11] and batch.target_count == 3  # counted with [CLS], every fourth from the third word on
+    assert [batch.targets[0, place].item() for place in hidden] == [encoded.ids[place] for place in hidden]
+    with pytest.raises(InputError, match="at least three words"):
+        sentence_batch(encoder, "cat")
+
+
+def test_without_a_part_the_stream_is_what_the_formula_says(decoder: Checkpoint) -> None:
+    _, batch = sentence_batch(decoder, TEXT)
+    norm = decoder.model.get_submodule("decoder.blocks.0.feed_forward_residual.norm")
+
+    def record(hook: SublayerSwitches) -> dict[str, torch.Tensor]:
+        found: dict[str, torch.Tensor] = {}
+
+        def keep(path: str, value: torch.Tensor) -> torch.Tensor:
+            found[path] = value = hook(path, value)
+            return value
+
+        decoder.model(batch.ids, hook=keep)
+        return found
+
+    seen = record(SublayerSwitches(residual=False))
+    assert torch.equal(seen["decoder.0.residual_after_self"], seen["decoder.0.self.output"])
+    assert torch.equal(seen["decoder.1.residual"], seen["decoder.0.feed_forward.output"])
+    normed = norm(seen["decoder.0.residual_after_self"])
+    torch.testing.assert_close(seen["decoder.0.feed_forward.input"], normed)
+    seen = record(SublayerSwitches(norm=False))
+    assert torch.equal(seen["decoder.0.self.input"], seen["decoder.0.residual"])
+    assert torch.equal(seen["decoder.1.feed_forward.input"], seen["decoder.1.residual_after_self"])
+    seen = record(SublayerSwitches())
+    torch.testing.assert_close(seen["logits"], decoder.model(batch.ids))
+
+
+def test_switching_off_is_what_the_edits_do(decoder: Checkpoint) -> None:
+    _, batch = sentence_batch(decoder, TEXT)
+    losses, layers = losses_without_parts(decoder.model, batch), losses_by_layer(decoder.model, batch)
+    trace = run(decoder.model, decoder.tokenizer, TEXT, ("decoder.*.self.output=set:0",))
+    expected = cross_entropy(torch.tensor(trace["logits"])[:-1], batch.ids[0, 1:])
+    assert losses["attention"] == pytest.approx(float(expected), rel=1e-4)
+    trace = run(decoder.model, decoder.tokenizer, TEXT, ("decoder.1.feed_forward.output=set:0",))
+    expected = cross_entropy(torch.tensor(trace["logits"])[:-1], batch.ids[0, 1:])
+    assert layers["feed-forward"][1] == pytest.approx(float(expected), rel=1e-4)
+    assert len(layers["attention"]) == 2 and switch_off(decoder, TEXT)
+
+
+def test_a_model_of_another_order_is_refused() -> None:
+    with pytest.raises(InputError, match="pre-norm"):
+        switch_off(Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), ""), TEXT)
