@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict
 from time import sleep
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -83,14 +81,17 @@ INSTRUMENT = instrument("explore", f"{FRONTEND}/main.js")
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
-    show_instrument(INSTRUMENT, "explore_page", state)
+    known, _ = ask_shared("explore_page", page_fields(state))
+    show_instrument(INSTRUMENT, state, known)
 
 
-def show_instrument(
-    component: Component, handler: str, state: State, more: Mapping[str, Any] = MappingProxyType({})
-) -> None:
-    """The instrument, and what belongs below it; `handler` knows what it shows before the first answer."""
-    known, _ = ask_shared(handler, {name: getattr(state, name) for name in PAGE_FIELDS})
+def page_fields(state: State) -> dict[str, Any]:
+    """What decides what the page shows at first."""
+    return {name: getattr(state, name) for name in PAGE_FIELDS}
+
+
+def show_instrument(component: Component, state: State, known: dict[str, Any]) -> None:
+    """The instrument and what belongs below it, where this much is `known` before the first answer."""
     default = State()
     state = state.change(**{name: getattr(default, name) for name in known.pop("unknown_names")})
     opening = known["opening"]
@@ -99,7 +100,7 @@ def show_instrument(
     attention = known.pop("default_attention", "")
     state = state.with_default_head(default_head).change(attention=state.attention or attention)
     apply_reports(component.key, opening["text"], opening["source"], default_head=default_head)
-    component.mount(_component_data(state, question, known["writes_target"]) | known | dict(more))
+    component.mount(_component_data(state, question, known["writes_target"]) | known)
     if state.embedded:
         return
     if state.too_long:

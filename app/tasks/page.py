@@ -6,8 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from app.engine.client import ask_shared
 from app.engine.models import AvailableModel, available_models
-from app.explore.page import instrument, show_instrument
+from app.explore.page import instrument, page_fields, show_instrument
 from app.state.requirement import Requirement
 from app.state.session import change_state
 from app.state.state import OPENING, State
@@ -42,7 +43,9 @@ def show(state: State, entry: AvailableModel) -> None:
     if not state.embedded and not state.presenter:
         _task_choice(task, entry)
     if task in able:
-        show_instrument(COMPONENT, "tasks_page", state.change(task=task), {"task_views": views_json()})
+        state = state.change(task=task)
+        known, _ = ask_shared("tasks_page", page_fields(state))
+        show_instrument(COMPONENT, state, known | {"task_views": views_json()})
     else:
         view = TASK_VIEWS[task]
         st.info(f"No model here {view.words}. Open {view.example} on the page Models.", icon=":material/deployed_code:")
