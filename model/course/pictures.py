@@ -54,8 +54,8 @@ class MatrixPicture(Picture):
 class HeatMapPicture(Picture):
     """A matrix too large for numbers: coloured cells that tell theirs where one points.
 
-    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0. A line is drawn after every `row_groups` rows
-    and `column_groups` columns (0: none).
+    `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
+    every `row_groups` rows and `column_groups` columns (0: none).
     """
 
     kind: ClassVar[str] = "heat_map"
@@ -64,9 +64,13 @@ class HeatMapPicture(Picture):
     columns: tuple[str, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
-    colours: Literal["signed", "weights"] = "signed"
+    colours: Literal["signed", "weights", "positive"] = "signed"
     row_groups: int = 0
     column_groups: int = 0
+
+    def __post_init__(self) -> None:
+        # Four places are told where one points, and more would only make a longer answer.
+        object.__setattr__(self, "values", self.values.double().round(decimals=4))
 
 
 @dataclass(frozen=True, kw_only=True)

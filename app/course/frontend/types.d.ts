@@ -123,7 +123,7 @@ export interface HeatMapPicture extends CommonPicture {
   columns: string[];
   row_axis: string;
   column_axis: string;
-  colours: "signed" | "weights";
+  colours: "signed" | "weights" | "positive";
   row_groups: number;
   column_groups: number;
 }

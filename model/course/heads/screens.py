@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from model.checkpoints import Checkpoint
 from model.config import Config
@@ -14,7 +15,7 @@ from model.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture, Ta
 from model.course.screen import Answer, Screen
 from model.nn.attention import Attention, merge_heads, split_heads
 
-SHOWN_TOKENS = 24
+SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
 
 
 def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
@@ -68,7 +69,7 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
         row(
             HeatMapPicture(
                 title=f"{heads} heads side by side: {heads} × {width} channels",
-                values=found.concatenated[:SHOWN_TOKENS],
+                values=found.concatenated[:SHOWN_TOKENS, :SHOWN_ROWS],
                 rows=names,
                 column_axis="channel",
                 column_groups=width,
@@ -78,7 +79,8 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
             HeatMapPicture(
                 before="×",
                 title="W_O: a band of rows for each head",
-                values=found.projection,
+                values=found.projection[:SHOWN_ROWS, :SHOWN_CHANNELS],
+                note=_first_of(found.projection),
                 row_axis="channel of a head",
                 column_axis="channel of the model",
                 row_groups=width,
@@ -88,7 +90,7 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
             HeatMapPicture(
                 before="=",
                 title="Output of attention",
-                values=found.output[:SHOWN_TOKENS],
+                values=found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
                 rows=names,
                 column_axis="channel",
             )
@@ -105,12 +107,18 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
         row(
             Verdict(
                 text="Joining and multiplying by W_O is the same as a sum: each head times its own rows of W_O. "
-                "Added up, "
-                f"the {heads} heads give the output up to {found.error:.1g}.",
+                f"Added up, the {heads} heads give the output up to {found.error:.1g}.",
                 good=found.error < 1e-3,
             )
         ),
     )
+
+
+def _first_of(projection: Tensor) -> str:
+    rows, channels = projection.shape
+    if rows <= SHOWN_ROWS and channels <= SHOWN_CHANNELS:
+        return ""
+    return f"The first {min(rows, SHOWN_ROWS)} × {min(channels, SHOWN_CHANNELS)} of {rows} × {channels} numbers."
 
 
 def compare_costs(d_model: int, heads: int, length: int) -> Answer:
@@ -120,7 +128,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
         f"{heads} heads of {d_model // heads}": run_attention(d_model, heads, length),
         f"{heads} heads of {d_model}": run_attention(d_model, heads, length, head_dim=d_model),
     }
-    one, many, _ = runs.values()
+    one, many, wide = runs.values()
     return (
         row(
             *(
@@ -136,8 +144,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
         row(
             TablePicture(
                 title="Counted",
-                digits=0,
-                columns=("attention", "parameters", "multiply-adds", "attention weights it can tell apart"),
+                columns=("attention", "parameters", "multiply-adds", "attention weights: heads × queries × keys"),
                 rows=tuple(
                     (name, f"{each.parameters:,}", f"{each.multiply_adds:,}", f"{each.values['weights'].numel():,}")
                     for name, each in runs.items()
@@ -146,15 +153,10 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
         ),
         row(
             Verdict(
-                text=f"{heads} narrow heads take as many parameters and multiply-adds as one wide head"
-                + (
-                    ", and look in as many ways."
-                    if (one.parameters, one.multiply_adds) == (many.parameters, many.multiply_adds)
-                    else " nearly."
-                )
-                + " Heads of full width take about "
-                f"{runs[f'{heads} heads of {d_model}'].parameters / one.parameters:.1f} times the parameters: "
-                "“more heads at no more cost” holds only where each is d / h wide."
+                text=f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} "
+                f"multiply-adds, one wide head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
+                f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” holds only "
+                "where each is d / h wide."
             )
         ),
     )
@@ -221,7 +223,6 @@ def show_two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, 
                 title="Attention weights of each attention",
                 columns=("attention", "heads", "queries", "keys"),
                 rows=tuple((name, *each.shape) for name, each in weights.items()),
-                digits=0,
             )
         ),
         row(

@@ -95,11 +95,11 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
     product, moved = float(here[0] @ here[1]), float(there[0] @ there[1])
     return (
         row(
-            _walk(query, query_position, pair, dim, theta),
             _query_and_key("Query and key where they stand", here, query_position, key_position),
             _query_and_key(f"Both moved by {shift}", there, query_position + shift, key_position + shift),
         ),
         row(
+            _walk(query, query_position, pair, dim, theta),
             TablePicture(
                 title="Dot product of query and key",
                 columns=("positions", "distance", "q · k"),
@@ -108,7 +108,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
                     (f"{query_position + shift} and {key_position + shift}", query_position - key_position, moved),
                 ),
                 digits=8,
-            )
+            ),
         ),
         row(
             Verdict(
@@ -211,7 +211,6 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
                 title=f"{len(rows)} buckets in use: each head learns one number for each",
                 columns=("bucket", "key position − query position"),
                 rows=tuple(rows),
-                digits=0,
             )
         ),
     )

@@ -47,7 +47,7 @@ def show_waves(dim: int, base: float, length: int) -> Answer:
                 title="Wavelengths",
                 columns=("channels", "positions until the wave begins again"),
                 rows=tuple((f"{2 * pair} and {2 * pair + 1}", float(lengths[pair])) for pair in pairs),
-                digits=1,
+                digits=5,
             )
         ),
     )
@@ -116,6 +116,7 @@ def check_unique(dim: int, base: float, length: int) -> Answer:
         row(
             HeatMapPicture(
                 title="Distance of each two vectors",
+                colours="positive",
                 values=squares[:64, :64],
                 row_axis="position",
                 column_axis="position",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from model.analysis.principal_components import project_to_plane
 from model.course.controls import NumberControl, SeedControl, TextControl
@@ -23,6 +24,7 @@ from model.course.tokens.next_word_net import (
     MAX_CONTEXT,
     MAX_DIM,
     MAX_STEPS,
+    UNKNOWN,
     NextWordNet,
     TrainingRun,
     train_next_word,
@@ -36,8 +38,9 @@ from model.course.tokens.word_pairs import (
     skip_gram_pairs,
     words_of,
 )
+from model.errors import InputError
 
-SHOWN_PAIRS, MAPPED_WORDS, FOLLOWED = 24, 30, 6
+SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED = 12, 6, 24
 
 
 def show_pairs(text: str, window: int, words: int) -> Answer:
@@ -109,35 +112,14 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
 
 
 def train_live(
-    text: str, context: int, dim: int, steps: int, learning_rate: float, beginning: str, seed: int
+    text: str, context: int, dim: int, steps: int, learning_rate: float, followed: str, beginning: str, seed: int
 ) -> Answer:
     """Train the network, and show its loss, how rows of the embedding moved, and what it predicts."""
     run = train_next_word(words_of(text), context, dim, steps, learning_rate, seed)
-    steps_shown = [frame.step for frame in run.frames]
-    followed = _frequent_words(run, FOLLOWED)
-    guesses = run.predict(words_of(beginning))
+    chosen, guesses = _known_words(run, followed), run.predict(words_of(beginning))
     return (
-        row(
-            LinesPicture(
-                title="Loss: mean negative log-likelihood of the next word",
-                x=steps_shown,
-                x_title="step",
-                y_title="nats",
-                series={"loss": [frame.loss for frame in run.frames]},
-            ),
-            LinesPicture(
-                title="Length of the gradient of single rows of E",
-                x=steps_shown,
-                x_title="step",
-                y_title="length",
-                series={
-                    run.words[index]: torch.stack([frame.gradient[index].norm() for frame in run.frames])
-                    for index in followed
-                },
-            ),
-        ),
-        row(_moving_rows(run)),
-        row(_neighbours(run)),
+        row(*_curves(run, chosen[:SHOWN_GRADIENTS])),
+        row(_moving_rows(run, chosen), _neighbours(run, chosen)),
         row(
             BarsPicture(
                 title=f"After “{beginning.strip()}”",
@@ -149,14 +131,40 @@ def train_live(
     )
 
 
-def _frequent_words(run: TrainingRun, most: int) -> list[int]:
-    """The ids of the most frequent words, punctuation left out."""
-    return [index for index, word in enumerate(run.words) if index and word[0].isalnum()][:most]
+def _known_words(run: TrainingRun, followed: str) -> list[int]:
+    """The ids of the words to follow. Raises InputError where the text has none of them."""
+    ids = [token_id for token_id in dict.fromkeys(run.ids(words_of(followed))) if token_id != UNKNOWN]
+    if not ids:
+        raise InputError("None of the words to follow is in the text. Choose words that it has.")
+    return ids[:MAX_FOLLOWED]
 
 
-def _moving_rows(run: TrainingRun) -> Picture:
-    """The rows of the most frequent words in every frame, in the plane in which all of them differ most."""
-    chosen = _frequent_words(run, MAPPED_WORDS)
+def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
+    steps = [frame.step for frame in run.frames]
+    gradients = {
+        run.words[index]: torch.stack([frame.gradient[index].norm() for frame in run.frames]) for index in chosen
+    }
+    losses = {"loss": [frame.loss for frame in run.frames]}
+    return (
+        LinesPicture(
+            title="Loss: mean negative log-likelihood of the next word",
+            x=steps,
+            x_title="step",
+            y_title="nats",
+            series=losses,
+        ),
+        LinesPicture(
+            title="Length of the gradient of single rows of E",
+            x=steps,
+            x_title="step",
+            y_title="length",
+            series=gradients,
+        ),
+    )
+
+
+def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
+    """Rows in every frame, in the plane in which all of them differ most."""
     rows = torch.stack([frame.embedding[chosen] for frame in run.frames])
     coordinates, variance = project_to_plane(rows.flatten(0, 1).numpy())
     return MovingPointsPicture(
@@ -168,27 +176,23 @@ def _moving_rows(run: TrainingRun) -> Picture:
     )
 
 
-def _neighbours(run: TrainingRun) -> Picture:
-    chosen = _frequent_words(run, len(run.words))
-    nearness = cosines(run.frames[-1].embedding[chosen]).fill_diagonal_(-torch.inf)
-    best = nearness.topk(min(3, len(chosen)))
+def _neighbours(run: TrainingRun, chosen: list[int]) -> Picture:
+    nearness = cosines(run.frames[-1].embedding)
+    nearness.fill_diagonal_(-torch.inf)
+    nearness[:, UNKNOWN] = -torch.inf
+    best = nearness.topk(min(3, len(run.words) - 1))
     return TablePicture(
         title="Nearest words after training",
         columns=("word", "in the text", "nearest, with cosines"),
         rows=tuple(
-            (
-                run.words[chosen[row_number]],
-                run.counts[chosen[row_number]],
-                ", ".join(
-                    f"{run.words[chosen[other]]} {value:.2f}"
-                    for other, value in zip(
-                        best.indices[row_number].tolist(), best.values[row_number].tolist(), strict=True
-                    )
-                ),
-            )
-            for row_number in range(min(MAPPED_WORDS, len(chosen)))
+            (run.words[index], run.counts[index], _told(run, best.indices[index].tolist(), nearness[index]))
+            for index in chosen
         ),
     )
+
+
+def _told(run: TrainingRun, others: list[int], nearness: Tensor) -> str:
+    return ", ".join(f"{run.words[other]} {float(nearness[other]):.2f}" for other in others)
 
 
 CORPUS = TextControl(title="Text", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
@@ -247,6 +251,9 @@ NEXT_WORD = Screen(
         "dim": NumberControl(title="Channels of a vector", default="8", low=2.0, high=float(MAX_DIM), whole=True),
         "steps": NumberControl(title="Steps", default="200", low=1.0, high=float(MAX_STEPS), whole=True),
         "learning_rate": NumberControl(title="Learning rate", default="5", low=0.1, high=20.0, step=0.1),
+        "followed": TextControl(
+            title="Words to follow", default="cat dog king queen tea coffee red blue monday tuesday slow fast"
+        ),
         "beginning": TextControl(title="Predict what follows", default="the cat drinks the"),
         "seed": SeedControl(default="0"),
     },

@@ -127,7 +127,8 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
     error = float(np.abs(found.embeddings + found.position_embeddings - found.first_input).max())
     lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
     return (
-        f"All {found.embeddings.shape[1]} channels were compared: E + P and X differ by at most {error:.1g}. A token's "
+        f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
+        f"{f'differ by at most {error:.1g}' if error else 'are equal'}. A token's "
         f"vector has a mean length of {lengths[0]:.2f} here, a position's of {lengths[1]:.2f}."
     )
 
@@ -210,7 +211,7 @@ NEIGHBOURS = Screen(
         "model": ModelControl(default="stories-causal", architectures=("decoder", "encoder", "encoder-decoder")),
         "words": TextControl(title="Words", default="king river blue happy"),
         "count": NumberControl(
-            title="Neighbours of each", default="8", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
+            title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
         ),
     },
     compute=show_neighbours,
@@ -237,7 +238,7 @@ SUM = Screen(
                 **{name: POSITIONAL_ENCODINGS[name].title for name in ("sinusoidal", "rope", "none")},
             },
         ),
-        "channels": NumberControl(title="Channels shown", default="16", low=2.0, high=64.0, whole=True),
+        "channels": NumberControl(title="Channels shown", default="10", low=2.0, high=64.0, whole=True),
     },
     compute=show_sum,
     formulas=(r"x_i = E_{t_i} + P_i",),

@@ -30,7 +30,7 @@ KINDS: Registry[str] = Registry(
         "character": "Characters",
     },
 )
-SHOWN_MERGES = 30
+SHOWN_MERGES = 12
 
 
 def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answer:

@@ -54,7 +54,7 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
         ),
         row(
             *(
-                MatrixPicture(
+                HeatMapPicture(
                     title=f"Output for {text}: {length} × {width}",
                     values=output,
                     rows=tuple(map(str, text_ids.tolist())),
@@ -81,7 +81,7 @@ def compare_one_hot(words: str, model: Checkpoint) -> Answer:
     if not 2 <= len(ids) <= MAX_COMPARED:
         raise InputError(f"These are {len(ids)} different tokens; give 2 to {MAX_COMPARED}.")
     names = tuple(model.tokenizer.stripped_token_text(token_id) for token_id in ids)
-    learned = torch.tensor(embedding_cosines(model, ids))
+    learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
     # Two different one-hot vectors have no channel in common.
     one_hot = torch.eye(len(ids))
     apart = learned.clone().fill_diagonal_(-torch.inf)

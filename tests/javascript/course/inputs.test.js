@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs } from "../../../app/course/frontend/inputs.js";
 import { formatFixed, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
+import { placeLabels } from "../../../app/course/frontend/pictures/points.js";
 
 /** @import { MatrixControl, ScreenRow } from "../../../app/course/frontend/types.d.ts" */
 
@@ -48,6 +49,18 @@ test("matrices that share an axis grow together", () => {
   const texts = { k: "1,2;3,4", v: "5;6" };
   assert.deepEqual(resizedTogether(matrices, texts, tokens, 1), { k: "1,2;3,4;0,0", v: "5;6;0" });
   assert.deepEqual(resizedTogether(matrices, texts, channels, -1), { k: "1;3", v: "5;6" });
+});
+
+test("names stand beside their points, cover no other name and stay on the sheet", () => {
+  const [right, left, below] = placeLabels(
+    [10, 12, 14].map((top) => ({ left: 100, top, width: 40 })),
+    300,
+  );
+  assert.deepEqual(right, { left: 108, top: 14, width: 40 });
+  assert.deepEqual(left, { left: 52, top: 16, width: 40 });
+  assert.equal(below.left, 108);
+  assert.ok(below.top - right.top >= 13);
+  assert.ok(placeLabels([{ left: 290, top: 10, width: 40 }], 300)[0].left < 290);
 });
 
 test("numbers read as numbers do", () => {

@@ -9,7 +9,7 @@ import { createSheet, svg } from "./svg.js";
 /** @import { HeatMapPicture } from "../types.d.ts" */
 /** @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number }} Layout cells in pixels */
 
-const [WIDEST, TALLEST, LARGEST_CELL, LINE] = [600, 420, 22, 14];
+const [WIDEST, TALLEST, LARGEST_CELL, LINE] = [600, 420, 16, 14];
 const LETTER = 7; // about as wide as one of a label
 
 /** @param {HeatMapPicture} picture */
@@ -33,6 +33,7 @@ export function createHeatMap(picture) {
     ...drawLabels(picture, layout),
     ...drawGroups(picture, layout),
   );
+  sheet.style.width = `${size[0]}px`;
   const box = createElement("div", "chart heat-map");
   const readout = createElement("p", "quiet readout", extent(picture, reach));
   sheet.addEventListener("mousemove", (event) => {
@@ -52,14 +53,15 @@ export function createHeatMap(picture) {
 
 /** What the colours mean. @param {HeatMapPicture} picture @param {number} reach */
 function extent({ colours }, reach) {
-  return colours === "weights" ? "from 0 to 1" : `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
+  if (colours !== "signed") return `from 0 to ${formatNumber(reach, 3)}`;
+  return `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
 }
 
 /** @param {HeatMapPicture} picture @returns {Layout} */
 function layoutCells({ values, rows, column_axis, columns }) {
   const [down, across] = [values.length, values[0]?.length ?? 0];
   const longest = Math.max(...rows.map((label) => label.length), 3);
-  const [left, top] = [Math.min(longest, 12) * LETTER + 8, (column_axis ? LINE : 0) + (columns.length ? LINE : 0) + 4];
+  const [left, top] = [Math.min(longest, 12) * LETTER + 8, (column_axis ? 2 * LINE : columns.length ? LINE : 0) + 4];
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
     Math.min(LARGEST_CELL, Math.max(1.5, room / Math.max(count, 1)));
   return { rows: down, columns: across, width: side(WIDEST - left, across), height: side(TALLEST, down), left, top };
@@ -74,7 +76,7 @@ function paint({ values, colours }, reach) {
   const image = context.createImageData(canvas.width, canvas.height);
   values.flat().forEach((value, cell) => {
     const share = Number(value) / reach;
-    const ink = colours === "weights" ? colour(share, CIVIDIS) : colour((share + 1) / 2, PURPLE_ORANGE);
+    const ink = colours === "signed" ? colour((share + 1) / 2, PURPLE_ORANGE) : colour(share, CIVIDIS);
     image.data.set(Number.isFinite(share) ? [...ink, 255] : [128, 128, 128, 255], 4 * cell);
   });
   context.putImageData(image, 0, 0);
@@ -97,8 +99,10 @@ function drawLabels({ rows, columns, row_axis, column_axis }, layout) {
     ...(columns.length || column_axis ? columnNames : []).map((name, column) =>
       column % everyColumn ? null : text(name, left + (column + 0.5) * width, top - 4, "middle"),
     ),
-    column_axis ? text(`${column_axis} →`, left, 10, "start") : null,
-    row_axis ? text(`${row_axis} ↓`, left - 5, 10, "end") : null,
+    column_axis
+      ? text(`${column_axis} →`, Math.max(left, row_axis ? (row_axis.length + 4) * LETTER : 0), 10, "start")
+      : null,
+    row_axis ? text(`${row_axis} ↓`, 0, column_axis ? 10 : top - 4, "start") : null,
   ].filter((element) => element !== null);
 }
 
@@ -148,7 +152,7 @@ function cellAt({ values, rows, columns, row_axis, column_axis }, layout, sheet,
 /** The colours from the lowest to the highest number. @param {HeatMapPicture["colours"]} colours */
 function createScale(colours) {
   const scale = createElement("div", "colour-scale");
-  const stops = (colours === "weights" ? CIVIDIS : PURPLE_ORANGE).map((ink) => `rgb(${ink.join(" ")})`);
+  const stops = (colours === "signed" ? PURPLE_ORANGE : CIVIDIS).map((ink) => `rgb(${ink.join(" ")})`);
   scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   return scale;
 }

@@ -8,32 +8,61 @@ import { svg } from "./svg.js";
 
 /** @import { PointsPicture } from "../types.d.ts" */
 
-const CROWDED = 10; // so many names need a larger plane
+const [CROWDED, LONG] = [10, 16]; // more names, and longer ones, need a larger plane
+const [LETTER, LINE] = [7.5, 13]; // a name's size in pixels
 
 /** @param {PointsPicture} picture */
 export function createPoints({ points, groups, x_title, y_title }) {
   const words = points.map(([label, x, y]) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
-  const size = points.length > CROWDED ? LARGE : SIZE;
+  const isLarge = points.length > CROWDED || points.some(([label]) => label.length > LONG);
+  const size = isLarge ? LARGE : SIZE;
   const { sheet, place } = createPlane(
     points.map(([, x, y]) => [x, y]),
     words,
     size,
   );
-  for (const [label, x, y, group] of points) {
+  const labels = placeLabels(
+    points.map(([label, x, y]) => {
+      const [left, top] = place(x, y);
+      return { left, top, width: LETTER * label.length };
+    }),
+    size,
+  );
+  points.forEach(([label, x, y, group], index) => {
     const [left, top] = place(x, y);
-    const isRight = left > size - 70;
     sheet.append(
       svg("circle", { cx: left, cy: top, r: 4.5, fill: HEAD_COLOURS[group % 8] }),
-      svg(
-        "text",
-        { x: left + (isRight ? -8 : 8), y: top + 4, "text-anchor": isRight ? "end" : "start", class: "name" },
-        [label],
-      ),
+      svg("text", { x: labels[index].left, y: labels[index].top, class: "name" }, [label]),
     );
-  }
+  });
   if (x_title) sheet.append(svg("text", { x: size - 8, y: size / 2 - 6, "text-anchor": "end" }, [x_title]));
   if (y_title) sheet.append(svg("text", { x: size / 2 + 6, y: 14 }, [y_title]));
-  const box = createElement("div", size === SIZE ? "chart plane" : "chart plane large");
+  const box = createElement("div", isLarge ? "chart plane large" : "chart plane");
   box.append(sheet, createLegend(groups));
   return box;
+}
+
+/** @typedef {{ left: number, top: number, width: number }} Box from its left end, on its base line */
+
+/**
+ * Where the labels of points stand: beside their points, where that is free and on the sheet.
+ * @param {Box[]} points @param {number} size of the sheet @returns {Box[]}
+ */
+export function placeLabels(points, size) {
+  /** @type {Box[]} */
+  const placed = [];
+  for (const { left, top, width } of points) {
+    const sides = [0, 1, -1, 2, -2].flatMap((line) =>
+      [left + 8, left - 8 - width].map((start) => ({ left: start, top: top + 4 + line * LINE, width })),
+    );
+    const inside = sides.filter((box) => box.left >= 0 && box.left + width <= size);
+    placed.push(inside.find((box) => !placed.some((other) => isCovering(box, other))) ?? inside[0] ?? sides[0]);
+  }
+  return placed;
+}
+
+/** @param {Box} one @param {Box} other */
+function isCovering(one, other) {
+  const apart = one.left >= other.left + other.width || other.left >= one.left + one.width;
+  return !apart && Math.abs(one.top - other.top) < LINE;
 }
