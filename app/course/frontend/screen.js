@@ -29,6 +29,8 @@ export class ScreenView {
   /** @type {ScreenAnswer | null} */
   #answer = null;
   #running = false;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #clock;
 
   /** @param {ScreenRow} row @param {ScreenPlace} place */
   constructor(row, place) {
@@ -56,6 +58,7 @@ export class ScreenView {
 
   end() {
     this.#questions.stop();
+    clearInterval(this.#clock);
   }
 
   /** @param {Inputs} patch */
@@ -90,9 +93,21 @@ export class ScreenView {
   /** @param {boolean} running */
   #setRunning(running) {
     this.#running = running;
-    this.#parts.run.textContent = running ? "Stop" : "Run";
+    this.#showElapsed(running);
     this.element.dataset.state = running ? "asking" : "ready";
     this.element.setAttribute("aria-busy", String(running));
+  }
+
+  /** What the button of long work says: what it does, and for how long the work has been going on. @param {boolean} running */
+  #showElapsed(running) {
+    const { run } = this.#parts;
+    const started = Date.now();
+    clearInterval(this.#clock);
+    const show = () => {
+      run.textContent = running ? `Stop · ${Math.round((Date.now() - started) / 1000)} s` : "Run";
+    };
+    show();
+    if (running && this.row.is_long) this.#clock = setInterval(show, 1000);
   }
 
   /** Draws the answer that is here. */
@@ -116,6 +131,7 @@ function createParts(row) {
   formulas.append(...row.formulas.map(createFormula));
   const controls = createElement("div");
   const run = createElement("button", "act run", "Run");
+  run.title = "Runs for some seconds";
   run.hidden = !row.is_long;
   const problem = createElement("p", "problem");
   problem.setAttribute("role", "alert");

@@ -53,7 +53,8 @@ def project(
             MatrixPicture(title="X (W_Q W_Kᵀ) Xᵀ", before="→", values=x @ joint @ x.T, rows=names, columns=names),
             MatrixPicture(title="Q Kᵀ", before="=", values=q @ k.T, rows=names, columns=names),
             title="Scores know W_Q and W_K only by their product",
-            text="Two matrices that look different give the same attention, as long as their product is the same.",
+            text="Two matrices that look different give the same attention, as long as their product is the same. "
+            "Books that write tokens as columns have q = W x instead: their matrices are the transposes of these.",
         ),
         row(
             Verdict(

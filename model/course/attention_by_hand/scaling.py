@@ -123,4 +123,5 @@ SCALING = Screen(
         r"\mathrm{Var}\left(\frac{q \cdot k}{\sqrt{d}}\right) = 1",
     ),
     code=(variance_of_scores, Attention.score_scales, AttentionFunction.score, attend),
+    explore=lambda width, draw, seed: {"scale": "off"},
 )

@@ -86,7 +86,8 @@ ADDED = Screen(
     title="A mask is a matrix that is added",
     lesson=(
         "M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes the "
-        "forbidden weights exactly 0. Choose a mask and read it row by row: each row is what one token may see."
+        "forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
+        "it."
     ),
     controls={
         "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
