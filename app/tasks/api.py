@@ -72,9 +72,8 @@ def handle_beam_search(body: dict[str, Any]) -> bytes:
     steps: list[list[dict[str, Any]]] = []
     kept: tuple[Hypothesis, ...] = (Hypothesis(),)
     question = resolved.question
-    source = question.source if resolved.config.has_cross_attention else None
     search = beam_search(
-        resolved.model, resolved.tokenizer, "", question.edits, source=source, beams=width, steps=MAX_STEPS
+        resolved.model, resolved.tokenizer, "", question.edits, source=resolved.source, beams=width, steps=MAX_STEPS
     )
     for beams in search:
         check_cancelled()

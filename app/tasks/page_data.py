@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from cachetools import LRUCache, cached
 
 from app.explore.page_data import page_payload
@@ -13,10 +12,9 @@ from app.state.state import Question
 from app.tasks.views import TASK_VIEWS
 from app.ui.wire_format import pack
 from app.worker.examples import opening_examples
-from app.worker.head_selection import encoded_text
+from app.worker.head_selection import clearest_alignment
 from app.worker.open_models import ModelLocation, find_model, open_model
 from app.worker.resolved_question import resolve
-from model.analysis.head_metrics import sharpest_head
 from model.attention_groups import AttentionGroup, attention_groups
 from model.checkpoints import CatalogEntry
 from model.errors import HeadlightError
@@ -46,6 +44,4 @@ def handle_page(body: dict[str, Any]) -> bytes:
 def _sharpest_head(entry: CatalogEntry, device: str, location: ModelLocation, group: AttentionGroup) -> tuple[int, int]:
     """The head that aligns answer and text most clearly in the model's first example, as the model was trained."""
     example = opening_examples(entry, device)[0]
-    traced = resolve(Question(entry.name, example.text, example.source, device=device)).trace
-    weights = np.stack([traced[f"{group.path(layer)}.weights"] for layer in range(group.layers)])
-    return sharpest_head(weights, encoded_text(traced, group.keys).special_mask)
+    return clearest_alignment(resolve(Question(entry.name, example.text, example.source, device=device)).trace, group)

@@ -58,6 +58,10 @@ def _translates(config: Config) -> bool:
     return config.has_cross_attention and task_of(config).continues_text and not config.image.channels
 
 
+def _describes(config: Config) -> bool:
+    return config.has_cross_attention and task_of(config).continues_text and config.reads_image
+
+
 _FOLDER = "app/tasks/frontend"
 
 TASK_VIEWS: Registry[TaskView] = Registry(
@@ -101,6 +105,17 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "reads a source and writes a target",
             "an encoder-decoder such as MarianMT or T5",
             _translates,
+            attention="cross",
+        ),
+        "describe": TaskView(
+            "Describe",
+            f"{_FOLDER}/describe.html",
+            f"{_FOLDER}/describe.js",
+            "The decoder writes one word after another and looks at the picture for each. Above a word is the picture "
+            "as it was looked at then, bright where the weights were large.",
+            "describes images",
+            "an encoder-decoder that reads images",
+            _describes,
             attention="cross",
         ),
     },

@@ -24,14 +24,15 @@ MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
 
 
 def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
-    """Examples that suit a model; the first one is on the page until somebody types. An image model reads no text.
+    """Examples that suit a model; the first one is on the page until somebody types. A model of images has one.
 
     Those that lie beside the model come before those of its kind.
     """
     config = entry.config
+    own = () if config.predicts_from_image else _own_examples(entry)
     if config.reads_image:
-        return (Example(""),)
-    if own := _own_examples(entry):
+        return own[:1] or (Example(""),)
+    if own:
         return own
     return TRANSLATION_EXAMPLES if config.has_cross_attention else task_of(config).examples
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from cachetools import LRUCache, cached
 
 from app.state.state import Question, State
@@ -11,7 +12,7 @@ from app.worker.attention_payload import metrics_are_cheap
 from app.worker.examples import opening_examples
 from app.worker.open_models import ModelLocation, open_model
 from app.worker.resolved_question import resolve
-from model.analysis.head_metrics import head_metrics, strongest_local_head
+from model.analysis.head_metrics import head_metrics, sharpest_head, strongest_local_head
 from model.attention_groups import AttentionGroup, attention_groups
 from model.checkpoints import CatalogEntry
 from model.config import Config
@@ -39,12 +40,22 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
     example = opening_examples(entry, device)[0]
     resolved = resolve(Question(entry.name, example.text, example.source, device=device))
     attention_group, traced = selected_attention(resolved.config, State()), resolved.trace
+    if attention_group.kind == "cross":
+        return clearest_alignment(traced, attention_group)
     metrics = (
         head_metrics(traced, attention_group.stack, attention_group.kind)
         if metrics_are_cheap(traced, attention_group)
         else {}
     )
     return strongest_local_head(metrics)
+
+
+def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
+    """The head of an attention group that aligns queries and keys most clearly; the first where that takes long."""
+    if not metrics_are_cheap(traced, attention_group):
+        return 0, 0
+    weights = np.stack([traced[f"{attention_group.path(layer)}.weights"] for layer in range(attention_group.layers)])
+    return sharpest_head(weights, encoded_text(traced, attention_group.keys).special_mask)
 
 
 def selected_attention(config: Config, state: State) -> AttentionGroup:

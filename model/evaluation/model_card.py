@@ -66,7 +66,7 @@ def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[st
         given = answer(checkpoint, example, tokens + checkpoint.model.config.has_cross_attention)
         samples.append(Sample(str(example.drawing or example.text), given, (example.answer,)))
     intro = f"The first {SAMPLE_COUNT} of the held-out examples, unedited."
-    return [*parts, "## Answers", intro, sample_table(samples)]
+    return [*parts, "## Answers", intro, sample_table(samples, accuracy.read)]
 
 
 def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:

@@ -17,9 +17,9 @@ class Sample:
     right: tuple[str, ...]
 
 
-def sample_table(samples: Sequence[Sample]) -> str:
-    """The samples as a Markdown table."""
-    lines = ["| text | answer | right |", "|---|---|---|"]
+def sample_table(samples: Sequence[Sample], read: str = "text") -> str:
+    """The samples as a Markdown table; `read` is the heading above what was read."""
+    lines = [f"| {read} | answer | right |", "|---|---|---|"]
     for sample in samples:
         right = "yes" if sample.answer in sample.right else f"no: {' / '.join(sample.right)}"
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (sample.text, sample.answer, right)) + " |")

@@ -41,7 +41,7 @@ function patchesOf(page) {
 }
 
 /** The image on the screen, once the browser has it; the page is drawn again then. @param {Page} page */
-function loadedImage(page) {
+export function loadedImage(page) {
   const { image: photo } = patchesOf(page);
   const name = photo ? "" : page.server.imageName();
   const known = memory(page);
@@ -107,19 +107,7 @@ function drawImageOverlay(page, matrix, width, canvas) {
   const layout = layoutImage(page, image, width);
   memory(page).layout = layout;
   const context = hidpiContext(canvas, width, Math.ceil(layout.top + layout.height + 2));
-  const [left, top, right, bottom] = patchesOf(page).region;
-  const [across, down] = imageSize(image);
-  context.drawImage(
-    image,
-    left * across,
-    top * down,
-    (right - left) * across,
-    (bottom - top) * down,
-    layout.left,
-    layout.top,
-    layout.width,
-    layout.height,
-  );
+  drawCoveredPart(context, image, patchesOf(page), [layout.left, layout.top, layout.width, layout.height]);
   const sums = columnSums(matrix, activeRows(page, matrix));
   const most = Math.max(
     ...sums.map((sum, column) => (isPatch(page, matrix, column) && Number.isFinite(sum) ? Math.abs(sum) : 0)),
@@ -137,6 +125,24 @@ function drawImageOverlay(page, matrix, width, canvas) {
     ? `largest ± ${formatAmount(matrix, most).replace("+", "")}`
     : `brightest patch ${formatAmount(matrix, most)}`;
   context.fillText(label, layout.width, STRIP_HEIGHT / 2);
+}
+
+/**
+ * Draws the part of an image that its patches cover.
+ * @param {CanvasRenderingContext2D} context @param {Drawable} image @param {Patches} patches @param {Rectangle} place
+ */
+export function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
+  const [across, down] = imageSize(image);
+  context.drawImage(image, left * across, top * down, (right - left) * across, (bottom - top) * down, ...place);
+}
+
+/**
+ * Leaves a patch as bright as it is looked at: 0 is dark, 1 as it is.
+ * @param {CanvasRenderingContext2D} context @param {Rectangle} box @param {number} strength
+ */
+export function shadePatch(context, box, strength) {
+  context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (1 - strength)})`;
+  context.fillRect(...box);
 }
 
 /** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */
@@ -170,10 +176,7 @@ function shadeToken(page, context, layout, matrix, place, sum, most) {
   const box = tokenBox(page, layout, place);
   const patch = place >= patchesOf(page).first_token;
   const strength = Number.isFinite(sum) ? Math.min(Math.sqrt(Math.abs(sum) / (patch ? most : matrix.high || 1)), 1) : 0;
-  if (patch) {
-    context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (matrix.signed ? 0.75 : 1 - strength)})`;
-    context.fillRect(...box);
-  }
+  if (patch) shadePatch(context, box, matrix.signed ? 0.25 : strength);
   if (!patch || matrix.signed) {
     context.globalAlpha = strength * 0.85;
     context.fillStyle = sum < 0 ? NEGATIVE_COLOUR : currentStyle(page).beam;
