@@ -31,10 +31,11 @@ STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "quer
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     models, titles = available_models(), own_titles()
+    alike = [each for each in models if each.config.modalities == entry.config.modalities]
     known, _ = ask(
         "compare_page",
         asdict(state)
-        | {"titles": {each.name: titles.get(each.name, each.name) for each in models}}
+        | {"titles": {each.name: titles.get(each.name, each.name) for each in alike}}
         | {"trained_models": trained_with(entry, models)},
     )
     example, default_side_b = known.pop("example"), _tuples(known.pop("default_side_b"))

@@ -108,6 +108,16 @@ def test_numbers_are_sorted_by_heads_that_look_for_the_number_of_their_place() -
     assert accuracy.link_agreement.max() > 0.5
 
 
+def test_a_caption_is_right_for_pairs_of_things_that_were_never_drawn_together() -> None:
+    checkpoint, accuracy = measured("caption")
+    assert accuracy.exact_accuracy >= 0.95 > 0.6 > accuracy.guessed / accuracy.tokens
+    stated = re.search(r"attends most to that part in\s+([\d.]+)%", checkpoint.card)
+    assert stated
+    rate = float(stated[1]) / 100
+    agreement = link_agreement(checkpoint, GENERATED_TASKS["caption"].held_out_examples(FRESH_SEED, FRESH_EXAMPLES))
+    assert abs(agreement.max() - rate) <= 3 * standard_error(rate)
+
+
 def test_cross_attention_reads_the_part_of_a_date_that_is_being_written() -> None:
     checkpoint, accuracy = measured("dates")
     assert accuracy.exact_accuracy >= 0.99
