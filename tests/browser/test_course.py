@@ -58,11 +58,15 @@ def test_who_wishes_is_asked_before_they_see(visitor: Visitor) -> None:
 
 
 def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> None:
-    page = course(visit(dark=True, width=390, height=844), chapter="attention", screen="look-up")
+    visitor = visit(dark=True, width=390, height=844)
+    page = course(visitor, chapter="attention", screen="look-up")
     look_up = screen(page, "look-up")
     look_up.get_by_text("The code that computes this").click()
     expect(look_up.locator("pre").first).to_contain_text("def look_up")
     expect_to_fit(page, "screen-look-up")
+    page = course(visitor, chapter="nothing")
+    expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
+    expect(page.get_by_test_id("chapter-tokens")).to_be_visible()
 
 
 def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor) -> None:

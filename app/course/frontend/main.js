@@ -71,7 +71,9 @@ class CoursePage {
   /** Shows the chapter of the address, and the screen where one is named. */
   async #open() {
     const { chapter, screen } = this.#choice;
-    const answer = await this.#fetch(chapter);
+    this.#elements.problem.hidden = true;
+    // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
+    const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
     if (!answer || chapter !== this.#choice.chapter) return;
     this.#chapter = answer;
     this.#draw(answer);
@@ -82,9 +84,7 @@ class CoursePage {
   async #fetch(chapter) {
     const { problem } = this.#elements;
     try {
-      const answer = await fetchChapter(this.#data.api, chapter);
-      problem.hidden = true;
-      return answer;
+      return await fetchChapter(this.#data.api, chapter);
     } catch (error) {
       problem.textContent = failureText(error);
       problem.hidden = false;
