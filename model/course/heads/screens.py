@@ -236,9 +236,9 @@ def show_two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, 
         row(
             Verdict(
                 text="The encoder hands over vectors of d channels and no heads, so its number of heads is its own "
-                "affair. "
-                "Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the target has "
-                "tokens, and as many keys as the source has."
+                "affair. Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the "
+                "target has tokens, and as many keys as the source has. Nobody has trained this network, so it looks "
+                "almost evenly at all that it may see."
             )
         ),
     )
@@ -296,7 +296,10 @@ COSTS = Screen(
         "length": LENGTH,
     },
     compute=compare_costs,
-    formulas=(r"4d^2\ \text{parameters},\quad 4nd^2 + 2n^2d\ \text{multiply-adds}\quad (h\,d_k = d)",),
+    formulas=(
+        r"4d^2\ \text{parameters}",
+        r"4nd^2 + 2n^2d\ \text{multiply-adds}\quad (h\,d_k = d)",
+    ),
     code=(run_attention, MultiplyAdds, Attention),
 )
 WIDTHS = Screen(

@@ -228,7 +228,11 @@ LEARNED = Screen(
         "as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what its "
         "positions are and which of them are alike."
     ),
-    controls={"model": ModelControl(default="sort", architectures=("decoder", "encoder", "encoder-decoder"))},
+    controls={
+        "model": ModelControl(
+            default="positions-encoder-sinusoidal", architectures=("decoder", "encoder", "encoder-decoder")
+        )
+    },
     compute=show_table,
     formulas=(LearnedPositions.formula,),
     code=(LearnedPositions, position_profile),

@@ -228,8 +228,8 @@ SUM = Screen(
         "Models with rotary positions add nothing here; wire another encoding in and see."
     ),
     controls={
-        "model": ModelControl(default="sort"),
-        "text": TextControl(title="Text", default="41 7 23 7 90"),
+        "model": ModelControl(default="positions-encoder-sinusoidal"),
+        "text": TextControl(title="Text", default="the dog saw the cat and the cat ran away"),
         "positions": ChoiceControl(
             title="Positions",
             default="trained",

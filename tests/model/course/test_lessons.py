@@ -13,6 +13,7 @@ from model.course.screen import Answer, Chapter
 from model.course.tokens.chapter import TOKENS
 from model.errors import HeadlightError
 
+MODELS = ("stories-causal", "stories-masked", "dates", "positions-encoder-sinusoidal", "positions-decoder-none")
 CHAPTERS: dict[str, Chapter] = {"tokens": TOKENS, "positions": POSITIONS, "heads": HEADS}
 SCREENS = [(chapter, screen) for chapter, row in CHAPTERS.items() for screen in row.screens]
 
@@ -20,7 +21,7 @@ SCREENS = [(chapter, screen) for chapter, row in CHAPTERS.items() for screen in 
 @pytest.fixture(scope="module")
 def opened() -> dict[str, Checkpoint]:
     """The shipped models, each opened once."""
-    return {name: load(find_checkpoint(name)) for name in ("stories-causal", "stories-masked", "sort", "dates")}
+    return {name: load(find_checkpoint(name)) for name in MODELS}
 
 
 def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: str) -> Answer:
@@ -78,7 +79,7 @@ def test_what_cannot_be_gets_a_sentence(
         answer(opened, chapter, screen, **inputs)
 
 
-@pytest.mark.parametrize("model", ["stories-causal", "stories-masked"])
+@pytest.mark.parametrize("model", ["stories-causal", "stories-masked", "positions-decoder-none"])
 def test_order_is_told_by_positions_or_by_a_mask(opened: dict[str, Checkpoint], model: str) -> None:
     said = words(answer(opened, "positions", "order", model=model))
     assert "equivariant" in said and "With a causal mask and still no positions the order is noticed" in said

@@ -33,8 +33,8 @@ export function createHeatMap(picture) {
     ...drawLabels(picture, layout),
     ...drawGroups(picture, layout),
   );
-  sheet.style.width = `${size[0]}px`;
   const box = createElement("div", "chart heat-map");
+  box.style.width = `${size[0]}px`;
   const readout = createElement("p", "quiet readout", extent(picture, reach));
   sheet.addEventListener("mousemove", (event) => {
     const told = cellAt(picture, layout, sheet, /** @type {MouseEvent} */ (event));
