@@ -50,6 +50,7 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
 def test_who_wishes_is_asked_before_they_see(visitor: Visitor) -> None:
     page = course(visitor, chapter="attention")
     look_up = screen(page, "look-up")
+    expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
     page.get_by_test_id("predict").check()
     expect(look_up.get_by_test_id("picture-bars")).to_be_hidden()
     look_up.get_by_test_id("question").get_by_role("button", name="2").click()

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
+import { resizedAxes, resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs } from "../../../app/course/frontend/inputs.js";
 import { formatFixed, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
 import { placeLabels } from "../../../app/course/frontend/pictures/points.js";
@@ -46,6 +46,14 @@ test("matrices that share an axis grow together", () => {
     { ...common, name: "k", rows: tokens, columns: channels },
     { ...common, name: "v", rows: tokens, columns: outputs },
   ];
+  assert.deepEqual(
+    [...resizedAxes(matrices)].map(([name, axes]) => [name, axes.map((axis) => axis.name)]),
+    [
+      ["k", ["tokens", "channels"]],
+      ["v", ["outputs"]],
+    ],
+    "each axis has its buttons once",
+  );
   const texts = { k: "1,2;3,4", v: "5;6" };
   assert.deepEqual(resizedTogether(matrices, texts, tokens, 1), { k: "1,2;3,4;0,0", v: "5;6;0" });
   assert.deepEqual(resizedTogether(matrices, texts, channels, -1), { k: "1;3", v: "5;6" });
