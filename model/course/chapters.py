@@ -9,6 +9,7 @@ from model.course.masks.chapter import MASKS
 from model.course.positions.chapter import POSITIONS
 from model.course.screen import Chapter, Screen
 from model.course.tokens.chapter import TOKENS
+from model.course.variants.chapter import VARIANTS
 from model.registry import Registry
 
 CHAPTERS: Registry[Chapter] = Registry(
@@ -20,6 +21,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         "heads": HEADS,
         "masks": MASKS,
         "block": BLOCK,
+        "variants": VARIANTS,
     },
 )
 

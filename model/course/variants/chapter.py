@@ -1,0 +1,17 @@
+"""The screens of the chapter on variants, in the order in which they are read."""
+
+from __future__ import annotations
+
+from model.course.screen import Chapter
+from model.course.variants.functions import FUNCTIONS, TEMPERATURE
+from model.course.variants.linear_attention import COST, SAME_NUMBERS
+from model.registry import Registry
+
+VARIANTS = Chapter(
+    title="Variants",
+    summary="Softmax is one way from scores to weights. Others are harder, softer or cheaper.",
+    screens=Registry(
+        "screen",
+        {"functions": FUNCTIONS, "temperature": TEMPERATURE, "linear": SAME_NUMBERS, "cost": COST},
+    ),
+)
