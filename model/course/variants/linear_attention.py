@@ -152,7 +152,7 @@ def written_bytes(head: Head, q: Tensor, k: Tensor, v: Tensor) -> int:
     """The bytes of all results on the way, one after the other."""
     with _WrittenBytes() as counter:
         head(q, k, v)
-    return counter.total
+    return int(counter.total)
 
 
 def _each(lengths: list[int]) -> Iterator[tuple[str, int, Head]]:
