@@ -82,12 +82,10 @@ export function drawAnswer(page) {
   elements.problem.hidden = true;
   elements.answer.classList.remove("stale");
   elements.answer.hidden = false;
-  const { patches, tokens, context } = answer;
-  const read = [
-    ...(patches ? [`${patches.rows} × ${patches.columns} patches`] : []),
-    ...(patches?.side === "text" ? [] : [`${tokens.length} of ${context} tokens`]),
-  ];
-  elements.status.textContent = `${read.join(" · ")} · ${Math.round(answer.milliseconds)} ms`;
+  const read = answer.patches
+    ? `${answer.patches.rows} × ${answer.patches.columns} patches`
+    : `${answer.tokens.length} of ${answer.context} tokens`;
+  elements.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
   elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
   drawTokenStrips(page);
   drawPredictions(page);

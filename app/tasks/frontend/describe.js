@@ -17,7 +17,7 @@ import { alignmentWeights } from "./alignment_weights.js";
 /** @import { ExplorePage } from "../../explore/frontend/types.js" */
 /** @import { AlignmentWeights } from "./types.js" */
 
-const LONGER_SIDE = 96; // of a picture, in pixels
+const LONGER_SIDE = 90; // of a picture, in pixels, at most: a patch has whole ones
 
 /** @param {ExplorePage} page @param {string} name */
 const part = (page, name) => findByTestId(page.view.elements.root, name);
@@ -79,7 +79,7 @@ function mark(page) {
  */
 function drawLook(canvas, image, patches, weights, query) {
   const { rows, columns } = patches;
-  const scale = LONGER_SIDE / Math.max(rows, columns);
+  const scale = Math.max(1, Math.floor(LONGER_SIDE / Math.max(rows, columns)));
   const [width, height] = [columns * scale, rows * scale];
   const context = hidpiContext(canvas, width, height);
   drawCoveredPart(context, image, patches, [0, 0, width, height]);
