@@ -24,7 +24,10 @@ EXPORT = Component(
     "positions",
     module="app/positions/frontend/main.js",
     html="app/positions/frontend/positions_export.html",
-    styles=("model/rendering/static/base.css", export_menu.STYLE, "app/positions/frontend/positions_export.css"),
+    styles=(
+        *("model/rendering/static/base.css", export_menu.STYLE, "app/positions/frontend/positions_export.css"),
+        "app/ui/frontend/presenter.css",
+    ),
     parts=(export_menu.export_menu(),),
 )
 ShowChart = Callable[..., None]  # `charts.show`, for this screen
@@ -57,7 +60,7 @@ def show(state: State, entry: AvailableModel) -> None:
     chosen = _charts(profile, show_chart)
     with heading:
         known = {name: meta[name] for name in ("title", "writes_pdf")}
-        EXPORT.mount({"api": api_address(), "question": body} | known | chosen)
+        EXPORT.mount({"api": api_address(), "question": body, "presenter": state.presenter} | known | chosen)
     losses.show(entry, show_chart)
     with st.expander("The code that computes this", icon=":material/code:"):
         st.code(meta["code"], language="python")

@@ -1,8 +1,10 @@
 // The menu Export of the Positions page: it asks for the numbers that the charts are drawn from only when it is used.
 
+import { find } from "../../../model/rendering/static/ui/elements.js";
 import { readFloats } from "../../../model/rendering/static/ui/wire.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { post } from "../../ui/frontend/server.js";
 import { positionsView } from "./export.js";
 
@@ -10,11 +12,13 @@ import { positionsView } from "./export.js";
 /** @import { NumberArray, PositionsData, ProfileMeta } from "./types.d.ts" */
 
 class PositionsExport {
+  #root;
   #data;
   #export;
 
   /** @param {HTMLElement} place @param {PositionsData} data */
   constructor(place, data) {
+    this.#root = find(place, ".positions-export");
     this.#data = data;
     this.#export = new PageExport(
       place,
@@ -27,6 +31,7 @@ class PositionsExport {
   /** @param {PositionsData} data */
   update(data) {
     this.#data = data;
+    togglePresenter(this.#root, data.presenter === "1", []);
     this.#export.update(data);
   }
 

@@ -12,6 +12,7 @@ export interface PositionsData {
   head?: number;
   position?: number;
   writes_pdf: boolean;
+  presenter: string;
 }
 
 /** The answer of the route "export_positions"; its numbers follow each other in the order of their shapes. */
