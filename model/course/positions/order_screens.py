@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 from model.checkpoints import Checkpoint
 from model.course.controls import ModelControl, SeedControl, TextControl
-from model.course.pictures import BarsPicture, TablePicture, TokensPicture, Verdict, row
+from model.course.pictures import MatrixPicture, TablePicture, TokensPicture, Verdict, row
 from model.course.positions.order import OrderTest, compare_orders, shuffled
 from model.course.screen import Answer, Screen
 from model.nn.attention import Attention
@@ -34,10 +36,11 @@ def two_orders(model: Checkpoint, one: str, other: str) -> Answer:
             )
         ),
         row(
-            BarsPicture(
+            MatrixPicture(
                 title="How far each word's last vector is from the same word's in the other order",
-                labels=tests["no positions, no mask"].words,
-                series={name: test.differences for name, test in tests.items()},
+                values=torch.tensor([test.differences for test in tests.values()]),
+                rows=tuple(tests),
+                columns=tests["no positions, no mask"].words,
                 note="As a share of the vector's length.",
             )
         ),
