@@ -20,7 +20,13 @@ def drawing_name(example: Example) -> str:
     return "-".join(word for word in example.answer.split() if word not in ("a", "of"))
 
 
+def examples() -> list[Example]:
+    """The first in bright colours: on black figures nobody sees which patches are lit."""
+    drawn = CAPTION.held_out_examples(SEED, 4 * COUNT)
+    return [example for example in drawn if "black" not in example.answer][:COUNT]
+
+
 if __name__ == "__main__":
-    for example in CAPTION.held_out_examples(SEED, COUNT):
+    for example in examples():
         assert example.drawing is not None
         Image.fromarray(example.drawing.render(SCALE)).save(Path(__file__).parent / f"{drawing_name(example)}.png")

@@ -15,7 +15,6 @@ from app.state.images import shipped_image, shipped_image_names
 from app.worker.context import answering
 from app.worker.images import PreparedImages, handle_check_image, image_bytes
 from model.config_groups import ImageConfig
-from model.data.generated.caption import CAPTION
 from model.errors import ImageError
 from model.paths import assets_dir
 from model.vision.image import decode_image
@@ -56,7 +55,7 @@ def test_the_drawn_pictures_are_what_their_script_draws() -> None:
 
 def test_the_drawings_are_held_out_examples_and_are_what_their_script_draws() -> None:
     names, script = shipped_image_names(toys.captioner().config), drawing_script("drawings")
-    examples = {script.drawing_name(one): one for one in CAPTION.held_out_examples(script.SEED, script.COUNT)}
+    examples = {script.drawing_name(one): one for one in script.examples()}
     assert set(names) == set(examples)
     for name in names:
         drawing = examples[name].drawing
