@@ -5,6 +5,7 @@ from __future__ import annotations
 from model.course.attention_by_hand.chapter import ATTENTION
 from model.course.block.chapter import BLOCK
 from model.course.heads.chapter import HEADS
+from model.course.language_modeling.chapter import LANGUAGE_MODELING
 from model.course.masks.chapter import MASKS
 from model.course.positions.chapter import POSITIONS
 from model.course.screen import Chapter, Screen
@@ -22,6 +23,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         "masks": MASKS,
         "block": BLOCK,
         "variants": VARIANTS,
+        "training": LANGUAGE_MODELING,
     },
 )
 

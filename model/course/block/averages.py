@@ -33,6 +33,8 @@ def averages(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answe
             MatrixPicture(
                 title="Weights",
                 values=head.weights,
+                rows=names,
+                columns=names,
                 colours="weights",
                 row_sums=True,
                 row_axis="query",

@@ -36,17 +36,17 @@ def calculator(
     return (
         row(
             BarsPicture(
-                title="Parameters",
+                title="Parameters (millions)",
                 labels=tuple(counted),
-                series={"": [float(count) for count in counted.values()]},
-                digits=0,
+                series={"": [count / 1e6 for count in counted.values()]},
+                digits=2,
                 note=f"{sum(counted.values()):,} in all",
             ),
             BarsPicture(
-                title=f"Multiply-adds to read {int(length):,} tokens",
+                title=f"Multiply-adds to read {int(length):,} tokens (billions)",
                 labels=tuple(operations),
-                series={"": [float(count) for count in operations.values()]},
-                digits=0,
+                series={"": [count / 1e9 for count in operations.values()]},
+                digits=2,
                 note=f"{sum(operations.values()):,} in all",
             ),
         ),

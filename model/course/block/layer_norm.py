@@ -53,7 +53,8 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
 
 def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
     def of(numbers: Tensor) -> tuple[float, float]:
-        return float(numbers.mean()), float(numbers.var(unbiased=False))
+        mean, variance = float(numbers.mean()), float(numbers.var(unbiased=False))
+        return round(mean, 6), round(variance, 6)
 
     columns = ("", *(f"{what} {stage}" for stage in ("of x", "normed", "at the end") for what in ("mean", "variance")))
     rows: list[tuple[str | float, ...]] = []

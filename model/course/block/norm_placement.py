@@ -51,7 +51,7 @@ def _one_block(streams: dict[str, Tensor]) -> TablePicture:
         (
             NORM_PLACEMENTS[name].title,
             *stream[1].tolist(),
-            float(stream[1].mean()),
+            round(float(stream[1].mean()), 6),
             float(stream[1].var(unbiased=False)),
         )
         for name, stream in streams.items()

@@ -33,7 +33,7 @@ def switch_off(model: Checkpoint, text: str) -> Answer:
         row(
             BarsPicture(
                 title="Loss on this sentence, with one part off in all layers (nats for each token predicted)",
-                labels=("everything on", *parts),
+                labels=("everything on", *(f"no {name}" for name in parts)),
                 series={"": [whole, *parts.values()]},
                 note=f"{batch.target_count} tokens are predicted; guessing at random costs "
                 f"{log(network.config.vocabulary_size):.2f}.",

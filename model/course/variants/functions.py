@@ -57,6 +57,8 @@ def _weights(name: str, head: HeadValues) -> MatrixPicture:
     return MatrixPicture(
         title=ATTENTION_FUNCTIONS[name].title,
         values=head.weights,
+        rows=TOKENS.label_all(len(head.weights)),
+        columns=TOKENS.label_all(head.weights.shape[1]),
         colours="weights",
         row_sums=True,
         row_axis="query",

@@ -32,8 +32,14 @@ export function ticks(low, high, count = 5) {
   return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => (first + index) * step);
 }
 
-/** Powers of ten between two others, which are above 0. @param {number} low @param {number} high */
+const MOST_POWERS = 8; // marks of a logarithmic axis, less one
+
+/** Powers of ten between two others, which are above 0: not all where there are many. @param {number} low @param {number} high */
 export function powersOfTen(low, high) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  return Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
+  const step = Math.ceil((last - first) / MOST_POWERS) || 1;
+  return Array.from(
+    { length: Math.floor((last - first) / step) + 1 },
+    (_, index) => 10 ** (last - step * index),
+  ).reverse();
 }

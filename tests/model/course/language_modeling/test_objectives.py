@@ -1,0 +1,99 @@
+"""Masked and next-token training on one sentence, against losses computed another way."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from model.checkpoints.load import Checkpoint
+from model.course.language_modeling.masking import fate, masking, token_losses
+from model.course.language_modeling.next_token import any_word, shifted_targets, word_pieces
+from model.course.pictures import Picture, TablePicture, TokensPicture, Verdict
+from model.course.screen import Answer
+from model.errors import InputError
+from model.tracing.run import run
+from tests.model import toys
+
+TEXT = toys.SENTENCE
+
+
+@pytest.fixture
+def decoder() -> Checkpoint:
+    return Checkpoint(toys.decoder(), toys.causal(), "")
+
+
+@pytest.fixture
+def encoder() -> Checkpoint:
+    return Checkpoint(toys.encoder(), toys.masked(), "")
+
+
+def pictures(answer: Answer) -> list[Picture]:
+    return [picture for row in answer for picture in row.pictures]
+
+
+def tables(answer: Answer) -> list[TablePicture]:
+    return [picture for picture in pictures(answer) if isinstance(picture, TablePicture)]
+
+
+def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
+    answer = shifted_targets(decoder, TEXT)
+    read, targets = [picture for picture in pictures(answer) if isinstance(picture, TokensPicture)]
+    assert read.tokens[1:] == targets.tokens[:-1] and len(read.tokens) == len(targets.tokens)
+    trace = run(decoder.model, decoder.tokenizer, TEXT)
+    losses = cross_entropy(torch.tensor(trace["logits"])[:-1], torch.tensor(trace.text.ids)[1:], reduction="none")
+    assert [float(row[3]) for row in tables(answer)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
+    told = next(picture.text for picture in pictures(answer) if isinstance(picture, Verdict))
+    assert f"{float(losses.mean()):.3f} nats" in told
+
+
+def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
+    answer = masking(encoder, TEXT, 50, "bert", 3)
+    counts = {str(row[0]): int(row[1]) for row in tables(answer)[1].rows}
+    words = len(encoder.tokenizer.encode(TEXT).ids) - 2  # without [CLS] and [SEP]
+    assert counts["tokens that may be targets"] == 20 * words and counts["targets"] == 10 * words
+    assert counts["of them [MASK]"] == round(0.8 * counts["targets"])
+    # a random token may be the one that stood there before
+    assert counts["of them random"] + counts["of them kept"] == counts["targets"] - counts["of them [MASK]"]
+
+
+def test_the_loss_counts_the_targets_alone(encoder: Checkpoint) -> None:
+    answer = masking(encoder, TEXT, 30, "bert", 1)
+    losses = [float(row[3]) for row in tables(answer)[0].rows]
+    told = next(picture.text for picture in pictures(answer) if isinstance(picture, Verdict))
+    assert f"{len(losses)} targets: {sum(losses) / len(losses):.3f} nats" in told
+
+
+def test_each_token_costs_its_cross_entropy(encoder: Checkpoint) -> None:
+    trace = run(encoder.model, encoder.tokenizer, TEXT, masked_positions=(2,))
+    original = torch.tensor(encoder.tokenizer.encode(TEXT).ids)
+    expected = cross_entropy(torch.tensor(trace["logits"]), original, reduction="none")
+    found = token_losses(encoder.model, torch.tensor(trace.text.ids).numpy(), original.numpy())
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_what_became_of_a_token() -> None:
+    tokenizer = toys.masked()
+    mask = tokenizer.mask_id or 0
+    assert [fate(7, read, target, tokenizer) for read, target in ((7, -100), (mask, 7), (7, 7), (9, 7))] == [
+        "", "[MASK]", "kept", "random",
+    ]  # fmt: skip
+
+
+def test_any_word_has_a_rank(decoder: Checkpoint, encoder: Checkpoint) -> None:
+    for model, text in ((decoder, TEXT), (encoder, "the cat [MASK] on the mat")):
+        trace = run(model.model, model.tokenizer, text)
+        place = -1 if model is decoder else trace.text.ids.index(model.tokenizer.mask_id or 0)
+        ranking = (-trace.probabilities(place)).argsort().tolist()
+        token = word_pieces(model, "dog")[0]
+        told = next(picture.text for picture in pictures(any_word(model, text, "dog")) if isinstance(picture, Verdict))
+        assert f"number {ranking.index(token) + 1:,} of {len(ranking):,}" in told
+
+
+def test_models_and_texts_that_do_not_fit_get_a_sentence(decoder: Checkpoint, encoder: Checkpoint) -> None:
+    with pytest.raises(InputError, match="fills no masks"):
+        masking(decoder, TEXT, 15, "bert", 1)
+    with pytest.raises(InputError, match="predicts no next tokens"):
+        shifted_targets(encoder, TEXT)
+    with pytest.raises(InputError, match="Write \\[MASK\\]"):
+        any_word(encoder, TEXT, "dog")
