@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+from model.cli.check import check, exercises
 from model.cli.evaluate import card, evaluate
 from model.cli.export import export
 from model.cli.extrapolate import extrapolate
@@ -26,6 +27,8 @@ COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
         "export": export,
         "card": card,
         "extrapolate": extrapolate,
+        "check": check,
+        "exercises": exercises,
     },
 )
 

@@ -1,0 +1,3 @@
+from .report import check
+
+__all__ = ["check"]

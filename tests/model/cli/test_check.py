@@ -1,0 +1,100 @@
+"""`headlight check`: a learner's file in a process of its own, with sentences whatever it does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.cli.check import run_file
+from model.cli.main import main
+from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
+
+PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "my_attention.py"
+
+
+def checked(file: Path, text: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    """The exit status and the JSON of `headlight check --json`."""
+    file.write_text(text, encoding="utf-8")
+    status = main(["check", str(file), "--json", *PATIENCE, *arguments])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_a_right_file_has_the_status_0_and_what_it_prints_does_not_spoil_the_json(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file.parent / "helper.py").write_text("factor = 1\n")  # beside the file, as learners have it
+    text = f"import helper\n{IMPORTS}print('hello')\n{SCALED}"
+    status, answer = checked(file, text, capsys)
+    assert status == 0 and answer["passed"] and not answer["problem"]
+    assert {finding["exercise"] for finding in answer["findings"]} == {"scaled_dot_product_attention"}
+
+
+def test_a_wrong_file_has_the_status_1_and_says_what_it_looks_like(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(with_slip("scaled_dot_product_attention", "dim=-1", "dim=1"), encoding="utf-8")
+    assert main(["check", str(file), "scaled_dot_product_attention", "--hints", "3", *PATIENCE]) == 1
+    printed = capsys.readouterr().out
+    assert "over the queries instead of the keys" in printed
+    assert "0 of 4 checks are right." in printed or "1 of 4 checks are right." in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("def attention(:\n", "Line 1, `def attention(:`: SyntaxError"),
+        ("import math\n\nx = 1 / 0\n", "Line 3, `x = 1 / 0`: ZeroDivisionError: division by zero."),
+        ("raise SystemExit(0)", "Line 1, `raise SystemExit(0)`: SystemExit"),
+        ("import os\nos._exit(3)", "ended Python (exit status 3) while being read"),
+        ("def other(): pass", "It defines other."),
+    ],
+)
+def test_a_file_that_cannot_be_read_gets_a_sentence_with_its_own_line(
+    file: Path, text: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, answer = checked(file, text, capsys)
+    assert status == 1 and not answer["passed"]
+    assert sentence in answer["problem"]
+    assert "Traceback" not in answer["problem"]
+
+
+def test_an_error_in_a_function_is_told_by_the_learners_own_line(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "def scaled_dot_product_attention(Q, K, V):\n    return torch.bmm(Q, K)\n"
+    status, answer = checked(file, text, capsys)
+    assert status == 1
+    first = answer["findings"][0]
+    assert first["given"] == "Line 2, `return torch.bmm(Q, K)`: NameError: name 'torch' is not defined."
+    assert "not imported" in first["diagnoses"][0]["looks_like"]
+
+
+def test_a_loop_without_an_end_is_stopped_after_the_time_limit(file: Path) -> None:
+    file.write_text("import time\nwhile True:\n    time.sleep(0.1)\n")
+    result = run_file(file, (), 5)
+    assert not result.passed
+    assert "my_attention.py was stopped after 5 s while" in result.problem
+
+
+def test_a_name_or_file_that_is_not_there_is_an_error_of_the_command(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(file)]) == 2
+    assert "There is no file" in capsys.readouterr().err
+    assert main(["check", str(file), "atention"]) == 2
+    assert "There is no exercise 'atention'. Known: " in capsys.readouterr().err
+
+
+def test_exercises_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exercises"]) == 0
+    assert "MultiHeadedAttention" in capsys.readouterr().out
+    assert main(["exercises", str(tmp_path / "attention.ipynb")]) == 0
+    assert json.loads((tmp_path / "attention.ipynb").read_text(encoding="utf-8"))["nbformat"] == 4
