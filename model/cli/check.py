@@ -100,20 +100,22 @@ def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResu
 
     What the file prints goes to standard error.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "model.cli.check_process", str(file.resolve()), *names],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
+    command = [sys.executable, "-P", "-m", "model.cli.check_process", str(file.resolve()), *names]
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"PYTHONPATH": paths},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
-    )
-    try:
-        printed, _ = process.communicate(timeout=seconds)
-        is_late = False
-    except subprocess.TimeoutExpired as late:
-        printed, is_late = late.output or b"", True
-    finally:
-        _end(process)
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+            is_late = False
+        except subprocess.TimeoutExpired as late:
+            printed, is_late = late.output or b"", True
+        finally:
+            _end(process)
     return _read_result(str(file), printed.splitlines(), process.returncode, f"after {seconds:g} s" if is_late else "")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from model.course.attention_by_hand.chapter import ATTENTION
 from model.course.block.chapter import BLOCK
+from model.course.code.chapter import CODE
+from model.course.errors.chapter import ERRORS
 from model.course.heads.chapter import HEADS
 from model.course.language_modeling.chapter import LANGUAGE_MODELING
 from model.course.masks.chapter import MASKS
@@ -24,6 +26,8 @@ CHAPTERS: Registry[Chapter] = Registry(
         "block": BLOCK,
         "variants": VARIANTS,
         "training": LANGUAGE_MODELING,
+        "code": CODE,
+        "errors": ERRORS,
     },
 )
 
