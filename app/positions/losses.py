@@ -32,7 +32,7 @@ def show(entry: AvailableModel, show_chart: Callable[..., None]) -> None:
         _show_table(table, entry, show_chart)
     with st.expander("The commands that measured this", icon=":material/terminal:"):
         for table in tables:
-            st.code(table["command"], language="shell", wrap_lines=True)
+            st.code(table["command"], language=None, wrap_lines=True)
 
 
 def _show_table(table: dict[str, Any], entry: AvailableModel, show_chart: Callable[..., None]) -> None:
