@@ -118,7 +118,7 @@ def _verdict(recall: dict[str, list[float]], distances: list[int]) -> Verdict:
 
     return Verdict(
         text=f"Of distances up to {distances[-1]}, nine of ten symbols are remembered by "
-        f"{', '.join(map(told, NETWORKS))}."
+        f"{', '.join(map(told, NETWORKS))}. Give them more steps, and see which of them catch up."
     )
 
 

@@ -83,7 +83,7 @@ def _verdict(kinds: list[str], losses: Tensor) -> Verdict:
     chosen = torch.tensor([bool(kind) for kind in kinds])
     return Verdict(
         text=f"The loss is the mean over the {int(chosen.sum())} targets: {float(losses[chosen].mean()):.3f} nats. "
-        f"Over all {len(kinds)} tokens it would be {float(losses.mean()):.3f}: those in plain sight are no task."
+        f"Over all {len(kinds)} tokens it would be {float(losses.mean()):.3f}, but training never asks for the others."
     )
 
 

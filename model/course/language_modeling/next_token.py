@@ -127,7 +127,7 @@ ANY_WORD = Screen(
         "word": TextControl(title="Word", default="mat", longest=40),
     },
     compute=any_word,
-    formulas=(r"\mathrm{rank} = 1 + |\{\, t : p_t > p_{\mathrm{word}} \,\}|",),
+    formulas=(r"\mathrm{rank} = 1 + \sum_t [\,p_t > p_{\mathrm{word}}\,]",),
     code=(any_word, word_pieces),
     explore=_explore,
 )
