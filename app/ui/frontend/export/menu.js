@@ -44,6 +44,7 @@ export class ExportMenu {
       button.focus();
     };
     document.addEventListener("pointerdown", this.#closeOutside);
+    button.hidden = false; // it is there only once it listens: a click before would be lost
   }
 
   end() {
