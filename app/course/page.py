@@ -11,6 +11,7 @@ from app.ui.component import Component, api_address, shared_styles
 from app.ui.modules import base_path
 
 TITLE, ICON, PATH = "Course", ":material/school:", "course"
+CHOOSES_OWN_MODELS = True  # each screen its own
 COMPONENT = Component(
     "course",
     module="app/course/frontend/main.js",

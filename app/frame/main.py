@@ -67,7 +67,7 @@ def main() -> None:
     if replaced:
         st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
     warning_slot = st.empty()
-    if entries and chosen != pages[checkpoints]:
+    if entries and page is not checkpoints and not chooses_own_models(page):
         entry = chosen_entry(state, entries)
         _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
         chosen.run()
@@ -130,8 +130,16 @@ def _absence(name: str) -> str:
     return UPLOAD_GONE if name.startswith(UPLOAD_PREFIX) else "The model that this link names is not here."
 
 
+def chooses_own_models(page: ModuleType) -> bool:
+    """Whether the controls of a page choose its models, so that those of the sidebar would change nothing on it."""
+    return bool(getattr(page, "CHOOSES_OWN_MODELS", False))
+
+
 def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
     """The widgets; gives the place for what is only known once the page is drawn."""
+    if chooses_own_models(page):
+        sidebar.device_selector(state, sidebar.offered()["devices"])
+        return st.empty()
     entry = chosen_entry(state, entries)
     suits = requirement(page, state.change(task="")).suits
     sidebar.model_picker(entries, entry, suits, own_titles())

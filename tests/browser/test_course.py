@@ -27,6 +27,8 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
+    for name in ("model-variant", "model-picker"):  # they would change nothing here
+        expect(page.get_by_test_id(name)).to_have_count(0)
     look_up.get_by_test_id("input-sharpness").fill("0")
     expect(shares).to_contain_text("soft 0.33")
     cell = look_up.get_by_label("Keys, row 2, column 1")
