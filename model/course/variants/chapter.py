@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from model.course.screen import Chapter
 from model.course.variants.functions import FUNCTIONS, TEMPERATURE
-from model.course.variants.linear_attention import COST, SAME_NUMBERS
+from model.course.variants.in_a_model import FUNCTIONS_IN_MODEL, TEMPERATURE_IN_MODEL
+from model.course.variants.linear_attention import CAUSAL, COST, SAME_NUMBERS
 from model.registry import Registry
 
 VARIANTS = Chapter(
@@ -12,6 +13,14 @@ VARIANTS = Chapter(
     summary="Softmax is one way from scores to weights. Others are harder, softer or cheaper.",
     screens=Registry(
         "screen",
-        {"functions": FUNCTIONS, "temperature": TEMPERATURE, "linear": SAME_NUMBERS, "cost": COST},
+        {
+            "functions": FUNCTIONS,
+            "functions-in-a-model": FUNCTIONS_IN_MODEL,
+            "temperature": TEMPERATURE,
+            "temperature-in-a-model": TEMPERATURE_IN_MODEL,
+            "linear": SAME_NUMBERS,
+            "linear-causal": CAUSAL,
+            "cost": COST,
+        },
     ),
 )

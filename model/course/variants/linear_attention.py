@@ -17,6 +17,7 @@ from model.course.attention import attend
 from model.course.controls import ChoiceControl, NumberControl, SeedControl
 from model.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
+from model.errors import InputError
 from model.nn.attention_functions import LinearAttention
 
 REPETITIONS = 3
@@ -74,6 +75,90 @@ SAME_NUMBERS = Screen(
         r"\varphi(x) = \mathrm{elu}(x) + 1",
     ),
     code=(linear_attention, LinearAttention),
+)
+
+
+def causal_linear_attention(
+    q: Float[Tensor, "pos head_dim"], k: Float[Tensor, "pos head_dim"], v: Float[Tensor, "pos value_head_dim"]
+) -> Float[Tensor, "pos value_head_dim"]:
+    """The same under a causal mask, one token after the other (Katharopoulos et al. 2020, equations 16 to 20).
+
+    What a token needs of all those before it is one state of head_dim x value_head_dim numbers, and one sum.
+    """
+    function = LinearAttention()
+    state, total, outputs = torch.zeros(k.shape[1], v.shape[1]), torch.zeros(k.shape[1]), []
+    for q_i, k_i, v_i in zip(function.feature_map(q), function.feature_map(k), v, strict=True):
+        state, total = state + torch.outer(k_i, v_i), total + k_i
+        outputs.append((q_i @ state) / (q_i @ total))
+    return torch.stack(outputs)
+
+
+def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
+    """The state after a token, its output, and all outputs against those of the weights under a causal mask."""
+    if token > length:
+        raise InputError(f"There is no token {token}: the text has {length}, counted from 1.")
+    q, k, v = random_head(length, head_dim, seed)
+    function, before = LinearAttention(), slice(0, token)
+    state = function.feature_map(k)[before].T @ v[before]
+    outputs = causal_linear_attention(q, k, v)
+    allowed = torch.ones(length, length, dtype=torch.bool).tril()
+    masked = attend(q, k, v, allowed=allowed, attention_function="linear")
+    error = float((masked.output - outputs).abs().max())
+    kept = head_dim * head_dim + head_dim
+    return (
+        row(
+            MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
+            MatrixPicture(title=f"Output of token {token}", values=outputs[token - 1][None], before="→"),
+            title=f"Token after token: {head_dim} × {head_dim} numbers are carried on, and {head_dim} for the division",
+        ),
+        row(
+            MatrixPicture(
+                title="The same with weights, under a causal mask",
+                values=masked.weights,
+                colours="weights",
+                crossed=~allowed,
+                row_axis="query",
+                column_axis="key",
+            ),
+            MatrixPicture(
+                title="Their output",
+                values=masked.output,
+                before="→",
+                marked=tuple((token - 1, channel) for channel in range(head_dim)),
+            ),
+        ),
+        row(Verdict(text=f"All {length} outputs agree to {error:.0e}.", good=error < 1e-4)),
+        row(
+            TablePicture(
+                columns=("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
+                rows=(
+                    ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in (10, 1_000, 100_000))),
+                    ("linear: the state and the sum", *3 * (f"{kept:,}",)),
+                ),
+            )
+        ),
+    )
+
+
+CAUSAL = Screen(
+    title="Linear attention that writes: a recurrent network",
+    lesson=(
+        "Under a causal mask the sum of keys times values grows token by token. So a decoder with linear attention can "
+        "carry one state of fixed size from token to token, as a recurrent network does, and forget all keys and "
+        "values. Move on token by token and see the state change."
+    ),
+    controls={
+        "length": NumberControl(title="Tokens", default="6", low=1, high=12, whole=True),
+        "token": NumberControl(title="Token that is read", default="3", low=1, high=12, whole=True),
+        "head_dim": NumberControl(title="Channels", default="3", low=1, high=6, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=causal,
+    formulas=(
+        r"S_i = S_{i-1} + \varphi(k_i)^\top v_i,\quad z_i = z_{i-1} + \varphi(k_i)",
+        r"o_i = \frac{\varphi(q_i)\, S_i}{\varphi(q_i) \cdot z_i}",
+    ),
+    code=(causal_linear_attention, LinearAttention),
 )
 
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 
 from model.cancellation import Cancelled, cancellable
-from model.course.pictures import MatrixPicture
+from model.checkpoints.load import Checkpoint
+from model.course.pictures import HeatMapPicture, MatrixPicture, Verdict
 from model.course.screen import Answer, Screen
 from model.course.variants.functions import FUNCTIONS, TEMPERATURE
+from model.course.variants.in_a_model import functions_in_model, head_weights, temperature_in_model
 from model.course.variants.linear_attention import (
+    CAUSAL,
     HEADS,
     SAME_NUMBERS,
+    causal_linear_attention,
     cost,
     linear_attention,
     random_head,
     written_bytes,
 )
 from model.errors import InputError
+from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from model.tracing.run import run
+from tests.model import toys
 
 
 def compute(screen: Screen, **inputs: str) -> Answer:
@@ -74,3 +83,39 @@ def test_matrices_that_do_not_fit_get_a_sentence() -> None:
         compute(FUNCTIONS, keys="1,0;0,1")
     with pytest.raises(InputError, match="must fit"):
         compute(TEMPERATURE, keys="1;2;3")
+
+
+@pytest.mark.parametrize("options", [{}, {"positional_encoding": "alibi"}, {"heads": 4, "key_value_heads": 2}])
+def test_the_functions_of_a_model_read_what_its_head_has_read(options: dict[str, Any]) -> None:
+    model = toys.decoder(**options)
+    trace = run(model, toys.causal(), toys.SENTENCE)
+    path = "decoder.1.self"
+    for head in range(model.config.heads):
+        softmax, hard, linear = (head_weights(model, trace, path, head, name) for name in ATTENTION_FUNCTIONS)
+        torch.testing.assert_close(softmax, torch.tensor(trace[f"{path}.weights"][head]))
+        assert (hard.argmax(1) == softmax.argmax(1)).all()
+        torch.testing.assert_close(linear.sum(1), torch.ones(len(linear)))
+
+
+def test_a_temperature_divides_the_scores_of_one_head_of_a_model() -> None:
+    opened = Checkpoint(toys.decoder(), toys.causal(), "")
+    scores = torch.tensor(run(opened.model, opened.tokenizer, toys.SENTENCE)["decoder.1.self.masked_scores"][1])
+    first, *_ = temperature_in_model(opened, toys.SENTENCE, 1, 1, 0.5)
+    _, changed = (picture for picture in first.pictures if isinstance(picture, HeatMapPicture))
+    torch.testing.assert_close(changed.values, torch.softmax(scores / 0.5, 1).double(), atol=1e-4, rtol=0)
+    with pytest.raises(InputError, match="no head 9"):
+        temperature_in_model(opened, toys.SENTENCE, 1, 9, 0.5)
+    linear = Checkpoint(toys.decoder(attention_function="linear"), toys.causal(), "")
+    with pytest.raises(InputError, match="plain softmax"):
+        functions_in_model(linear, toys.SENTENCE, 0, 0)
+
+
+def test_a_state_that_is_carried_on_gives_what_causal_weights_give() -> None:
+    q, k, v = random_head(7, 3, 2)
+    whole = causal_linear_attention(q, k, v)
+    for token in range(1, 8):
+        torch.testing.assert_close(whole[token - 1], linear_attention(q[:token], k[:token], v[:token])[-1])
+    verdicts = [each for row in compute(CAUSAL) for each in row.pictures if isinstance(each, Verdict)]
+    assert [each.good for each in verdicts] == [True]
+    with pytest.raises(InputError, match="no token 7"):
+        compute(CAUSAL, token="7")
