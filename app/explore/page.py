@@ -55,7 +55,8 @@ def instrument(
     """The instrument as a component, on this page or on one that shows more, with style sheets and HTML of its own."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("base", "heads/heads_tab")),
-        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits", "model_diagram/model_diagram")),
+        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
+        "app/ui/frontend/model_diagram/model_diagram.css",
         export_menu.STYLE,
         "app/ui/frontend/presenter.css",
     )

@@ -17,6 +17,7 @@ import type {
 } from "../../../model/rendering/static/types.js";
 import type { Packed } from "../../../model/rendering/static/ui/wire.js";
 import type { Reporter } from "../../ui/frontend/bridge.js";
+import type { ModelDiagram } from "../../ui/frontend/model_diagram/types.js";
 import type { ExploreState } from "./state.js";
 
 /** All that can be chosen on this page; the fields of `State` in Python, of the same names. */
@@ -329,75 +330,11 @@ export interface BeamSearchMeta {
   length_penalty: number;
 }
 
-/** A box of a model's diagram; the classes of the same names in app/explore/model_diagram.py. */
-export interface DiagramPart {
-  kind: string;
-  title: string;
-  details: string[];
-  shape: number[];
-}
-
-export interface SublayerDiagram {
-  kind: string;
-  parts: DiagramPart[];
-  /** Whether its output is added to the residual stream; else it takes its place. */
-  added: boolean;
-  norm: DiagramPart | null;
-  norm_on_stream: "" | "before" | "after";
-}
-
-export interface StackDiagram {
-  name: string;
-  title: string;
-  inputs: DiagramPart[];
-  positions: DiagramPart | null;
-  after_positions: DiagramPart[];
-  layers: number;
-  /** The layer whose block is drawn. */
-  layer: number;
-  sublayers: SublayerDiagram[];
-  parallel: boolean;
-  outputs: DiagramPart[];
-  residual_shape: number[];
-}
-
-export interface ModelDiagram {
-  stacks: StackDiagram[];
-  head: DiagramPart[];
-}
-
 /** A part in its stack; of a bar, the layer that it opens. */
 export interface DiagramPlace {
   kind: string;
   stack: string;
   layer: number;
-}
-
-export interface DiagramBox {
-  part: DiagramPart;
-  stack: string;
-  layer: number;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  lines: string[];
-}
-
-/** A line through points x, y, x, y and so on; the encoder's `memory` leads to cross-attention. */
-export interface DiagramLine {
-  points: number[];
-  arrow: boolean;
-  memory?: boolean;
-}
-
-export interface DiagramLayout {
-  width: number;
-  height: number;
-  boxes: DiagramBox[];
-  lines: DiagramLine[];
-  sums: { x: number; y: number; kind: string; stack: string }[];
-  frames: { x: number; y: number; width: number; height: number }[];
 }
 
 /** A file that the server has made. */

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.explore.model_diagram import ModelDiagram, StackDiagram, model_diagram
 from model.config import Config
 from model.config_groups import ImageConfig, PerLayerConfig
 from model.nn.block import NORM_PLACEMENTS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
 from tests.app.explore.test_export_api import ask
 
 LENGTH = 7

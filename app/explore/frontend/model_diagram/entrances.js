@@ -1,6 +1,7 @@
 // Where the parts of a model's diagram lead: what is chosen by who enters one.
 
-/** @import { Choice, DiagramPlace, ExploreAnswer, ModelDiagram } from "../types.js" */
+/** @import { ModelDiagram } from "../../../ui/frontend/model_diagram/types.js" */
+/** @import { Choice, DiagramPlace, ExploreAnswer } from "../types.js" */
 
 /** @typedef {{ words: string, choice: Partial<Choice> | null }} Entrance in words, and what is chosen; null: the page Positions */
 

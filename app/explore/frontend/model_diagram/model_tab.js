@@ -5,11 +5,12 @@ import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { fillSelect } from "../../../../model/rendering/static/ui/charts.js";
 import { activeElement } from "../../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../../model/rendering/static/ui/elements.js";
-import { layoutDiagram } from "./diagram_layout.js";
-import { drawDiagram } from "./diagram_svg.js";
+import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
+import { drawDiagram } from "../../../ui/frontend/model_diagram/diagram_svg.js";
 import { entranceChoice } from "./entrances.js";
 
-/** @import { Choice, ExplorePage, ModelDiagram, Tab } from "../types.js" */
+/** @import { ModelDiagram } from "../../../ui/frontend/model_diagram/types.js" */
+/** @import { Choice, ExplorePage, Tab } from "../types.js" */
 
 const memory = remembered(() => ({ drawn: "" }));
 

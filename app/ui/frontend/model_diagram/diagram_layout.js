@@ -1,6 +1,6 @@
 // Where the parts of a model's diagram stand: the residual stream downwards, sublayers as branches beside it.
 
-/** @import { DiagramBox, DiagramLayout, DiagramLine, DiagramPart, ModelDiagram, StackDiagram, SublayerDiagram } from "../types.js" */
+/** @import { DiagramBox, DiagramLayout, DiagramLine, DiagramPart, ModelDiagram, StackDiagram, SublayerDiagram } from "./types.js" */
 
 const SIDE_BY_SIDE = 620; // pixels from which an encoder stands beside its decoder
 const MOST_SINGLE = 8; // layers that each have a bar

@@ -2,7 +2,7 @@
 
 import { context2d, truncateText } from "../../../../model/rendering/static/ui/dom.js";
 
-/** @import { DiagramBox, DiagramLayout } from "../types.js" */
+/** @import { DiagramBox, DiagramLayout } from "./types.js" */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 const [TITLE_SIZE, DETAIL_SIZE] = [13, 11.5];
