@@ -9,7 +9,7 @@ from app.ui.wire_format import pack
 from app.worker.open_models import open_checkpoint
 from app.worker.source_code import source_of
 from model.course.chapters import CHAPTERS
-from model.course.controls import Control, ModelControl
+from model.course.controls import Control
 from model.course.pictures import plain
 from model.course.screen import Screen
 from model.errors import InputError
@@ -40,9 +40,7 @@ def handle_screen(body: dict[str, Any]) -> bytes:
         raise InputError("The inputs of a screen are texts by the names of its controls.")
     values = screen.parse(inputs)
     link = screen.explore(**values) if screen.explore else None
-    if name := screen.model_control:
-        control = screen.controls[name]
-        assert isinstance(control, ModelControl)
+    for name, control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], str(body.get("device") or "auto"))
         control.require(values[name].model.config)
     return pack({"rows": plain(screen.compute(**values)), "explore": link})
@@ -61,7 +59,7 @@ def _screen_payload(screen: Screen) -> dict[str, Any]:
         "controls": [{"name": name} | _control_payload(control) for name, control in screen.controls.items()],
         "code": [{"name": part.__qualname__, "code": source_of(part)} for part in screen.code],
         "is_long": screen.is_long,
-        "model_control": screen.model_control,
+        "model_controls": list(screen.model_controls),
     }
 
 

@@ -16,7 +16,11 @@ COMPONENT = Component(
     "course",
     module="app/course/frontend/main.js",
     html="app/course/frontend/course.html",
-    styles=(*shared_styles("app/course/frontend/course.css"), "app/course/frontend/pictures/pictures.css"),
+    styles=(
+        *shared_styles("app/course/frontend/course.css"),
+        "app/course/frontend/pictures/pictures.css",
+        "app/ui/frontend/model_diagram/model_diagram.css",
+    ),
 )
 STATE_FIELDS = ("chapter", "screen", "course_inputs")
 

@@ -63,6 +63,36 @@ def attend(
     )
 
 
+def attend_with_weights(
+    x: Float[Tensor, "pos channel"],
+    memory: Float[Tensor, "key key_channel"] | None,
+    w_q: Float[Tensor, "q_in q_out"],
+    w_k: Float[Tensor, "k_in k_out"],
+    w_v: Float[Tensor, "v_in v_out"],
+) -> dict[str, Tensor]:
+    """The values of `Attention.forward` of one head with these weights: of x to `memory`, or to itself.
+
+    Raises InputError for sizes that do not fit.
+    """
+    for name, weight in (("W_Q", w_q), ("W_K", w_k), ("W_V", w_v)):
+        if len(weight) != x.shape[1]:
+            raise InputError(f"{name} has {len(weight)} rows and X has {x.shape[1]} columns. They must be equal.")
+    if w_q.shape[1] != w_k.shape[1]:
+        raise InputError(f"W_Q has {w_q.shape[1]} columns and W_K has {w_k.shape[1]}. They must be equal.")
+    config = head_config(w_q.shape[1], w_v.shape[1]).replace(d_model=x.shape[1], head_dim=w_q.shape[1])
+    attention = Attention(config).eval()
+    for linear, weight in ((attention.query, w_q), (attention.key, w_k), (attention.value, w_v)):
+        linear.weight.data = weight.T  # a Linear holds its weight with a row for each output
+    keys = len(x if memory is None else memory)
+    allowed = torch.ones(1, 1, len(x), keys, dtype=torch.bool)
+    positions = QueryKeyPositions(torch.arange(len(x)), torch.arange(keys))
+    context = AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed)
+    recorder = Recorder()
+    with torch.no_grad():
+        attention(x[None], None if memory is None else memory[None], context, recorder)
+    return recorder.values
+
+
 class Recorder:
     """A hook that keeps each value by its name."""
 

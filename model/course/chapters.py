@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.course.architectures.chapter import ARCHITECTURES
 from model.course.attention_by_hand.chapter import ATTENTION
 from model.course.block.chapter import BLOCK
 from model.course.code.chapter import CODE
@@ -24,6 +25,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         "heads": HEADS,
         "masks": MASKS,
         "block": BLOCK,
+        "architectures": ARCHITECTURES,
         "variants": VARIANTS,
         "training": LANGUAGE_MODELING,
         "code": CODE,

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
+from model.rendering.model_diagram import ModelDiagram
+
 Number = float | int
 Numbers = Tensor | Sequence[Number]
 
@@ -157,6 +159,14 @@ class TablePicture(Picture):
     columns: tuple[str, ...]
     rows: tuple[tuple[str | Number, ...], ...]
     digits: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDiagramPicture(Picture):
+    """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box."""
+
+    kind: ClassVar[str] = "model_diagram"
+    diagram: ModelDiagram
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,9 @@ class Screen:
     is_long: bool = False
 
     @property
-    def model_control(self) -> str:
-        """The name of the control that chooses a model; empty where there is none."""
-        return next((name for name, control in self.controls.items() if isinstance(control, ModelControl)), "")
+    def model_controls(self) -> dict[str, ModelControl]:
+        """The controls that choose a model, by their names: at most two, as a comparison has."""
+        return {name: control for name, control in self.controls.items() if isinstance(control, ModelControl)}
 
     def parse(self, inputs: Mapping[str, str]) -> dict[str, Any]:
         """The value of each control, its default where nothing was given. Raises InputError."""

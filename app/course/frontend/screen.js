@@ -77,8 +77,9 @@ export class ScreenView {
   async #ask() {
     const inputs = this.#place.inputs();
     this.#setRunning(true);
-    const model = inputs[this.row.model_control] ?? "";
-    const answer = await this.#questions.ask({ ...this.#place.request, screen: this.row.name, inputs, model });
+    const [model = "", other] = this.row.model_controls.map((name) => inputs[name]);
+    const models = other ? { model, side_b: { model: other } } : { model };
+    const answer = await this.#questions.ask({ ...this.#place.request, screen: this.row.name, inputs, ...models });
     if (!answer) return;
     this.#setRunning(false);
     const { problem, rows } = this.#parts;

@@ -1,5 +1,7 @@
 // What the Course gets from Python and sends back. Rows stand in model/course.
 
+import type { ModelDiagram } from "../../ui/frontend/model_diagram/types.js";
+
 /** A model that a screen may run on. */
 export interface CourseModel {
   name: string;
@@ -76,8 +78,8 @@ export interface ScreenRow {
   controls: Control[];
   code: { name: string; code: string }[];
   is_long: boolean;
-  /** The name of the control that chooses a model, or "". */
-  model_control: string;
+  /** The names of the controls that choose a model: at most two. */
+  model_controls: string[];
 }
 
 export interface ContentsEntry {
@@ -174,6 +176,10 @@ export interface TablePicture extends CommonPicture {
   rows: Numeric[][];
   digits: number;
 }
+export interface ModelDiagramPicture extends CommonPicture {
+  kind: "model_diagram";
+  diagram: ModelDiagram;
+}
 export interface EquationsPicture extends CommonPicture {
   kind: "equations";
   lines: string[];
@@ -193,6 +199,7 @@ export type Picture =
   | PointsPicture
   | TokensPicture
   | TablePicture
+  | ModelDiagramPicture
   | EquationsPicture
   | VerdictPicture;
 
@@ -225,5 +232,7 @@ export interface ScreenRequest {
   screen: string;
   inputs: Record<string, string>;
   model: string;
+  /** Where a screen compares two models. */
+  side_b?: { model: string };
   device: string;
 }

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from model.array_types import Float
-from model.course.attention import Recorder, head_config
+from model.course.attention import attend_with_weights
 from model.course.attention_by_hand.words import CHANNELS, TOKENS
 from model.course.controls import Axis, MatrixControl
 from model.course.pictures import MatrixPicture, Verdict, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
-from model.nn.attention import Attention, AttentionContext
-from model.nn.masks import QueryKeyPositions
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.nn.attention import Attention
 
 HEAD_CHANNELS = Axis("head channels", 1, 4)
 VALUE_CHANNELS = Axis("value channels", 1, 4)
@@ -27,7 +23,7 @@ def project(
     w_v: Float[Tensor, "v_in v_out"],
 ) -> Answer:
     """Q, K and V of a module whose weights are these, its weights and output, and W_Q W_K^T."""
-    values = _run(x, w_q, w_k, w_v)
+    values = attend_with_weights(x, None, w_q, w_k, w_v)
     q, k, v, scores, weights, output = (
         values[name][0, 0] for name in ("q", "k", "v", "scores", "weights", "weighted_values")
     )
@@ -65,25 +61,6 @@ def project(
     )
 
 
-def _run(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> dict[str, Tensor]:
-    """The values of `Attention.forward` with these weights. Raises InputError for sizes that do not fit."""
-    for name, weight in (("W_Q", w_q), ("W_K", w_k), ("W_V", w_v)):
-        if len(weight) != x.shape[1]:
-            raise InputError(f"{name} has {len(weight)} rows and X has {x.shape[1]} columns. They must be equal.")
-    if w_q.shape[1] != w_k.shape[1]:
-        raise InputError(f"W_Q has {w_q.shape[1]} columns and W_K has {w_k.shape[1]}. They must be equal.")
-    config = head_config(w_q.shape[1], w_v.shape[1]).replace(d_model=x.shape[1], head_dim=w_q.shape[1])
-    attention = Attention(config).eval()
-    for linear, weight in ((attention.query, w_q), (attention.key, w_k), (attention.value, w_v)):
-        linear.weight.data = weight.T  # a Linear holds its weight with a row for each output
-    positions = QueryKeyPositions(torch.arange(len(x)), torch.arange(len(x)))
-    allowed = torch.ones(1, 1, len(x), len(x), dtype=torch.bool)
-    recorder = Recorder()
-    with torch.no_grad():
-        attention(x[None], None, AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed), recorder)
-    return recorder.values
-
-
 PROJECTIONS = Screen(
     title="From X to Q, K and V",
     lesson=(
@@ -101,5 +78,5 @@ PROJECTIONS = Screen(
         r"Q = X W_Q,\quad K = X W_K,\quad V = X W_V",
         r"Q K^\top = X\, (W_Q W_K^\top)\, X^\top",
     ),
-    code=(Attention.project, Attention.forward, project),
+    code=(Attention.project, Attention.forward, attend_with_weights),
 )

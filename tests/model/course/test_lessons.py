@@ -28,8 +28,8 @@ def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: s
     """What a screen shows."""
     row = CHAPTERS[chapter].screens[screen]
     values = row.parse(inputs)
-    if row.model_control:
-        values[row.model_control] = opened[values[row.model_control]]
+    for name in row.model_controls:
+        values[name] = opened[values[name]]
     return row.compute(**values)
 
 

@@ -54,7 +54,7 @@ def opened(name: str) -> Checkpoint:
 def values(screen: Screen, **inputs: str) -> dict[str, Any]:
     """What `compute` is given, with the models opened."""
     found = screen.parse(inputs)
-    return found | ({screen.model_control: opened(found[screen.model_control])} if screen.model_control else {})
+    return found | {name: opened(found[name]) for name in screen.model_controls}
 
 
 @pytest.mark.parametrize("path", SCREENS)

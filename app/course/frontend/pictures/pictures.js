@@ -7,6 +7,7 @@ import { createBars } from "./bars.js";
 import { createHeatMap } from "./heat_map.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
+import { createModelDiagram } from "./model_diagram.js";
 import { createMovingPoints } from "./moving_points.js";
 import { createPoints } from "./points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
@@ -51,6 +52,8 @@ function draw(picture) {
       return createTokens(picture);
     case "table":
       return createTable(picture);
+    case "model_diagram":
+      return createModelDiagram(picture);
     case "equations":
       return createEquations(picture);
     case "verdict":

@@ -1,0 +1,1 @@
+"""The chapter on architectures: three shapes, and the models that have them."""

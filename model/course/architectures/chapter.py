@@ -1,0 +1,26 @@
+"""The screens of the chapter on architectures, in the order in which they are read."""
+
+from __future__ import annotations
+
+from model.course.architectures.changed_word import CHANGED_WORD
+from model.course.architectures.cross_attention import CROSS_ATTENTION
+from model.course.architectures.cross_by_hand import CROSS_BY_HAND
+from model.course.architectures.same_gap import SAME_GAP
+from model.course.architectures.three_shapes import THREE_SHAPES
+from model.course.screen import Chapter
+from model.registry import Registry
+
+ARCHITECTURES = Chapter(
+    title="Architectures",
+    summary="Encoder, decoder, or both: the same block joined in three ways, and which task needs which.",
+    screens=Registry(
+        "screen",
+        {
+            "three-shapes": THREE_SHAPES,
+            "cross-by-hand": CROSS_BY_HAND,
+            "cross-attention": CROSS_ATTENTION,
+            "same-gap": SAME_GAP,
+            "changed-word": CHANGED_WORD,
+        },
+    ),
+)

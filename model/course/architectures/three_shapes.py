@@ -1,0 +1,158 @@
+"""Encoder, decoder and encoder-decoder of the same sizes: what is joined to what, and who may look at whom."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.array_types import Bool
+from model.checkpoints.load import Checkpoint
+from model.config import Config
+from model.config_groups import PerLayerConfig
+from model.course.controls import ModelControl, TextControl
+from model.course.pictures import HeatMapPicture, ModelDiagramPicture, Row, TablePicture, Verdict, row
+from model.course.screen import Answer, Screen, StateFields
+from model.course.sentences import token_labels
+from model.nn.hooks import no_hook
+from model.nn.masks import QueryKeyPositions, combine_masks
+from model.nn.stack import Stack
+from model.nn.transformer import Transformer, meta_model
+from model.rendering.model_diagram import model_diagram
+from model.text.tokenizer import Encoded
+from model.tracing.run import RecordingHook, encode_input, encode_source
+
+ARCHITECTURES = ("encoder", "decoder", "encoder-decoder")
+TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encoder-decoder"}
+Shapes = dict[str, tuple[int, ...]]
+
+
+def three_shapes(model: Checkpoint, source: str, text: str) -> Answer:
+    """The model's sizes in three shapes: who may look at whom, the diagrams, and what a run of each computes."""
+    own = model.model.config
+    read, written = _encode(model, source, text)
+    configs = {name: with_architecture(own, name) for name in ARCHITECTURES}
+    lengths = {name: (len(read.ids), len(written.ids)) for name in ARCHITECTURES}
+    lengths["encoder"], lengths["decoder"] = (0, len(read.ids)), (0, len(written.ids))
+    diagrams = {
+        name: ModelDiagramPicture(
+            title=TITLES[name] + (": this model" if name == own.architecture else ""),
+            diagram=model_diagram(config, lengths[name][1], lengths[name][0]),
+        )
+        for name, config in configs.items()
+    }
+    return (
+        _masks_row(configs["encoder-decoder"], token_labels(read), token_labels(written)),
+        row(diagrams["encoder"], diagrams["decoder"], title="One stack"),
+        row(diagrams["encoder-decoder"], title="Two stacks, joined by cross-attention"),
+        *_measured_rows(configs, lengths),
+    )
+
+
+def with_architecture(config: Config, architecture: str) -> Config:
+    """A config of the same sizes in another architecture, with the mask and the output head that are usual there."""
+    if architecture == config.architecture:
+        return config
+    is_encoder = architecture == "encoder"
+    return config.replace(
+        architecture=architecture,
+        masks=() if is_encoder else ("causal",),
+        per_layer=PerLayerConfig(),
+        encoder_layers=0,
+        encoder_heads=0,
+        encoder_d_ff=0,
+        output_head="masked-language-model" if is_encoder else "language-model",
+        labels=(),
+    )
+
+
+def run_shapes(config: Config, source_length: int, length: int) -> tuple[Transformer, Shapes]:
+    """A model of this config on the meta device, and the shapes of what a forward pass of it computes."""
+    recorder = RecordingHook(no_hook, ("*.weights", "*.final_residual", "logits"))
+    model = meta_model(config)
+    ids, source = (torch.zeros(1, size, dtype=torch.long, device="meta") for size in (length, source_length))
+    with torch.no_grad():
+        model(ids, source=source if config.has_cross_attention else None, hook=recorder)
+    return model, {path: tuple(value.shape[1:]) for path, value in recorder.values.items()}
+
+
+def allowed_cells(config: Config, stack: str, length: int) -> Bool[Tensor, "query key"]:
+    """Which tokens a stack's self-attention lets each token look at."""
+    at = torch.arange(length)
+    masks = config.for_stack(stack).masks
+    return combine_masks(masks, QueryKeyPositions(at, at)).expand(1, 1, length, length)[0, 0]
+
+
+def _encode(model: Checkpoint, source: str, text: str) -> tuple[Encoded, Encoded]:
+    network, tokenizer = model.model, model.tokenizer
+    read = encode_source(network, tokenizer, source) if network.config.has_cross_attention else None
+    return read or encode_input(network, tokenizer, source), encode_input(network, tokenizer, text)
+
+
+def _masks_row(config: Config, read: tuple[str, ...], written: tuple[str, ...]) -> Row:
+    cross = torch.ones(len(written), len(read))
+    maps = (
+        ("Encoder: all look at all", allowed_cells(config, "encoder", len(read)), read, read),
+        ("Decoder: each looks back", allowed_cells(config, "decoder", len(written)), written, written),
+        ("Cross-attention: all look at the source", cross, written, read),
+    )
+    return row(
+        *(
+            HeatMapPicture(
+                title=title, values=cells.float(), rows=queries, columns=keys, row_axis="query", column_axis="key",
+                colours="weights",
+            )
+            for title, cells, queries, keys in maps
+        ),
+        title="Who may look at whom",
+    )  # fmt: skip
+
+
+def _measured_rows(configs: dict[str, Config], lengths: dict[str, tuple[int, int]]) -> tuple[Row, Row]:
+    """What a forward pass of each shape computes, and whether the diagrams say the same."""
+    rows, agree = [], True
+    for name, config in configs.items():
+        model, shapes = run_shapes(config, *lengths[name])
+        weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
+        attentions = [f"{_kind(path)} {' × '.join(map(str, shape))}" for path, shape in weights.items()]
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        agree &= shapes["logits"] == (lengths[name][1], config.vocabulary_size)
+        agree &= shapes[f"{config.stacks[-1]}.final_residual"] == (lengths[name][1], config.d_model)
+        rows.append((TITLES[name], len(weights), "; ".join(dict.fromkeys(attentions)), f"{parameters:,}"))
+    columns = ("shape", "attentions", "weights of each: heads × queries × keys", "parameters")
+    return (
+        row(TablePicture(columns=columns, rows=tuple(rows)), title="The same sizes, run in three shapes"),
+        row(
+            Verdict(
+                text="Each shape was built from the config and run on your tokens; the shapes in the drawings are "
+                "those of the run." if agree else "The shapes in the drawings are not those of the run.",
+                good=agree,
+            )
+        ),
+    )  # fmt: skip
+
+
+def _kind(path: str) -> str:
+    stack, _, kind, _ = path.split(".")
+    return "cross-attention" if kind == "cross" else f"{stack} self-attention"
+
+
+def _explore(model: str, source: str, text: str) -> StateFields:
+    return {"model": model, "text": text, "source": source, "tab": "model"}
+
+
+THREE_SHAPES = Screen(
+    title="One block, three shapes",
+    lesson=(
+        "An encoder reads a whole text at once: every token looks at every other. A decoder writes, so each token sees "
+        "only what stands before it. An encoder-decoder has both, and its decoder looks into what the encoder has read "
+        "by cross-attention. Below are the sizes of the model that you choose, in all three shapes."
+    ),
+    controls={
+        "model": ModelControl(default="dates", architectures=ARCHITECTURES),
+        "source": TextControl(title="What is read", default="third of March 2021", longest=120),
+        "text": TextControl(title="What is written", default="2021-03", longest=120),
+    },
+    compute=three_shapes,
+    code=(with_architecture, run_shapes, Stack),
+    explore=_explore,
+)
