@@ -153,6 +153,7 @@ class State:
     key: NumberOrUnset = -1
     analysis: str = "logit_lens"
     neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
+    token_ids: Flag = ""  # "1": under each token its number in the vocabulary
     edits: tuple[str, ...] = ()
     disabled_edits: tuple[str, ...] = ()  # edits put aside: they are listed, and act on nothing
     masked_positions: tuple[Position, ...] = ()

@@ -157,6 +157,7 @@ def tokens_payload(encoded: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any
     return [
         {
             "text": encoded.token_texts[position],
+            "id": encoded.ids[position],
             "special": encoded.special_mask[position],
             "masked": encoded.ids[position] == tokenizer.mask_id,
             "end": ends_utf16[position],

@@ -227,13 +227,19 @@ def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
     page = anna.open("model=stories-causal&positional_encoding=alibi")
     say(page, "My sister has a red")
     page.get_by_test_id("head-1-4").click()
-    link = wait_for_address(page, layer="1", head="4", text="My sister has a red", positional_encoding="alibi")
+    page.get_by_test_id("token-ids").click()
+    link = wait_for_address(
+        page, layer="1", head="4", text="My sister has a red", positional_encoding="alibi", token_ids="1"
+    )
     said = page.get_by_test_id("predictions").inner_text()
     theirs = ben.open(link)
     instrument(theirs, "My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
     expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
     expect(theirs.get_by_test_id("notes")).to_contain_text("not trained this way")
+    id_shown = "chip => getComputedStyle(chip, '::after').content === `\"${chip.dataset.tokenId}\"`"
+    last = theirs.get_by_test_id("tokens").locator(".chip").last
+    wait_until(theirs, lambda: last.evaluate(id_shown), bool)
 
 
 def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:

@@ -35,6 +35,8 @@ export interface Choice extends HeadChoice {
   analysis: string;
   /** The layer whose neurons are open, and one of them: "3", "3.120". */
   neuron: string;
+  /** "1": under each token its number in the vocabulary. */
+  token_ids: string;
   /** Of the page Tasks: which one, and how many beams its search keeps. */
   task: string;
   beam_width: number;
@@ -358,6 +360,7 @@ export interface ExploreElements extends HeadElements {
   status: HTMLElement;
   /** Lets the model write the target in place of the person's own. */
   writeTarget: HTMLButtonElement;
+  tokenIds: HTMLButtonElement;
   examples: HTMLElement;
   hint: HTMLElement;
   problem: HTMLElement;

@@ -41,6 +41,7 @@ function exploreElements(place) {
   const button = (name) => findByTestId(place, name, HTMLButtonElement);
   return {
     ...headElements(place),
+    tokenIds: button("token-ids"),
     caption: find(place, '[for="sentence"]'),
     writeTarget: button("write-target"),
     text: find(place, "#sentence", HTMLTextAreaElement),
@@ -88,6 +89,7 @@ export function drawAnswer(page) {
   elements.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
   elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
   drawTokenStrips(page);
+  drawTokenIds(page);
   drawPredictions(page);
   drawEdits(page);
   page.view.redraw(true);
@@ -96,9 +98,19 @@ export function drawAnswer(page) {
 
 /** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */
 export function drawChoice(page) {
+  drawTokenIds(page);
   drawEdits(page);
   markTarget(page);
   page.view.redraw();
+}
+
+/** Under each token its number in the vocabulary, where somebody wishes. @param {ExplorePage} page */
+function drawTokenIds(page) {
+  const { tokenIds, tokens, sourceTokens } = page.view.elements;
+  const shown = page.state.choice.token_ids === "1";
+  tokenIds.setAttribute("aria-pressed", String(shown));
+  tokenIds.onclick = () => page.change({ token_ids: shown ? "" : "1" });
+  for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
 }
 
 /** Says, for whoever watches from outside, which question the page on the screen answers. @param {ExplorePage} page */

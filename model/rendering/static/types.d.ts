@@ -11,6 +11,8 @@ export type Scale = "probability" | "sqrt" | "linear";
 /** `end` is where the token ends in its text, in units of UTF-16. */
 export interface Token {
   text: string;
+  /** In the vocabulary; a saved page has none. */
+  id?: number;
   special: boolean;
   masked: boolean;
   end: number;

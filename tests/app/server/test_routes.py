@@ -22,6 +22,7 @@ from app.engine.job import EngineRequest, Job, Stream
 from app.server import routes as subject
 from app.server.images import ICON
 from app.ui.wire_format import pack, unpack
+from app.worker.open_models import open_checkpoint
 from model.checkpoints import load, save
 from tests.app.conftest import CONTEXT
 from tests.app.engine.test_fair_queue import taken
@@ -40,6 +41,8 @@ def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
     meta, numbers = ask(client, model="next", text="the cat sat")
     count = len(meta["tokens"])
     assert [token["text"] for token in meta["tokens"]][-1] == " sat"
+    tokenizer = open_checkpoint("next", "cpu").tokenizer
+    assert [token["id"] for token in meta["tokens"]] == list(tokenizer.encode("the cat sat").ids)
     assert len(numbers) == 2 * 4 * count * count
     heads = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)
     assert (heads[..., *np.triu_indices(count, 1)] == 0).all(), "a causal mask forbids what comes later"

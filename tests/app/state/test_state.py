@@ -66,6 +66,7 @@ STATES = st.builds(
     key=st.integers(-1, 500),
     analysis=st.sampled_from(["logit_lens", "head_ablation"]),
     neuron=st.sampled_from(["", "3", "3.120"]),
+    token_ids=st.sampled_from(["", "1"]),
     edits=st.lists(EDITS, max_size=4).map(tuple),
     masked_positions=PLACES,
     sampling=WORDS,

@@ -21,6 +21,7 @@ const CHOICE = {
   step: "",
   analysis: "",
   neuron: "",
+  token_ids: "",
   disabled_edits: [],
   presenter: "",
   task: "",

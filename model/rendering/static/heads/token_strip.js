@@ -53,7 +53,7 @@ export function drawTokenStrips(page) {
 function fillStrip(page, strip, tokens, which) {
   const { maskable } = page.state.answer;
   const chips = tokens.map((token, position) => {
-    const text = JSON.stringify([token.text, token.special, token.masked, maskable]);
+    const text = JSON.stringify([token.text, token.id, token.special, token.masked, maskable]);
     const there = chipsOf(strip)[position];
     if (there && chipText(there).text === text) return clearMarks(there, maskable);
     const button = createStripChip(page, token, position, which);
@@ -81,6 +81,7 @@ function clearMarks(button, maskable) {
 function createStripChip(page, token, position, which) {
   const button = createChip(token, position === 0);
   button.dataset.position = String(position);
+  if (token.id !== undefined) button.dataset.tokenId = String(token.id);
   listenToChip(page, button, which);
   if (which === "source") return button;
   const { maskable } = page.state.answer;
