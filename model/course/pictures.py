@@ -161,6 +161,32 @@ class TablePicture(Picture):
     digits: int = 4
 
 
+@dataclass(frozen=True)
+class ScreenLink:
+    """Another screen of the course, by the names of its chapter and its own, with inputs in place of its defaults."""
+
+    chapter: str
+    screen: str
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is often said, what is right, and the screens that show it."""
+
+    said: str
+    right: str
+    links: tuple[ScreenLink, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsPicture(Picture):
+    """Claims one below the other, each with links to the screens that show what is right."""
+
+    kind: ClassVar[str] = "claims"
+    claims: tuple[Claim, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelDiagramPicture(Picture):
     """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box."""

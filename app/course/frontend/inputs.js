@@ -36,11 +36,16 @@ export class ChangedInputs {
 
   /** All screens, as they stand in an address. */
   encode() {
-    const parameters = new URLSearchParams();
-    for (const [screen, inputs] of this.#byScreen) {
-      for (const [name, text] of Object.entries(inputs)) parameters.set(`${screen}.${name}`, text);
-    }
-    parameters.sort();
-    return parameters.toString();
+    return encodeInputs(this.#byScreen);
   }
+}
+
+/** Inputs by screen, as they stand in an address. @param {ReadonlyMap<string, Inputs>} byScreen */
+export function encodeInputs(byScreen) {
+  const parameters = new URLSearchParams();
+  for (const [screen, inputs] of byScreen) {
+    for (const [name, text] of Object.entries(inputs)) parameters.set(`${screen}.${name}`, text);
+  }
+  parameters.sort();
+  return parameters.toString();
 }

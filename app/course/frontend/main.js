@@ -8,6 +8,7 @@ import { failureText } from "../../ui/frontend/server.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
+import { createLink } from "./links.js";
 import { ScreenView } from "./screen.js";
 import { fetchChapter } from "./server.js";
 
@@ -129,14 +130,18 @@ class CoursePage {
         this.#inputs.change(row, patch);
         this.#report({ chapter, screen: row.name });
       },
+      linkTo: (link) => createLink(this.#chapter?.contents ?? [], link, (...place) => this.#go(...place)),
       asksFirst: () => this.#elements.predict.checked,
     });
   }
 
-  /** Goes to a chapter, or to one of its screens. @param {string} chapter @param {string} screen */
-  #go(chapter, screen) {
-    const isHere = chapter === this.#chapter?.chapter;
-    if (!isHere) this.#inputs = new ChangedInputs();
+  /**
+   * Goes to a chapter, or to one of its screens, there on wish with inputs as an address has them.
+   * @param {string} chapter @param {string} screen @param {string} [inputs]
+   */
+  #go(chapter, screen, inputs = "") {
+    const isHere = chapter === this.#chapter?.chapter && !inputs;
+    if (!isHere) this.#inputs = new ChangedInputs(inputs);
     this.#report({ chapter, screen });
     if (!isHere) {
       this.#elements.root.scrollIntoView();

@@ -8,6 +8,7 @@ import { ScreenQuestions } from "./server.js";
 
 /** @import { CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.d.ts" */
 /** @import { Inputs } from "./inputs.js" */
+/** @import { LinkTo } from "./links.js" */
 
 /**
  * What a screen needs of the page it is on.
@@ -16,6 +17,7 @@ import { ScreenQuestions } from "./server.js";
  * @property {Pick<ScreenRequest, "chapter" | "device">} request
  * @property {() => Record<string, string>} inputs the text of each control
  * @property {(patch: Inputs) => void} change
+ * @property {LinkTo} linkTo a link to another screen
  * @property {() => boolean} asksFirst whether the learner wants to be asked before a row is shown
  */
 
@@ -115,7 +117,8 @@ export class ScreenView {
   draw() {
     if (!this.#answer) return;
     const { rows, explore } = this.#parts;
-    rows.replaceChildren(...this.#answer.rows.map((row) => createRow(row, this.#place.asksFirst())));
+    const { asksFirst, linkTo } = this.#place;
+    rows.replaceChildren(...this.#answer.rows.map((row) => createRow(row, asksFirst(), linkTo)));
     explore.hidden = !this.#answer.explore;
     if (this.#answer.explore) explore.href = `${this.#place.explore}?${new URLSearchParams(this.#answer.explore)}`;
   }

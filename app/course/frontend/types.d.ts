@@ -180,6 +180,16 @@ export interface ModelDiagramPicture extends CommonPicture {
   kind: "model_diagram";
   diagram: ModelDiagram;
 }
+/** Another screen, and the inputs that it is to have. */
+export interface ScreenLink {
+  chapter: string;
+  screen: string;
+  inputs: Record<string, string>;
+}
+export interface ClaimsPicture extends CommonPicture {
+  kind: "claims";
+  claims: { said: string; right: string; links: ScreenLink[] }[];
+}
 export interface EquationsPicture extends CommonPicture {
   kind: "equations";
   lines: string[];
@@ -200,6 +210,7 @@ export type Picture =
   | TokensPicture
   | TablePicture
   | ModelDiagramPicture
+  | ClaimsPicture
   | EquationsPicture
   | VerdictPicture;
 

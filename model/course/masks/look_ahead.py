@@ -32,8 +32,8 @@ def lifted_mask(model: Checkpoint, text: str) -> Answer:
     """The loss of each next token with the model's own mask, and with none."""
     if "causal" not in model.model.config.masks or not task_of(model.model.config).predicts_tokens:
         raise InputError("This screen needs a model that predicts the next token under a causal mask. Choose another.")
-    own, tokens = _losses(model, model.model, text)
-    lifted, _ = _losses(model, variant(model.model, masks="none"), text)
+    own, tokens = next_token_losses(model, model.model, text)
+    lifted, _ = next_token_losses(model, variant(model.model, masks="none"), text)
     means = float(own.mean()), float(lifted.mean())
     return (
         row(
@@ -65,7 +65,7 @@ def _reading(own: float, lifted: float) -> str:
     )
 
 
-def _losses(checkpoint: Checkpoint, model: Transformer, text: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def next_token_losses(checkpoint: Checkpoint, model: Transformer, text: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """The negative log-likelihood of each token but the first, and those tokens."""
     trace = run(model, checkpoint.tokenizer, text, keep=KEEP)
     count = len(trace.text.ids)

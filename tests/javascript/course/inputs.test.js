@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
-import { ChangedInputs } from "../../../app/course/frontend/inputs.js";
-import { formatFixed, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
+import { ChangedInputs, encodeInputs } from "../../../app/course/frontend/inputs.js";
+import { formatFixed, formatMark, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
 import { placeLabels } from "../../../app/course/frontend/pictures/points.js";
 
 /** @import { MatrixControl, ScreenRow } from "../../../app/course/frontend/types.d.ts" */
@@ -24,6 +24,12 @@ test("what was changed comes back from the address", () => {
   inputs.change(SCREEN, { keys: "1,2;3,4", text: "a & b = c; ü" });
   const again = new ChangedInputs(inputs.encode());
   assert.deepEqual(again.all(SCREEN), { keys: "1,2;3,4", text: "a & b = c; ü" });
+});
+
+test("a link to a screen holds the inputs that it asks for", () => {
+  const encoded = encodeInputs(new Map([["look-up", { text: "a & b", keys: "1,2;3,4" }]]));
+  assert.deepEqual(new ChangedInputs(encoded).all(SCREEN), { keys: "1,2;3,4", text: "a & b" });
+  assert.equal(encodeInputs(new Map([["look-up", {}]])), "");
 });
 
 test("what is as it began is not in the address", () => {
@@ -78,4 +84,5 @@ test("numbers read as numbers do", () => {
   );
   assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
   assert.equal(largestSize([]), 1);
+  assert.deepEqual([0, 0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "0.5", "1000", "10⁷", "10⁻⁵", "25"]);
 });

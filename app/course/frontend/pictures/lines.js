@@ -1,8 +1,8 @@
 // Lines over an axis, with a legend.
 
-import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { formatMark } from "./numbers.js";
 import { createSheet, powersOfTen, svg, ticks } from "./svg.js";
 
 /** @import { LinesPicture } from "../types.d.ts" */
@@ -67,10 +67,10 @@ function drawAxes(along, up, x_title, y_title) {
   return [
     ...up.marks.flatMap((mark) => [
       svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: up.place(mark), y2: up.place(mark), class: "grid-line" }),
-      svg("text", { x: LEFT - 7, y: up.place(mark) + 4, "text-anchor": "end" }, [formatNumber(mark, 3)]),
+      svg("text", { x: LEFT - 7, y: up.place(mark) + 4, "text-anchor": "end" }, [formatMark(mark)]),
     ]),
     ...along.marks.map((mark) =>
-      svg("text", { x: along.place(mark), y: bottom + 17, "text-anchor": "middle" }, [formatNumber(mark, 3)]),
+      svg("text", { x: along.place(mark), y: bottom + 17, "text-anchor": "middle" }, [formatMark(mark)]),
     ),
     svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: bottom, y2: bottom, class: "axis-line" }),
     svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 5, "text-anchor": "middle" }, [x_title]),

@@ -14,6 +14,15 @@ export function formatFixed(value, digits) {
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
+const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+/** A mark of an axis; a power of ten that would be long is written as one: 10⁷. @param {number} mark */
+export function formatMark(mark) {
+  const power = Math.round(Math.log10(mark));
+  if ((power > -4 && power < 5) || Math.abs(mark / 10 ** power - 1) > 1e-9) return formatNumber(mark, 3);
+  return `10${String(power).replace(/./g, (sign) => RAISED[/** @type {keyof typeof RAISED} */ (sign)])}`;
+}
+
 /** The largest size of what is finite; 1 where all are 0. @param {Iterable<Numeric>} values */
 export function largestSize(values) {
   let largest = 0;

@@ -4,6 +4,7 @@ import { createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { titleNodes } from "../formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
+import { createClaims } from "./claims.js";
 import { createHeatMap } from "./heat_map.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
@@ -13,9 +14,10 @@ import { createPoints } from "./points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
 /** @import { Picture } from "../types.d.ts" */
+/** @import { LinkTo } from "../links.js" */
 
-/** @param {Picture} picture */
-export function createPicture(picture) {
+/** @param {Picture} picture @param {LinkTo} linkTo */
+export function createPicture(picture, linkTo) {
   const figure = createElement("figure", `picture-${picture.kind}`);
   figure.dataset.testid = `picture-${picture.kind}`;
   if (picture.title) {
@@ -23,7 +25,7 @@ export function createPicture(picture) {
     caption.append(...titleNodes(picture.title));
     figure.append(caption);
   }
-  figure.append(draw(picture));
+  figure.append(draw(picture, linkTo));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
   if (!picture.before) return figure;
   const joined = createElement("div", "joined");
@@ -31,8 +33,8 @@ export function createPicture(picture) {
   return joined;
 }
 
-/** @param {Picture} picture @returns {Element} */
-function draw(picture) {
+/** @param {Picture} picture @param {LinkTo} linkTo @returns {Element} */
+function draw(picture, linkTo) {
   switch (picture.kind) {
     case "matrix":
       return createMatrix(picture);
@@ -54,6 +56,8 @@ function draw(picture) {
       return createTable(picture);
     case "model_diagram":
       return createModelDiagram(picture);
+    case "claims":
+      return createClaims(picture, linkTo);
     case "equations":
       return createEquations(picture);
     case "verdict":

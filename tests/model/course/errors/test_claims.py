@@ -1,0 +1,29 @@
+"""The list of claims leads to screens that are there, with inputs that they take."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from model.course.chapters import CHAPTERS, find_screen
+from model.course.errors.claims import CLAIMS, overview
+from model.course.pictures import Verdict
+
+LINKS = [link for claims in CLAIMS.values() for claim in claims for link in claim.links]
+
+
+def test_each_claim_has_a_screen_that_takes_its_inputs() -> None:
+    assert len(overview()) == len(CLAIMS) and all(claim.links for claims in CLAIMS.values() for claim in claims)
+    for link in LINKS:
+        find_screen(link.chapter, link.screen).parse(dict(link.inputs))
+
+
+def test_each_screen_of_the_chapter_is_reached_from_the_list() -> None:
+    own = Counter(link.screen for link in LINKS if link.chapter == "errors")
+    assert own == Counter({name: 1 for name in CHAPTERS["errors"].screens if name not in ("claims", "reading")})
+
+
+def test_a_norm_without_epsilon_is_seen_to_fail() -> None:
+    link = next(link for link in LINKS if link.inputs)
+    screen = find_screen(link.chapter, link.screen)
+    said = [picture for row in screen.compute(**screen.parse(dict(link.inputs))) for picture in row.pictures]
+    assert [picture.good for picture in said if isinstance(picture, Verdict)] == [False]

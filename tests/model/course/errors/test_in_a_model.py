@@ -1,0 +1,77 @@
+"""Claims that a model shows: what a token sees, who mixes the tokens, what a decoder has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model import find_checkpoint, load
+from model.checkpoints.load import Checkpoint
+from model.course.errors.decoders import decoder_parts
+from model.course.errors.independent_tokens import independent_tokens
+from model.course.errors.masked_scores import ITSELF, ITSELF_FORBIDDEN, without_itself
+from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict
+from model.course.screen import Answer
+from model.errors import InputError
+from model.nn.masks import QueryKeyPositions, combine_masks, parse_masks
+from model.nn.variants import variant
+from model.tracing.run import run
+from tests.model import toys
+
+
+@pytest.fixture
+def decoder() -> Checkpoint:
+    return Checkpoint(toys.decoder(), toys.causal(), "")
+
+
+@pytest.fixture
+def encoder() -> Checkpoint:
+    return Checkpoint(toys.encoder(), toys.masked(), "")
+
+
+def verdict(answer: Answer) -> Verdict:
+    return next(picture for row in answer for picture in row.pictures if isinstance(picture, Verdict))
+
+
+def test_the_strict_mask_forbids_the_diagonal_and_no_more(decoder: Checkpoint) -> None:
+    places = torch.arange(9)
+    allowed = combine_masks(parse_masks(ITSELF_FORBIDDEN), QueryKeyPositions(places, places))[0, 0]
+    assert torch.equal(allowed, torch.ones(9, 9).tril(-1).bool())
+    answer = without_itself(decoder, toys.SENTENCE)
+    (bars,) = (picture for row in answer for picture in row.pictures if isinstance(picture, BarsPicture))
+    for name, masks in (("j ≤ i", "causal"), ("j < i", ITSELF_FORBIDDEN)):
+        trace = run(variant(decoder.model, masks=masks), decoder.tokenizer, toys.SENTENCE)
+        logits = torch.tensor(trace["logits"])[:-1]
+        losses = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.text.ids)[1:], reduction="none")
+        assert list(bars.series[name]) == pytest.approx(losses.tolist(), rel=1e-3)
+    assert ITSELF.explore is not None and ITSELF.explore("m", "t")["masks"] == ITSELF_FORBIDDEN
+
+
+def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Checkpoint) -> None:
+    text, other = "the cat [MASK] on the mat", "the dog [MASK] on the mat"
+    answer = independent_tokens(encoder, text, other)
+    (lines,) = (picture for row in answer for picture in row.pictures if isinstance(picture, LinesPicture))
+    (apart,) = lines.series.values()
+    assert float(apart[0]) < 1e-6 < float(apart[-1]), "the same vector, until layers mix in the other word"
+    same = independent_tokens(encoder, text, text)
+    (lines,) = (picture for row in same for picture in row.pictures if isinstance(picture, LinesPicture))
+    assert max(map(float, *lines.series.values())) == 0
+    with pytest.raises(InputError, match="need a"):
+        independent_tokens(encoder, text, "the cat sat")
+
+
+def test_a_decoder_has_a_mask_and_cross_attention_only_beside_an_encoder(decoder: Checkpoint) -> None:
+    alone = decoder_parts(decoder, "nothing", toys.SENTENCE)
+    both = decoder_parts(load(find_checkpoint("dates")), "third of March 2021", "2021-03")
+    for answer, cross in ((alone, 0), (both, 2)):
+        (table,) = (picture for row in answer for picture in row.pictures if isinstance(picture, TablePicture))
+        kinds = [str(row[0]) for row in table.rows]
+        assert sum("cross" in kind for kind in kinds) == cross and verdict(answer).good
+        masked = [row for row in table.rows if "self" in str(row[0])]
+        assert all(row[4] == "0.00" and float(row[5]) > 0 for row in masked)
+    lifted = Checkpoint(variant(decoder.model, masks="none"), decoder.tokenizer, "")
+    assert verdict(decoder_parts(lifted, "", toys.SENTENCE)).good is False
+    trace = run(lifted.model, lifted.tokenizer, toys.SENTENCE)
+    most = max(float(np.triu(trace[path], 1).max()) for path in trace.values if path.endswith("self.weights"))
+    assert f"more than {most:.2f}" in verdict(decoder_parts(lifted, "", toys.SENTENCE)).text

@@ -1,0 +1,148 @@
+"""The numbers of the claims, against sums done another way."""
+
+from __future__ import annotations
+
+from math import cos, exp, pi, sin, sqrt
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from model.course.errors.channels import FAST_CHANNELS, PAIRS, read_as_channels, sign_changes
+from model.course.errors.divisor import DIVISOR, ROOT
+from model.course.errors.mask_shape import MASK_SHAPE
+from model.course.errors.masked_scores import ZERO_SCORE
+from model.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
+from model.course.errors.recurrence import RECURRENCE, reach
+from model.course.errors.rows_or_columns import ROWS_OR_COLUMNS
+from model.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict
+from model.course.positions.waves import waves
+from model.course.screen import Answer, Screen
+from model.errors import InputError
+
+
+def compute(screen: Screen, **inputs: str) -> Answer:
+    return screen.compute(**screen.parse(inputs))
+
+
+def said(answer: Answer) -> list[Verdict]:
+    return [picture for row in answer for picture in row.pictures if isinstance(picture, Verdict)]
+
+
+def tables(answer: Answer) -> list[TablePicture]:
+    return [picture for row in answer for picture in row.pictures if isinstance(picture, TablePicture)]
+
+
+def bars(answer: Answer) -> dict[str, Tensor]:
+    (picture,) = (picture for row in answer for picture in row.pictures if isinstance(picture, BarsPicture))
+    return {name: torch.as_tensor(values) for name, values in picture.series.items()}
+
+
+def matrices(answer: Answer) -> list[Tensor]:
+    return [picture.values for row in answer for picture in row.pictures if isinstance(picture, MatrixPicture)]
+
+
+def test_i_counts_pairs_of_channels() -> None:
+    read, right = read_as_channels(5, 6), waves(5, 6, 10_000.0)
+    for place in range(5):
+        for channel in range(6):
+            wave = sin if channel % 2 == 0 else cos
+            assert float(read[place, channel]) == pytest.approx(wave(place / 10_000 ** (2 * channel / 6)))
+            assert float(right[place, channel]) == pytest.approx(wave(place / 10_000 ** (2 * (channel // 2) / 6)))
+
+
+def test_the_longest_waves_are_those_of_both_readings() -> None:
+    answer = compute(PAIRS, d_model="8", length="20")
+    assert tables(answer)[0].rows[-1] == ("7", "3", f"{2 * pi * 10_000**0.75:,.1f}", f"{2 * pi * 10_000**1.75:,.1f}")
+    span = {
+        (channel, number): max(wave) - min(wave)
+        for channel in range(8)
+        for number in (channel, channel // 2)
+        for wave in [[(sin, cos)[channel % 2](place / 10_000 ** (2 * number / 8)) for place in range(20)]]
+    }
+    still = [sum(span[channel, number(channel)] < 0.1 for channel in range(8)) for number in (int, lambda c: c // 2)]
+    assert f"{still[0]} of 8 channels then hardly move (by less than 0.1), where {still[1]}" in said(answer)[0].text
+    assert "distances between positions stay the same" in said(answer)[1].text
+
+
+@given(st.integers(2, 32).map(lambda half: 2 * half), st.integers(4, 60).map(lambda half: 2 * half))
+def test_a_channel_is_as_fast_late_as_it_is_early(d_model: int, length: int) -> None:
+    encodings = waves(length, d_model, 10_000.0)
+    first, second = sign_changes(encodings[: length // 2]), sign_changes(encodings[length // 2 :])
+    assert int((first - second).abs().max()) <= 1, "the two halves differ by at most one crossing, at their ends"
+    assert int(first[0]) >= int(first[-1])
+
+
+def test_the_fast_channel_is_counted_on_the_screen() -> None:
+    first, second = bars(compute(FAST_CHANNELS, length="200")).values()
+    assert first[0] == pytest.approx(100 / pi, abs=1) and second[0] == pytest.approx(100 / pi, abs=1)
+    assert first[-1] == second[-1] == 0
+
+
+def test_a_score_of_zero_gets_weight() -> None:
+    answer = compute(ZERO_SCORE, scores="1,5;2,3")
+    right, wrong = matrices(answer)[1], matrices(answer)[3]
+    assert right.tolist() == [[1.0, 0.0], pytest.approx([1 / (1 + exp(1)), exp(1) / (1 + exp(1))])]
+    assert wrong[0].tolist() == pytest.approx([exp(1) / (exp(1) + 1), 1 / (exp(1) + 1)])
+    assert bars(answer)[""].tolist() == pytest.approx([1 / (exp(1) + 1), 0])
+    kept, overwritten = matrices(answer)[-2:]
+    assert kept.tolist() == [[1, 5], [2, 3]] and overwritten.tolist() == [[1, -torch.inf], [2, 3]]
+    assert "overwritten 1 of 4" in said(answer)[-1].text
+    with pytest.raises(InputError, match="3 rows and 2 columns"):
+        compute(ZERO_SCORE, scores="1,2;3,4;5,6")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "d_model", "words"),
+    [("6", "16", "does not fit 6 keys"), ("8", "8", "as many tokens as"), ("6", "1", "an axis of 1")],
+)
+def test_a_mask_of_channels_fits_by_chance_alone(tokens: str, d_model: str, words: str) -> None:
+    answer = compute(MASK_SHAPE, tokens=tokens, d_model=d_model)
+    assert words in said(answer)[0].text
+    promised, right = tables(answer)[0].rows
+    assert str(promised[2]).startswith("RuntimeError: ") is (words == "does not fit 6 keys")
+    assert right[2] == f"weights (2, 4, {tokens}, {tokens})"
+
+
+def test_only_the_root_of_the_width_of_a_head_keeps_the_spread() -> None:
+    answer = compute(DIVISOR, d_model="256", heads="4")
+    spread = {str(name): float(found) for name, _, found, _ in tables(answer)[0].rows}
+    assert spread[ROOT] == pytest.approx(1, abs=0.1)
+    assert spread["nothing"] == pytest.approx(8, abs=0.8) and spread["d_k itself"] == pytest.approx(1 / 8, abs=0.02)
+    assert spread["√d_model, the width of all heads"] == pytest.approx(1 / 2, abs=0.05)
+    largest = dict(zip(spread, bars(answer)[""].tolist(), strict=True))
+    assert largest["nothing"] > largest[ROOT] > largest["√d_model, the width of all heads"] > largest["d_k itself"]
+    one = {row[0]: row[1] for row in tables(compute(DIVISOR, heads="1"))[0].rows}
+    assert one[ROOT] == one["√d_model, the width of all heads"] == sqrt(64)
+
+
+def test_rows_and_columns_need_a_transpose() -> None:
+    answer = compute(ROWS_OR_COLUMNS, x="1,2;3,4", q="1,2;0,1", k="0,1;1,0")
+    columns, mixed, rows = matrices(answer)[:3]
+    # Q x = (5, 2), (11, 4); K x = (2, 1), (4, 3)
+    assert columns.tolist() == [[12, 26], [26, 56]] and rows.tolist() == columns.tolist()
+    # x Q = (1, 4), (3, 10); x K = (2, 1), (4, 3)
+    assert mixed.tolist() == [[6, 16], [16, 42]]
+    assert "differ by up to 14" in said(answer)[0].text and said(answer)[0].good is False
+    same = compute(ROWS_OR_COLUMNS, q="1,2;2,1", k="3,0;0,1")
+    assert said(same)[0].good and "agree" in said(same)[0].text
+
+
+def test_influence_is_lost_step_by_step() -> None:
+    gradients = reach(1, 16, seed=1)
+    answer = compute(RECURRENCE)
+    assert f"by a factor of {float(gradients[2] / gradients[16]):,.0f}" in said(answer)[0].text
+    assert float(gradients[2] / gradients[16]) > 1_000 > float(gradients[2] / reach(4, 16, seed=1)[2])
+    assert [row[:2] for row in tables(answer)[0].rows] == [("1", "17"), ("2", "18"), ("4", "20")]
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_a_function_fails_when_it_is_called_without_its_imports(function: str) -> None:
+    needed = needed_names(CALLS[function][0])
+    bare, whole = (compute(MISSING_NAMES, function=function, imports=imports) for imports in ("nothing", "all"))
+    result = tables(bare)[1].rows[1][1]
+    assert str(result).startswith("NameError: name ") is bool(needed)
+    assert str(tables(whole)[1].rows[1][1]).startswith("an answer of shape")
+    assert said(whole)[0].good and said(bare)[0].good is (not needed)
