@@ -81,7 +81,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "masks/broadcast",
         ),
         _claim(
-            "−∞ works for every row.",
+            "Minus infinity is always safe.",
             "A row in which all is forbidden becomes NaN.",
             "masks/drawn",
         ),

@@ -84,5 +84,5 @@ test("numbers read as numbers do", () => {
   );
   assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
   assert.equal(largestSize([]), 1);
-  assert.deepEqual([0, 0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "0.5", "1000", "10⁷", "10⁻⁵", "25"]);
+  assert.deepEqual([0, -0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "−0.5", "1000", "10⁷", "10⁻⁵", "25"]);
 });

@@ -18,7 +18,7 @@ const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "
 
 /** A mark of an axis; a power of ten that would be long is written as one: 10⁷. @param {number} mark */
 export function formatMark(mark) {
-  const power = Math.round(Math.log10(mark));
+  const power = mark > 0 ? Math.round(Math.log10(mark)) : 0;
   if ((power > -4 && power < 5) || Math.abs(mark / 10 ** power - 1) > 1e-9) return formatNumber(mark, 3);
   return `10${String(power).replace(/./g, (sign) => RAISED[/** @type {keyof typeof RAISED} */ (sign)])}`;
 }
