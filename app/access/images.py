@@ -14,8 +14,9 @@ from functools import lru_cache
 from threading import Lock
 
 from app.access.visitor import UNKNOWN_VISITOR
-from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX, shipped_image
+from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX
 from model.errors import ImageError
+from model.vision.shipped_images import shipped_image
 
 MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor

@@ -11,7 +11,6 @@ import numpy as np
 from app.explore.head_view import SHOWN, HeadView, head_view
 from app.explore.quantities import QUANTITIES, quantity_json
 from app.explore.tabs import ANALYSES, TABS, tabs_json
-from app.state.images import shipped_image_names
 from app.state.request import parse_question, parse_state
 from app.state.state import State
 from app.ui.wire_format import pack, pack_arrays
@@ -27,6 +26,7 @@ from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.rendering.html import choices_json
 from model.rendering.plots import COLOUR_RANGES, ColourRange
 from model.tasks import task_of
+from model.vision.shipped_images import shipped_image_names
 
 
 def handle_page(body: dict[str, Any]) -> bytes:

@@ -1,38 +1,6 @@
-"""The names that questions have for the pictures that image models read, and the files of the shipped ones."""
+"""What questions call the pictures that visitors brought."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from model.config import Config
-from model.errors import ImageError
-from model.paths import assets_dir
-
-OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
+OWN_IMAGE_PREFIX = "own-"  # begins their names
 IMAGE_GONE = "This picture is no longer here: what one brings is kept for a while only. Choose it again."
-
-SCENES, DRAWINGS = "inputs", "drawings"  # folders of shipped images: to look at, and to write captions for
-
-
-@lru_cache(maxsize=2)
-def _names_in(folder: str) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (assets_dir() / "pictures" / folder).glob("*.png")))
-
-
-def shipped_image_names(config: Config | None = None) -> tuple[str, ...]:
-    """The names of the shipped images that suit a model (None: one of images alone), the one it begins with first."""
-    return _names_in(DRAWINGS if config and config.has_cross_attention else SCENES)
-
-
-def shipped_image_path(name: str) -> str:
-    """The path of a shipped image inside the assets. Raises ImageError for an unknown name."""
-    for folder in (SCENES, DRAWINGS):
-        if name in _names_in(folder):
-            return f"pictures/{folder}/{name}.png"
-    known = ", ".join((*_names_in(SCENES), *_names_in(DRAWINGS)))
-    raise ImageError(f"There is no picture {name[:40]!r}. Known: {known}, and your own.")
-
-
-def shipped_image(name: str) -> bytes:
-    """The file of a shipped image; the empty name is the first scene. Raises ImageError for an unknown name."""
-    return (assets_dir() / shipped_image_path(name or shipped_image_names()[0])).read_bytes()

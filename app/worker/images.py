@@ -8,13 +8,14 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX, shipped_image, shipped_image_names
+from app.state.images import IMAGE_GONE, OWN_IMAGE_PREFIX
 from app.ui.wire_format import pack
 from app.worker.context import current_request
 from model.config import Config
 from model.config_groups import ImageConfig
 from model.errors import ImageError
 from model.vision.image import ProcessedImage, decode_image, process_image
+from model.vision.shipped_images import shipped_image, shipped_image_names
 
 MAX_PREPARED = 64  # pictures that stay prepared
 

@@ -10,6 +10,7 @@ from model.course.errors.chapter import ERRORS
 from model.course.heads.chapter import HEADS
 from model.course.language_modeling.chapter import LANGUAGE_MODELING
 from model.course.masks.chapter import MASKS
+from model.course.modalities.chapter import MODALITIES
 from model.course.positions.chapter import POSITIONS
 from model.course.screen import Chapter, Screen
 from model.course.tokens.chapter import TOKENS
@@ -28,6 +29,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         "architectures": ARCHITECTURES,
         "variants": VARIANTS,
         "training": LANGUAGE_MODELING,
+        "beyond-text": MODALITIES,
         "code": CODE,
         "errors": ERRORS,
     },

@@ -196,6 +196,54 @@ class ModelDiagramPicture(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImagePicture(Picture):
+    """An image under a grid of `rows` x `columns` patches; `source` is the address that a browser shows (`png_url`).
+
+    With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` ones are framed.
+    """
+
+    kind: ClassVar[str] = "image"
+    source: str
+    rows: int
+    columns: int
+    shades: Mapping[str, Numbers] = field(default_factory=dict)
+    marked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphPicture(Picture):
+    """Named nodes, where they lie in the plane, and the edges between them as pairs of their numbers.
+
+    `shades` from 0 to 1 colour the nodes and stand in them; the `marked` one is framed.
+    """
+
+    kind: ClassVar[str] = "graph"
+    nodes: tuple[str, ...]
+    places: Tensor
+    edges: tuple[tuple[int, int], ...]
+    shades: Numbers = ()
+    marked: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundPicture(Picture):
+    """A sound that can be played; `source` is the address of a WAV file (`wav_url`)."""
+
+    kind: ClassVar[str] = "sound"
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePicture(Picture):
+    """A text that can be downloaded as a file."""
+
+    kind: ClassVar[str] = "file"
+    file_name: str
+    media_type: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Equations(Picture):
     """Formulas with the numbers put in, in LaTeX: what one can check with a pencil."""
 

@@ -190,6 +190,32 @@ export interface ClaimsPicture extends CommonPicture {
   kind: "claims";
   claims: { said: string; right: string; links: ScreenLink[] }[];
 }
+export interface ImagePicture extends CommonPicture {
+  kind: "image";
+  source: string;
+  rows: number;
+  columns: number;
+  shades: Record<string, Numeric[]>;
+  marked: number[];
+}
+export interface GraphPicture extends CommonPicture {
+  kind: "graph";
+  nodes: string[];
+  places: Numeric[][];
+  edges: [number, number][];
+  shades: number[];
+  marked: number | null;
+}
+export interface SoundPicture extends CommonPicture {
+  kind: "sound";
+  source: string;
+}
+export interface FilePicture extends CommonPicture {
+  kind: "file";
+  file_name: string;
+  media_type: string;
+  text: string;
+}
 export interface EquationsPicture extends CommonPicture {
   kind: "equations";
   lines: string[];
@@ -211,6 +237,10 @@ export type Picture =
   | TablePicture
   | ModelDiagramPicture
   | ClaimsPicture
+  | ImagePicture
+  | GraphPicture
+  | SoundPicture
+  | FilePicture
   | EquationsPicture
   | VerdictPicture;
 

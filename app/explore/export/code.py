@@ -6,7 +6,7 @@ import shlex
 
 from app.explore.head_view import head_view, quantity_request
 from app.explore.quantities import QUANTITIES, Expression, Quantity, QuantityRequest
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names, shipped_image_path
+from app.state.images import OWN_IMAGE_PREFIX
 from app.state.state import Question, State
 from app.worker.context import current_request
 from app.worker.head_selection import selected_attention, selected_heads
@@ -14,6 +14,7 @@ from app.worker.open_models import available_models
 from app.worker.resolved_question import ResolvedQuestion
 from model.attention_groups import AttentionGroup
 from model.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
+from model.vision.shipped_images import shipped_image_names, shipped_image_path
 
 IMAGE_PLACEHOLDER = "THE FILE OF YOUR PICTURE"
 MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"

@@ -1,7 +1,8 @@
 // Describe: the words of a caption, each beneath the picture as it was looked at when the word was written.
 
-import { drawCoveredPart, loadedImage, shadePatch } from "../../../model/rendering/static/plots/image_overlay.js";
+import { drawCoveredPart, loadedImage } from "../../../model/rendering/static/plots/image_overlay.js";
 import { activeQueries, lockQuery, setHover } from "../../../model/rendering/static/state/token_selection.js";
+import { shadePatch } from "../../../model/rendering/static/ui/colours.js";
 import {
   createElement,
   hidpiContext,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
+from app.state.images import OWN_IMAGE_PREFIX
 from app.worker.resolved_question import ResolvedQuestion
 from model.rendering.provenance import Provenance, model_provenance
 from model.text.tokenizer import sanitize_surrogates
+from model.vision.shipped_images import shipped_image_names
 
 
 def question_provenance(

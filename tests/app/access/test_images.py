@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from app.access.images import MAX_FILE_BYTES, MAX_PER_VISITOR, MAX_TOTAL_BYTES, ImageStore
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image, shipped_image_names
+from app.state.images import OWN_IMAGE_PREFIX
 from app.state.state import State
 from model.errors import ImageError
+from model.vision.shipped_images import shipped_image, shipped_image_names
 from tests.app.worker.test_images import photo
 
 

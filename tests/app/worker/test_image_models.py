@@ -24,7 +24,7 @@ from app.explore.export.code import python_code, shell_code
 from app.explore.head_view import head_view as made_view
 from app.server.middleware import VisitorMiddleware
 from app.server.routes import routes
-from app.state.images import OWN_IMAGE_PREFIX, shipped_image_names
+from app.state.images import OWN_IMAGE_PREFIX
 from app.state.state import Question, State
 from app.ui.wire_format import unpack
 from app.worker.resolved_question import resolve
@@ -36,6 +36,7 @@ from model.nn.transformer import Transformer
 from model.tracing.run import run
 from model.vision.image import process_image
 from model.vision.patches import class_token_tokenizer
+from model.vision.shipped_images import shipped_image_names
 from tests.app.explore.test_export_code import executed, run_shell
 from tests.app.pages import component_data, open_app, unfolded
 from tests.app.worker.test_images import photo

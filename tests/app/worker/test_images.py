@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from app.engine.job import EngineRequest
-from app.state.images import shipped_image, shipped_image_names
 from app.worker.context import answering
 from app.worker.images import PreparedImages, handle_check_image, image_bytes
 from model.config_groups import ImageConfig
 from model.errors import ImageError
 from model.paths import assets_dir
 from model.vision.image import decode_image
+from model.vision.shipped_images import shipped_image, shipped_image_names
 from tests.model import toys
 
 INPUTS = assets_dir() / "pictures" / "inputs"

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs, encodeInputs } from "../../../app/course/frontend/inputs.js";
-import { formatFixed, formatMark, largestSize } from "../../../app/course/frontend/pictures/numbers.js";
+import { formatFixed, formatMark, largestSize } from "../../../app/course/frontend/pictures/drawing/numbers.js";
 import { placeLabels } from "../../../app/course/frontend/pictures/points.js";
 
 /** @import { MatrixControl, ScreenRow } from "../../../app/course/frontend/types.d.ts" */

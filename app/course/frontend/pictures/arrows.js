@@ -2,9 +2,9 @@
 
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { createPlane, SIZE } from "./drawing/plane.js";
+import { svg } from "./drawing/svg.js";
 import { createLegend } from "./lines.js";
-import { createPlane, SIZE } from "./plane.js";
-import { svg } from "./svg.js";
 
 /** @import { ArrowsPicture } from "../types.d.ts" */
 

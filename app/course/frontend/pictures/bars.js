@@ -2,7 +2,7 @@
 
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { formatFixed, largestSize } from "./numbers.js";
+import { formatFixed, largestSize } from "./drawing/numbers.js";
 
 /** @import { BarsPicture } from "../types.d.ts" */
 

@@ -3,8 +3,8 @@
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../../model/rendering/static/ui/colours.js";
 import { context2d, createElement, onHover } from "../../../../model/rendering/static/ui/dom.js";
-import { largestSize } from "./numbers.js";
-import { createSheet, svg } from "./svg.js";
+import { largestSize } from "./drawing/numbers.js";
+import { createSheet, svg } from "./drawing/svg.js";
 
 /** @import { HeatMapPicture } from "../types.d.ts" */
 /** @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number }} Layout cells in pixels */

@@ -2,8 +2,8 @@
 
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { formatMark } from "./numbers.js";
-import { createSheet, powersOfTen, svg, ticks } from "./svg.js";
+import { formatMark } from "./drawing/numbers.js";
+import { createSheet, powersOfTen, svg, ticks } from "./drawing/svg.js";
 
 /** @import { LinesPicture } from "../types.d.ts" */
 /** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */

@@ -2,7 +2,7 @@
 
 import { divergingColour } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { formatFixed, largestSize } from "./numbers.js";
+import { formatFixed, largestSize } from "./drawing/numbers.js";
 
 /** @import { MatrixPicture } from "../types.d.ts" */
 

@@ -2,8 +2,8 @@
 
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
-import { createPlane, LARGE } from "./plane.js";
-import { svg } from "./svg.js";
+import { createPlane, LARGE } from "./drawing/plane.js";
+import { svg } from "./drawing/svg.js";
 
 /** @import { MovingPointsPicture } from "../types.d.ts" */
 

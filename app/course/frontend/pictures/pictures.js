@@ -5,7 +5,10 @@ import { titleNodes } from "../formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
 import { createClaims } from "./claims.js";
+import { createFile, createSound } from "./files.js";
+import { createGraph } from "./graph.js";
 import { createHeatMap } from "./heat_map.js";
+import { createImage } from "./image.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
 import { createModelDiagram } from "./model_diagram.js";
@@ -58,6 +61,14 @@ function draw(picture, linkTo) {
       return createModelDiagram(picture);
     case "claims":
       return createClaims(picture, linkTo);
+    case "image":
+      return createImage(picture);
+    case "graph":
+      return createGraph(picture);
+    case "sound":
+      return createSound(picture);
+    case "file":
+      return createFile(picture);
     case "equations":
       return createEquations(picture);
     case "verdict":

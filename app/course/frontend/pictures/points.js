@@ -2,9 +2,9 @@
 
 import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { createPlane, LARGE, SIZE } from "./drawing/plane.js";
+import { svg } from "./drawing/svg.js";
 import { createLegend } from "./lines.js";
-import { createPlane, LARGE, SIZE } from "./plane.js";
-import { svg } from "./svg.js";
 
 /** @import { PointsPicture } from "../types.d.ts" */
 

@@ -4,14 +4,13 @@ import { currentStyle } from "../heads/measurements.js";
 import { columnSums, formatValue } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.js";
-import { NEGATIVE_COLOUR } from "../ui/colours.js";
+import { NEGATIVE_COLOUR, shadePatch } from "../ui/colours.js";
 import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../ui/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../ui/keyboard.js";
 import { inflate } from "../ui/wire.js";
 
 /** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, Token } from "../types.js" */
 
-const DARKNESS = 0.8; // over a patch that nobody looks at
 const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale
 const MAX_HEIGHT = 560;
 
@@ -134,15 +133,6 @@ function drawImageOverlay(page, matrix, width, canvas) {
 export function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
   const [across, down] = imageSize(image);
   context.drawImage(image, left * across, top * down, (right - left) * across, (bottom - top) * down, ...place);
-}
-
-/**
- * Leaves a patch as bright as it is looked at: 0 is dark, 1 as it is.
- * @param {CanvasRenderingContext2D} context @param {Rectangle} box @param {number} strength
- */
-export function shadePatch(context, box, strength) {
-  context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (1 - strength)})`;
-  context.fillRect(...box);
 }
 
 /** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */

@@ -42,6 +42,7 @@ export const PURPLE_ORANGE = [
 ];
 // Okabe and Ito 2008; past the last one they begin again, with broken lines.
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
+const DARKNESS = 0.8; // over a patch that nobody looks at
 export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
 
 /** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
@@ -111,4 +112,13 @@ export function paintScale(canvas, ink = WEIGHT_COLOURS) {
     256,
     ink,
   );
+}
+
+/**
+ * Leaves a patch as bright as it is looked at: 0 is dark, 1 as it is.
+ * @param {CanvasRenderingContext2D} context @param {[left: number, top: number, width: number, height: number]} box @param {number} strength
+ */
+export function shadePatch(context, box, strength) {
+  context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (1 - strength)})`;
+  context.fillRect(...box);
 }

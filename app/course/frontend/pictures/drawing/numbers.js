@@ -1,8 +1,8 @@
 // Numbers as they stand in pictures.
 
-import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+import { formatNumber } from "../../../../../model/rendering/static/ui/charts.js";
 
-/** @import { Numeric } from "../types.d.ts" */
+/** @import { Numeric } from "../../types.d.ts" */
 
 /** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not. @param {Numeric} value @param {number} digits */
 export function formatFixed(value, digits) {

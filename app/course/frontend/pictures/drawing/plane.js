@@ -1,6 +1,6 @@
 // The plane in which vectors and points are drawn: as many pixels to a unit on both axes, zero in the middle.
 
-import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
+import { formatNumber } from "../../../../../model/rendering/static/ui/charts.js";
 import { createSheet, svg, ticks } from "./svg.js";
 
 export const SIZE = 320;

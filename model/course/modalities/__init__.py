@@ -1,0 +1,1 @@
+"""Attention beyond text: images, graphs, sounds and proteins as sequences of vectors."""

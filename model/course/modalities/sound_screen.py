@@ -1,0 +1,139 @@
+"""Attention among the frames of a spectrogram: what sounds alike finds itself again."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import torch
+from torch import Tensor
+
+from model.array_types import Float
+from model.course.controls import NumberControl, TextControl
+from model.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
+from model.course.modalities.sound import (
+    FRAME_SAMPLES,
+    FRAMES_PER_SOUND,
+    MOST_SOUNDS,
+    SAMPLE_RATE,
+    Sound,
+    frame_of,
+    parse_sounds,
+    sound_of_frames,
+    spectrogram,
+    synthesize,
+    wav_url,
+)
+from model.course.pictures import BarsPicture, HeatMapPicture, SoundPicture, TablePicture, Verdict, row
+from model.course.screen import Answer, Screen
+from model.errors import InputError
+
+ROOM_ABOVE = 1.25  # of the highest tone, as far as the spectrogram is drawn
+
+
+def show_sound(sounds: str, asked: int, sharpness: float) -> Answer:
+    """The sounds to hear, their spectrogram, and attention among its frames."""
+    heard = parse_sounds(sounds)
+    if asked > len(heard):
+        raise InputError(f"There is no sound {asked}: you wrote {len(heard)}.")
+    samples = synthesize(heard)
+    frames = spectrogram(samples)
+    head = attend_by_similarity(frames, sharpness)
+    query = frame_of(asked - 1)
+    shares = sum_by_sound(head.weights[query], len(heard))
+    labels = tuple(f"{number}. {sound.name}" for number, sound in enumerate(heard, 1))
+    return (
+        row(
+            SoundPicture(title=f"{len(samples) / SAMPLE_RATE:.1f} seconds to hear", source=wav_url(samples)),
+            _table(samples, frames, head.weights),
+        ),
+        row(_draw_spectrogram(heard, frames)),
+        row(
+            BarsPicture(title=f"Where {labels[asked - 1]} looks", labels=labels, series={"weight": shares}, digits=3),
+            HeatMapPicture(
+                title="All frames",
+                values=head.weights,
+                row_axis="query frame",
+                column_axis="key frame",
+                colours="positive",
+                row_groups=FRAMES_PER_SOUND,
+                column_groups=FRAMES_PER_SOUND,
+            ),
+            title=f"Attention among the frames, and of frame {query}, the middle of sound {asked}",
+            text=NO_WEIGHTS,
+        ),
+        row(Verdict(text=describe_shares(heard, asked - 1, shares))),
+    )
+
+
+def sum_by_sound(weights: Float[Tensor, " frame"], count: int) -> Float[Tensor, " sound"]:
+    """How much of a frame's weight falls on the frames of each sound."""
+    return torch.zeros(count).index_add(0, torch.tensor(sound_of_frames(len(weights))), weights)
+
+
+def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, " sound"]) -> str:
+    """What was found: the same sound again, and what has a tone in common with it."""
+    own = set(heard[asked].frequencies)
+    groups = {
+        "on itself": [asked],
+        "on the same sound elsewhere": [
+            at for at, each in enumerate(heard) if at != asked and set(each.frequencies) == own
+        ],
+        "on sounds that share a tone with it": [
+            at for at, each in enumerate(heard) if set(each.frequencies) != own and own & set(each.frequencies)
+        ],
+        "on the others": [at for at, each in enumerate(heard) if not own & set(each.frequencies)],
+    }
+    said = [f"{float(shares[members].sum()):.0%} {name}" for name, members in groups.items() if members]
+    return (
+        f"The weight of {heard[asked].name} falls: {', '.join(said)}. Nobody told attention what a tone is: frames "
+        "with the same frequencies are vectors of the same direction."
+    )
+
+
+def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
+    def shape(value: Tensor) -> str:
+        return " × ".join(map(str, value.shape))
+
+    return TablePicture(
+        title="Shapes",
+        columns=("value", "shape", "axes"),
+        rows=(
+            ("sound", shape(samples), "samples"),
+            ("sequence", shape(frames), "frames × frequencies"),
+            ("attention weights", shape(weights), "queries × keys"),
+        ),
+    )
+
+
+def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPicture:
+    """The frames as columns, low frequencies at the bottom, up to somewhat above the highest tone."""
+    spacing = SAMPLE_RATE / FRAME_SAMPLES
+    highest = max(tone for sound in heard for tone in sound.frequencies)
+    shown = min(ceil(ROOM_ABOVE * highest / spacing) + 1, frames.shape[1])
+    return HeatMapPicture(
+        title=f"Spectrogram: each column is a frame, a vector of {frames.shape[1]} frequencies",
+        values=frames[:, :shown].T.flip(0),
+        rows=tuple(f"{spacing * bin_number:.0f} Hz" for bin_number in reversed(range(shown))),
+        columns=tuple(map(str, range(len(frames)))),
+        column_axis="frame",
+        colours="positive",
+        column_groups=FRAMES_PER_SOUND,
+    )
+
+
+SOUND = Screen(
+    title="A sound is a sequence of frames",
+    lesson="Cut a sound into short overlapping pieces and measure how strong each frequency is in each piece: the "
+    "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + for what sounds "
+    "together. The chord looks at its own notes.",
+    controls={
+        "sounds": TextControl(title="Sounds", default="C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
+        "asked": NumberControl(
+            title="Sound that asks (1 is the first)", default="4", low=1, high=MOST_SOUNDS, whole=True
+        ),
+        "sharpness": SHARPNESS,
+    },
+    compute=show_sound,
+    formulas=(r"x_t = \ln(1 + |\mathrm{DFT}(w \cdot s_t)|)",),
+    code=(spectrogram, synthesize, attend_by_similarity),
+)

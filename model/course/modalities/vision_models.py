@@ -1,0 +1,259 @@
+"""An image in a trained model: patches become vectors, heads attend among them, and words are read from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from model.array_types import Float
+from model.checkpoints.load import Checkpoint
+from model.course.controls import ModelControl, NumberControl
+from model.course.modalities.image_files import PICTURE, png_url
+from model.course.modalities.patches import PATCH, cut_into_patches, require_patch
+from model.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, Verdict, row
+from model.course.screen import Answer, Screen, StateFields
+from model.errors import InputError
+from model.generation.generate import generate
+from model.nn.attention import Attention
+from model.nn.patch_embedding import PatchEmbedding
+from model.tracing.run import run
+from model.tracing.trace import Trace
+from model.vision.image import decode_image, process_image
+from model.vision.patches import EncodedImage
+from model.vision.shipped_images import shipped_image
+
+MOST_WORDS = 12  # of a caption
+SHOWN_PATCHES, SHOWN_CHANNELS = 64, 128
+LARGEST_ERROR = 1e-2  # of bfloat16, which most models are saved in
+BRIGHTNESS = "Bright where weights are large, on a square-root scale; in each picture the largest is fully bright."
+
+
+@dataclass(frozen=True)
+class ReadImage:
+    """An image as a model's encoder read it: its patches, and the recorded values."""
+
+    patches: EncodedImage
+    trace: Trace
+
+    @property
+    def url(self) -> str:
+        """What the patches cover, as the model saw it."""
+        return png_url(self.patches.covered_pixels())
+
+
+def read_with(model: Checkpoint, picture: str, keep: tuple[str, ...]) -> ReadImage:
+    """A shipped image read by a model, which records the values that `keep` names."""
+    image = process_image(decode_image(shipped_image(picture)), model.model.config.image)
+    if model.model.config.has_cross_attention:
+        trace = run(model.model, model.tokenizer, "", source=image, keep=keep)
+    else:
+        trace = run(model.model, model.tokenizer, image, keep=keep)
+    patches = trace.text_of_stack("encoder")
+    assert isinstance(patches, EncodedImage)
+    return ReadImage(patches, trace)
+
+
+def embed_by_hand(
+    model: Checkpoint, patches: EncodedImage
+) -> tuple[Float[Tensor, "patch patch_value"], Float[Tensor, "patch d_model"], float]:
+    """The patches as rows, these rows times W plus b, and how far that is from the model's own embedding of them."""
+    embedding = next(part for part in model.model.modules() if isinstance(part, PatchEmbedding))
+    weight, bias = embedding.projection.weight, embedding.projection.bias
+    pixels = torch.tensor(patches.image.pixel_values, dtype=weight.dtype, device=weight.device)
+    rows = cut_into_patches(pixels, patches.patch_size)
+    vectors = rows @ weight.flatten(1).T + (0 if bias is None else bias)
+    return rows, vectors, float((vectors - embedding(pixels[None])[0]).abs().max())
+
+
+@torch.inference_mode()
+def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> Answer:
+    """Pixels, patches, vectors, and what every head of a layer looks at from one patch."""
+    path = f"encoder.{require_layer(model, 'encoder', layer)}.self.weights"
+    read = read_with(model, picture, ("encoder.embedding", path))
+    grid = read.patches
+    require_patch(patch, grid.patch_rows, grid.patch_columns)
+    looks = torch.tensor(read.trace[path])[:, grid.first_patch + patch, grid.first_patch :]
+    return (
+        _show_cutting(read, patch),
+        *_show_embedding(model, grid),
+        row(
+            ImagePicture(
+                title=f"Layer {layer}: where each head looks from patch {patch}",
+                note=BRIGHTNESS,
+                source=read.url,
+                rows=grid.patch_rows,
+                columns=grid.patch_columns,
+                shades={f"head {head}": each for head, each in enumerate(looks)},
+                marked=(patch,),
+            ),
+            title="Patches look at patches",
+        ),
+        row(Verdict(text=_describe_looks(looks, grid))),
+    )
+
+
+def require_layer(model: Checkpoint, stack: str, layer: int) -> int:
+    """The layer. Raises InputError for one that the stack does not have."""
+    count = model.model.config.num_layers(stack)
+    if layer >= count:
+        raise InputError(f"There is no layer {layer}: the {stack} of this model has {count}, counted from 0.")
+    return layer
+
+
+def _show_cutting(read: ReadImage, patch: int) -> Row:
+    grid, (height, width) = read.patches, read.patches.patch_size
+    pixels, count = grid.image.pixel_values, grid.patch_rows * grid.patch_columns
+    return row(
+        ImagePicture(
+            title=f"{grid.patch_rows} × {grid.patch_columns} patches of {height} × {width} pixels",
+            source=read.url,
+            rows=grid.patch_rows,
+            columns=grid.patch_columns,
+            marked=(patch,),
+        ),
+        TablePicture(
+            title="From pixels to tokens",
+            columns=("value", "shape", "axes"),
+            rows=(
+                ("pixels", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
+                ("patches", shape_text((count, len(pixels) * height * width)), "patches × numbers of a patch"),
+                ("tokens", shape_text(read.trace["encoder.embedding"].shape), "tokens × channels of the model"),
+            ),
+            note="" if count == len(grid.ids) else f"Before the patches stands {' '.join(grid.tokens[:-count])}.",
+        ),
+    )
+
+
+def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
+    rows, vectors, error = embed_by_hand(model, grid)
+    shown = slice(SHOWN_PATCHES), slice(SHOWN_CHANNELS)
+    return (
+        row(
+            HeatMapPicture(
+                title=f"Patches: {shape_text(rows.shape)}",
+                values=rows[shown],
+                row_axis="patch",
+                column_axis="number",
+                note=_first_of(rows),
+            ),
+            HeatMapPicture(
+                before="· W + b =",
+                title=f"Their vectors: {shape_text(vectors.shape)}",
+                values=vectors[shown],
+                row_axis="patch",
+                column_axis="channel",
+                note=_first_of(vectors),
+            ),
+            title="One matrix makes a vector of every patch",
+        ),
+        row(
+            Verdict(
+                text="The program does this with a convolution. Multiplied out, as here, the vectors are the same up "
+                f"to {error:.1g}. From here on nothing knows of images: positions are added, and the layers are those "
+                "of a model of texts.",
+                good=error < LARGEST_ERROR,
+            )
+        ),
+    )
+
+
+def _first_of(values: Tensor) -> str:
+    rows, columns = values.shape
+    if rows <= SHOWN_PATCHES and columns <= SHOWN_CHANNELS:
+        return ""
+    return f"The first {min(rows, SHOWN_PATCHES)} × {min(columns, SHOWN_CHANNELS)} are drawn."
+
+
+def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> str:
+    head, best = divmod(int(looks.argmax()), looks.shape[1])
+    return (
+        f"The largest weight is that of head {head}: {float(looks[head, best]):.0%} go to patch {best} (row "
+        f"{best // grid.patch_columns}, column {best % grid.patch_columns}), where an even share would be "
+        f"{1 / looks.shape[1]:.1%}. Each head has patches of its own."
+    )
+
+
+def shape_text(sides: tuple[int, ...]) -> str:
+    """A shape as it is read: 36 × 192."""
+    return " × ".join(map(str, sides))
+
+
+def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answer:
+    """A caption, word by word, and where a head of the decoder looked in the image for each word."""
+    config = model.model.config
+    path = f"decoder.{require_layer(model, 'decoder', layer)}.cross.weights"
+    if head >= config.heads:
+        raise InputError(f"There is no head {head}: the decoder of this model has {config.heads}, counted from 0.")
+    image = process_image(decode_image(shipped_image(picture)), config.image)
+    steps = generate(
+        model.model, model.tokenizer, "", source=image, steps=MOST_WORDS, top_k=1, seed=0, keep=(path, "logits")
+    )
+    words, looks = [], []
+    for step in steps:
+        words.append(model.tokenizer.stripped_token_text(step.chosen_token))
+        looks.append(torch.tensor(step[path][head, -1]))
+    source = step.source
+    assert isinstance(source, EncodedImage)
+    names = [f"{number}. {word}" for number, word in enumerate(words, 1)]
+    return (
+        row(TokensPicture(title="What the decoder wrote", tokens=tuple(words))),
+        row(
+            ImagePicture(
+                title=f"Where head {head} of layer {layer} looked to write each word",
+                note=BRIGHTNESS,
+                source=png_url(source.covered_pixels()),
+                rows=source.patch_rows,
+                columns=source.patch_columns,
+                shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
+            )
+        ),
+        row(
+            Verdict(
+                text=f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "
+                f"{source.patch_columns} patches: cross-attention does not ask that both be of one kind. A sound "
+                "that is to be answered in words is read in the same way."
+            )
+        ),
+    )
+
+
+LAYER = NumberControl(title="Layer (0 is the first)", default="1", low=0, high=47, whole=True)
+VISION_MODEL = Screen(
+    title="Patches in a trained model",
+    lesson="A trained model multiplies each patch by one learned matrix, adds a position, and goes on as with words. "
+    "Choose an image, a layer and a patch, and see what each head looks at from there. The shipped model has learned "
+    "from drawings alone; open a vision transformer (ViT) on the page Models, and it stands in the list.",
+    controls={
+        "model": ModelControl(default="caption", architectures=("encoder", "encoder-decoder"), images=True),
+        "picture": PICTURE,
+        "layer": LAYER,
+        "patch": PATCH,
+    },
+    compute=show_vision_model,
+    formulas=(r"z_i = x_i W + b + p_i",),
+    code=(embed_by_hand, PatchEmbedding, Attention.forward),
+    explore=lambda model, picture, layer, patch: {"model": model, "image": picture, "layer": str(layer)},
+)
+
+
+def explore_caption(model: str, picture: str, layer: int, head: int) -> StateFields:
+    """The cross-attention of the same head."""
+    return {"model": model, "image": picture, "attention": "decoder.cross", "layer": str(layer), "head": str(head)}
+
+
+CAPTION = Screen(
+    title="Words read from patches",
+    lesson="An encoder reads the image, a decoder writes words, and cross-attention joins them: each word asks the "
+    "patches. This small model knows drawings of two figures, and of any other picture it claims to see two.",
+    controls={
+        "model": ModelControl(default="caption", architectures=("encoder-decoder",), images=True),
+        "picture": PICTURE,
+        "layer": replace(LAYER, default="0"),
+        "head": NumberControl(title="Head (0 is the first)", default="0", low=0, high=31, whole=True),
+    },
+    compute=show_caption,
+    code=(show_caption, Attention.forward),
+    explore=explore_caption,
+)

@@ -1,0 +1,183 @@
+"""Beyond text: patches, graphs, sounds and proteins as sequences, and what attention finds in them."""
+
+from __future__ import annotations
+
+import io
+import wave
+from base64 import b64decode
+from itertools import combinations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model import find_checkpoint, load
+from model.course.modalities.graph import Graph, count_hops, lay_out, parse_graph
+from model.course.modalities.graph_screens import ACETIC_ACID, attend_in_layers, count_different
+from model.course.modalities.image_files import PICTURE
+from model.course.modalities.patches import IMAGE_SIDE, cut_into_patches, join_patches, read_pixels
+from model.course.modalities.protein import AMINO_ACIDS, embed_protein, parse_protein
+from model.course.modalities.protein_screen import HEADS, attend_along
+from model.course.modalities.similarity import attend_by_similarity
+from model.course.modalities.sound import (
+    FRAME_SAMPLES,
+    MOST_SOUNDS,
+    SAMPLE_RATE,
+    frame_of,
+    parse_sounds,
+    parse_tone,
+    sound_of_frames,
+    spectrogram,
+    synthesize,
+    wav_url,
+)
+from model.course.modalities.sound_screen import sum_by_sound
+from model.course.modalities.vision_models import CAPTION, embed_by_hand, read_with
+from model.course.pictures import ImagePicture, TokensPicture
+from model.errors import InputError
+
+NAMES = ("C1", "C2", "O1", "H1", "H2", "N")
+POSSIBLE_EDGES = list(combinations(range(len(NAMES)), 2))
+
+
+Edges = tuple[int, set[tuple[int, int]]]
+EDGES = st.tuples(st.integers(1, len(NAMES)), st.sets(st.sampled_from(POSSIBLE_EDGES)))
+
+
+def graph_of(drawn: Edges) -> Graph:
+    """Up to six atoms with any bonds."""
+    count, edges = drawn
+    return Graph(NAMES[:count], tuple(sorted((one, other) for one, other in edges if other < count)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(EDGES, st.integers(0, 10_000), st.integers(1, 3))
+def test_attention_on_a_graph_is_equivariant(drawn: Edges, seed: int, layers: int) -> None:
+    graph = graph_of(drawn)
+    order = torch.randperm(len(graph.nodes), generator=torch.Generator().manual_seed(seed))
+    other = graph.permuted(order)
+    assert other.nodes == tuple(graph.nodes[int(each)] for each in order)
+    assert torch.equal(other.neighbours, graph.neighbours[order][:, order])
+    before, shares = attend_in_layers(graph.features, layers, graph.neighbours)
+    after, _ = attend_in_layers(other.features, layers, other.neighbours)
+    torch.testing.assert_close(after, before[order])
+    torch.testing.assert_close(shares @ graph.features, before)
+    assert bool((shares[count_hops(graph) > layers] == 0).all()), "a layer leads one edge further"
+
+
+@settings(deadline=None, max_examples=40)
+@given(EDGES)
+def test_a_graph_is_read_as_it_is_written_and_laid_out(drawn: Edges) -> None:
+    graph = graph_of(drawn)
+    edges = [f"{graph.nodes[one]}-{graph.nodes[other]}" for one, other in graph.edges]
+    found = parse_graph(", ".join((*graph.nodes, *edges)))
+    assert found == graph
+    assert bool(lay_out(found).isfinite().all())
+
+
+def test_only_its_neighbours_tell_the_acid_hydrogen_from_the_others() -> None:
+    graph = parse_graph(ACETIC_ACID)
+    full, _ = attend_in_layers(graph.features, 1)
+    along, _ = attend_in_layers(graph.features, 1, graph.neighbours)
+    assert (count_different(graph.features), count_different(full), count_different(along)) == (3, 3, 6)
+    acid, others = along[graph.find("H4")], [along[graph.find(f"H{number}")] for number in (1, 2, 3)]
+    assert all(torch.equal(each, others[0]) for each in others) and not torch.allclose(acid, others[0])
+
+
+@pytest.mark.parametrize("text", ["C1-", "C1-C2-C3", "<b>-C", "é-C", ",", ", ".join(f"A{n}" for n in range(13))])
+def test_what_is_no_graph_gets_a_sentence(text: str) -> None:
+    with pytest.raises(InputError, match=r"\.$"):
+        parse_graph(text)
+
+
+@pytest.mark.parametrize("side", [6, 12, 24])
+def test_patches_are_all_of_the_image(side: int) -> None:
+    pixels = read_pixels("chess")
+    patches = cut_into_patches(pixels, (side, side))
+    assert patches.shape == ((IMAGE_SIDE // side) ** 2, 3 * side * side)
+    assert torch.equal(patches[1].view(3, side, side), pixels[:, :side, side : 2 * side])
+    assert torch.equal(join_patches(patches, (side, side)), pixels)
+
+
+@pytest.mark.parametrize("picture", PICTURE.options)
+def test_the_model_embeds_patches_by_one_matrix(picture: str) -> None:
+    caption = load(find_checkpoint("caption"))
+    read = read_with(caption, picture, ("encoder.embedding",))
+    _, vectors, error = embed_by_hand(caption, read.patches)
+    assert error < 1e-4
+    torch.testing.assert_close(vectors.detach(), torch.tensor(read.trace["encoder.embedding"]))
+
+
+def test_a_caption_is_read_from_the_patches() -> None:
+    rows = CAPTION.compute(model=load(find_checkpoint("caption")), picture=PICTURE.default, layer=0, head=0)
+    words, looks = (picture for row in rows[:2] for picture in row.pictures)
+    assert isinstance(words, TokensPicture) and " ".join(words.tokens[:8]) == "a yellow square right of a red triangle"
+    assert isinstance(looks, ImagePicture) and len(looks.shades) == len(words.tokens)
+    assert all(len(each) == looks.rows * looks.columns for each in looks.shades.values())
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from(["C4", "E4", "G4", "330", "A5"]), min_size=2, max_size=MOST_SOUNDS))
+def test_a_sound_finds_itself_again(names: list[str]) -> None:
+    sounds = parse_sounds(", ".join(names))
+    frames = spectrogram(synthesize(sounds))
+    weights = attend_by_similarity(frames, 20.0).weights
+    shares = sum_by_sound(weights[frame_of(0)], len(sounds))
+    again = torch.tensor([each.frequencies == sounds[0].frequencies for each in sounds])
+    torch.testing.assert_close(shares.sum(), torch.tensor(1.0))
+    # E4 is 329.6 Hz, which a frame of 64 ms does not tell from 330.
+    if not {"E4", "330"} <= set(names) and not bool(again.all()):
+        assert float(shares[again].mean()) > float(shares[~again].max())
+
+
+def test_the_spectrum_has_its_peak_at_the_tone() -> None:
+    frames = spectrogram(synthesize(parse_sounds("440, 1000")))
+    for sound, frequency in enumerate((440, 1000)):
+        peak = int(frames[frame_of(sound)].argmax()) * SAMPLE_RATE / FRAME_SAMPLES
+        assert abs(peak - frequency) <= SAMPLE_RATE / FRAME_SAMPLES
+    assert sound_of_frames(len(frames))[frame_of(1)] == 1
+
+
+@pytest.mark.parametrize(
+    ("tone", "frequency"), [("A4", 440.0), ("a5", 880.0), ("C4", 261.626), ("C#5", 554.365), ("Bb3", 233.082)]
+)
+def test_notes_have_the_frequencies_of_a_piano(tone: str, frequency: float) -> None:
+    assert parse_tone(tone) == pytest.approx(frequency, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "A4", "A4, H9", "A4, 5", "A4, 4000", "A4, 1e9", "A4, " * 20, "A4, C4" + "+C4" * 9]
+)
+def test_what_is_no_sound_gets_a_sentence(text: str) -> None:
+    with pytest.raises(InputError, match=r"\.$"):
+        parse_sounds(text)
+
+
+def test_what_is_heard_is_what_was_analysed() -> None:
+    samples = synthesize(parse_sounds("A4, C4+E4"))
+    with wave.open(io.BytesIO(b64decode(wav_url(samples).partition(",")[2]))) as file:
+        assert (file.getframerate(), file.getnchannels()) == (SAMPLE_RATE, 1)
+        heard = torch.frombuffer(bytearray(file.readframes(file.getnframes())), dtype=torch.int16) / 32_767
+    torch.testing.assert_close(heard, samples, atol=1e-4, rtol=0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text("".join(AMINO_ACIDS), min_size=2, max_size=40), st.integers(1, 40))
+def test_a_head_by_hand_prefers_what_it_was_written_for(chain: str, reach: int) -> None:
+    values = attend_along(chain, HEADS["opposite-charge"], reach)
+    charge = torch.tensor([AMINO_ACIDS[letter].charge for letter in chain])
+    opposite = charge[:, None] * charge < 0
+    assert torch.equal(values.scores > 0, opposite)
+    for weights, fits, allowed in zip(values.weights, opposite, values.allowed, strict=True):
+        if bool((fits & allowed).any()) and bool((~fits & allowed).any()):
+            assert float(weights[fits & allowed].min()) > float(weights[~fits & allowed].max())
+
+
+def test_a_protein_is_its_letters_and_their_properties() -> None:
+    assert parse_protein(" mk e\n") == "MKE"
+    x = embed_protein("KE")
+    assert x[:, :20].sum(1).tolist() == [1, 1] and x[:, 20].tolist() == [1, -1]
+    for text in ("M", "MX", "M1", "A" * 101):
+        with pytest.raises(InputError, match=r"\.$"):
+            parse_protein(text)
