@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from model.course.architectures.changed_word import CHANGED_WORD
+from model.course.architectures.configurations import CONFIGURATIONS, ONE_TO_ANOTHER
 from model.course.architectures.cross_attention import CROSS_ATTENTION
 from model.course.architectures.cross_by_hand import CROSS_BY_HAND
+from model.course.architectures.no_assistant import NO_ASSISTANT
+from model.course.architectures.output_heads import OUTPUT_HEADS
 from model.course.architectures.same_gap import SAME_GAP
 from model.course.architectures.three_shapes import THREE_SHAPES
+from model.course.architectures.which_task import WHICH_TASK
 from model.course.screen import Chapter
 from model.registry import Registry
 
@@ -21,6 +25,11 @@ ARCHITECTURES = Chapter(
             "cross-attention": CROSS_ATTENTION,
             "same-gap": SAME_GAP,
             "changed-word": CHANGED_WORD,
+            "which-task": WHICH_TASK,
+            "output-heads": OUTPUT_HEADS,
+            "configurations": CONFIGURATIONS,
+            "one-to-another": ONE_TO_ANOTHER,
+            "no-assistant": NO_ASSISTANT,
         },
     ),
 )

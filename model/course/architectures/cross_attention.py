@@ -108,7 +108,8 @@ def _table_row(trace: Trace, path: str) -> Row:
             )
         )
     columns = ("attention", "queries from", "keys, values from", "heads × queries × keys", "forbidden", "least weight")
-    note = "No allowed weight is exactly 0: cross-attention mixes every vector of the source, most of them very little."
+    mixes_all = rows[-1][-1] > 0.0
+    note = "Cross-attention mixes every vector of the source, most of them very little." if mixes_all else ""
     return row(TablePicture(columns=columns, rows=tuple(rows), digits=2, note=note), title="What differs")
 
 
@@ -146,7 +147,10 @@ CROSS_ATTENTION = Screen(
         "head": NumberControl(title="Head (0 is the first)", default="2", low=0, high=31, whole=True),
     },
     compute=cross_attention,
-    formulas=(r"\mathrm{softmax}(Q_{\mathrm{decoder}} K_{\mathrm{encoder}}^\top / \sqrt{d})\, V_{\mathrm{encoder}}",),
+    formulas=(
+        r"M = \mathrm{encoder}(X)",
+        r"Q = Y W_Q,\quad K = M W_K,\quad V = M W_V",
+    ),
     code=(Block, Attention.project, write),
     explore=_explore,
 )

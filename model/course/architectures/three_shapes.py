@@ -17,7 +17,7 @@ from model.nn.hooks import no_hook
 from model.nn.masks import QueryKeyPositions, combine_masks
 from model.nn.stack import Stack
 from model.nn.transformer import Transformer, meta_model
-from model.rendering.model_diagram import model_diagram
+from model.rendering.model_diagram import ModelDiagram, model_diagram
 from model.text.tokenizer import Encoded
 from model.tracing.run import RecordingHook, encode_input, encode_source
 
@@ -44,7 +44,7 @@ def three_shapes(model: Checkpoint, source: str, text: str) -> Answer:
         _masks_row(configs["encoder-decoder"], token_labels(read), token_labels(written)),
         row(diagrams["encoder"], diagrams["decoder"], title="One stack"),
         row(diagrams["encoder-decoder"], title="Two stacks, joined by cross-attention"),
-        *_measured_rows(configs, lengths),
+        *_measured_rows(configs, lengths, {name: picture.diagram for name, picture in diagrams.items()}),
     )
 
 
@@ -75,6 +75,12 @@ def run_shapes(config: Config, source_length: int, length: int) -> tuple[Transfo
     return model, {path: tuple(value.shape[1:]) for path, value in recorder.values.items()}
 
 
+def drawn_shapes(diagram: ModelDiagram) -> Shapes:
+    """The shapes of each stack's output and of the logits, as a diagram has them."""
+    drawn = {f"{stack.name}.final_residual": stack.residual_shape for stack in diagram.stacks}
+    return drawn | ({"logits": diagram.head[-1].shape} if diagram.head else {})
+
+
 def allowed_cells(config: Config, stack: str, length: int) -> Bool[Tensor, "query key"]:
     """Which tokens a stack's self-attention lets each token look at."""
     at = torch.arange(length)
@@ -99,7 +105,7 @@ def _masks_row(config: Config, read: tuple[str, ...], written: tuple[str, ...]) 
         *(
             HeatMapPicture(
                 title=title, values=cells.float(), rows=queries, columns=keys, row_axis="query", column_axis="key",
-                colours="weights",
+                colours="weights", note="1: may look",
             )
             for title, cells, queries, keys in maps
         ),
@@ -107,7 +113,9 @@ def _masks_row(config: Config, read: tuple[str, ...], written: tuple[str, ...]) 
     )  # fmt: skip
 
 
-def _measured_rows(configs: dict[str, Config], lengths: dict[str, tuple[int, int]]) -> tuple[Row, Row]:
+def _measured_rows(
+    configs: dict[str, Config], lengths: dict[str, tuple[int, int]], diagrams: dict[str, ModelDiagram]
+) -> tuple[Row, Row]:
     """What a forward pass of each shape computes, and whether the diagrams say the same."""
     rows, agree = [], True
     for name, config in configs.items():
@@ -115,8 +123,7 @@ def _measured_rows(configs: dict[str, Config], lengths: dict[str, tuple[int, int
         weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
         attentions = [f"{_kind(path)} {' × '.join(map(str, shape))}" for path, shape in weights.items()]
         parameters = sum(parameter.numel() for parameter in model.parameters())
-        agree &= shapes["logits"] == (lengths[name][1], config.vocabulary_size)
-        agree &= shapes[f"{config.stacks[-1]}.final_residual"] == (lengths[name][1], config.d_model)
+        agree &= drawn_shapes(diagrams[name]).items() <= shapes.items()
         rows.append((TITLES[name], len(weights), "; ".join(dict.fromkeys(attentions)), f"{parameters:,}"))
     columns = ("shape", "attentions", "weights of each: heads × queries × keys", "parameters")
     return (

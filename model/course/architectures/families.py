@@ -1,0 +1,50 @@
+"""The Configs of well-known models at the size of their papers, read by the families that open their files."""
+
+from __future__ import annotations
+
+from model.checkpoints.config_reader import ConfigReader
+from model.checkpoints.families import FAMILIES
+from model.checkpoints.files.tensor_files import LazyTensors
+from model.checkpoints.weight_mapping import make_plan
+from model.config import Config
+from model.config_groups import EmbeddingConfig, PerLayerConfig
+from model.nn.transformer import meta_model
+
+IMAGENET_LABELS = 1_000
+# Vaswani et al. 2017, section 3 and the row "base" of table 3; 37,000 byte pairs of section 5.1.
+TRANSFORMER = Config(
+    architecture="encoder-decoder", vocabulary_size=37_000, context_length=512, d_model=512, layers=6, heads=8,
+    d_ff=2048, positional_encoding="sinusoidal", norm="layernorm", norm_placement="post", feed_forward="relu",
+    bias=True, embedding=EmbeddingConfig(scale=512**0.5),
+)  # fmt: skip
+# The model_type and class of each, and what its paper says of its parameters.
+FILES = {
+    "BERT": ("bert", "BertForMaskedLM", "110 M"),
+    "GPT-2": ("gpt2", "GPT2LMHeadModel", "117 M (miscounted)"),
+    "T5": ("t5", "T5ForConditionalGeneration", "60 M"),
+    "ViT": ("vit", "ViTForImageClassification", "86 M"),
+}
+PAPERS = {"Transformer": "65 M", **{name: said for name, (_, _, said) in FILES.items()}}
+
+
+def well_known_configs() -> dict[str, Config]:
+    """Transformer, BERT, GPT-2, T5 and ViT at the smallest size that their authors published under that name."""
+    return {"Transformer": TRANSFORMER, **{name: read_family(*row[:2]) for name, row in FILES.items()}}
+
+
+def read_family(model_type: str, class_name: str) -> Config:
+    """What a config.json makes that names a family and a class and leaves all sizes at the family's defaults."""
+    fields = {"model_type": model_type, "architectures": [class_name], "num_labels": IMAGENET_LABELS}
+    return make_plan(FAMILIES[model_type], ConfigReader(fields, model_type), LazyTensors({})).config
+
+
+def at_size(config: Config, d_model: int, layers: int, heads: int) -> Config:
+    """The same model in another width, depth and number of heads; its feed-forward is four times as wide."""
+    sizes = {"d_model": d_model, "layers": layers, "encoder_layers": 0, "heads": heads, "key_value_heads": 0}
+    automatic = dict.fromkeys(("head_dim", "value_head_dim", "d_ff", "encoder_heads", "encoder_d_ff"), 0)
+    return config.replace(**sizes, **automatic, per_layer=PerLayerConfig())
+
+
+def count_parameters(config: Config) -> int:
+    """The parameters of the module that this config builds, on the meta device; a shared one counts once."""
+    return sum(parameter.numel() for parameter in meta_model(config).parameters())
