@@ -189,10 +189,14 @@ class ClaimsPicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDiagramPicture(Picture):
-    """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box."""
+    """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box.
+
+    Where it is `enterable`, each part leads to its numbers on Explore: it is the model of the screen's link.
+    """
 
     kind: ClassVar[str] = "model_diagram"
     diagram: ModelDiagram
+    enterable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

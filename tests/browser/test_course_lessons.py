@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
-from tests.browser.visitor import Visitor, expect_to_fit
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
 
 def test_tokens_are_cut_looked_up_and_learned(visitor: Visitor) -> None:
@@ -49,7 +49,7 @@ def test_positions_are_drawn_and_told(visit: Visit) -> None:
     expect_to_fit(page, "screen-waves")
 
 
-def test_heads_are_counted(visitor: Visitor) -> None:
+def test_heads_are_counted_and_a_layer_is_entered(visitor: Visitor) -> None:
     page = course(visitor, chapter="heads", screen="cost")
     cost = screen(page, "cost")
     expect(cost).to_contain_text("8 narrow heads take 16,384 parameters")
@@ -57,3 +57,9 @@ def test_heads_are_counted(visitor: Visitor) -> None:
     expect(cost.get_by_role("alert")).to_contain_text("does not divide")
     cost.get_by_test_id("input-heads").fill("4")
     expect(cost).to_contain_text("4.0 times the parameters")
+    drawn = screen(course(visitor, chapter="block", screen="diagram"), "diagram")
+    drawn.get_by_test_id("input-layer").fill("4")
+    expect(drawn.get_by_test_id("diagram-decoder-open")).to_have_text("Layer 4 of 6")
+    drawn.get_by_test_id("diagram-decoder-self").click()
+    expect(page.get_by_test_id("head-title")).to_contain_text("Layer 4 · Head ")
+    wait_for_address(page, layer="4", attention="decoder.self")

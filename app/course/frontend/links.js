@@ -3,8 +3,9 @@
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { encodeInputs } from "./inputs.js";
 
-/** @import { ContentsEntry, ScreenLink } from "./types.d.ts" */
+/** @import { ContentsEntry, Link, ScreenLink } from "./types.d.ts" */
 /** @typedef {(link: ScreenLink) => HTMLAnchorElement} LinkTo */
+/** Where a part of a picture may lead: to another screen, or to Explore. @typedef {{ linkTo: LinkTo, explore: Link }} Links */
 
 /**
  * The link, named as the screen is; a plain click is followed on the page, any other is the browser's.

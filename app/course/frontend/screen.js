@@ -118,9 +118,10 @@ export class ScreenView {
     if (!this.#answer) return;
     const { rows, explore } = this.#parts;
     const { asksFirst, linkTo } = this.#place;
-    rows.replaceChildren(...this.#answer.rows.map((row) => createRow(row, asksFirst(), linkTo)));
-    explore.hidden = !this.#answer.explore;
-    if (this.#answer.explore) explore.href = `${this.#place.explore}?${new URLSearchParams(this.#answer.explore)}`;
+    const { rows: shown, explore: link } = this.#answer;
+    rows.replaceChildren(...shown.map((row) => createRow(row, asksFirst(), { linkTo, explore: link })));
+    explore.hidden = !link;
+    if (link) explore.href = `${this.#place.explore}?${new URLSearchParams(link)}`;
   }
 }
 

@@ -179,6 +179,8 @@ export interface TablePicture extends CommonPicture {
 export interface ModelDiagramPicture extends CommonPicture {
   kind: "model_diagram";
   diagram: ModelDiagram;
+  /** Whether its parts lead to Explore, with what the screen's link says. */
+  enterable: boolean;
 }
 /** Another screen, and the inputs that it is to have. */
 export interface ScreenLink {
@@ -258,13 +260,15 @@ export interface Row {
   question: Question | null;
 }
 
+/** The parameters of a link to Explore, where a screen has one. */
+export type Link = Record<string, string> | null;
+
 /** The answer of course_screen and course_run. */
 export interface ScreenAnswer {
   error?: string;
   superseded?: boolean;
   rows: Row[];
-  /** The parameters of a link to Explore. */
-  explore: Record<string, string> | null;
+  explore: Link;
 }
 
 /** What a screen is asked. */

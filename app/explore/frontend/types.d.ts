@@ -332,13 +332,6 @@ export interface BeamSearchMeta {
   length_penalty: number;
 }
 
-/** A part in its stack; of a bar, the layer that it opens. */
-export interface DiagramPlace {
-  kind: string;
-  stack: string;
-  layer: number;
-}
-
 /** A file that the server has made. */
 export interface FileMeta {
   name: string;

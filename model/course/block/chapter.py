@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from model.course.block.averages import AVERAGES, AVERAGES_IN_MODEL
 from model.course.block.calculator import CALCULATOR
+from model.course.block.diagram import DIAGRAM
 from model.course.block.feed_forward import FEED_FORWARD
 from model.course.block.gradients import GRADIENTS
 from model.course.block.last_steps import LAST_STEPS
@@ -23,6 +24,7 @@ BLOCK = Chapter(
     screens=Registry(
         "screen",
         {
+            "diagram": DIAGRAM,
             "averages": AVERAGES,
             "averages-in-a-model": AVERAGES_IN_MODEL,
             "feed-forward": FEED_FORWARD,

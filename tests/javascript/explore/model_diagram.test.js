@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entranceChoice } from "../../../app/explore/frontend/model_diagram/entrances.js";
 import { layerRuns, layoutDiagram } from "../../../app/ui/frontend/model_diagram/diagram_layout.js";
+import { entranceChoice } from "../../../app/ui/frontend/model_diagram/entrances.js";
 
 /** @import { DiagramPart, StackDiagram } from "../../../app/ui/frontend/model_diagram/types.js" */
 

@@ -17,10 +17,10 @@ import { createPoints } from "./points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
 /** @import { Picture } from "../types.d.ts" */
-/** @import { LinkTo } from "../links.js" */
+/** @import { Links } from "../links.js" */
 
-/** @param {Picture} picture @param {LinkTo} linkTo */
-export function createPicture(picture, linkTo) {
+/** @param {Picture} picture @param {Links} links */
+export function createPicture(picture, links) {
   const figure = createElement("figure", `picture-${picture.kind}`);
   figure.dataset.testid = `picture-${picture.kind}`;
   if (picture.title) {
@@ -28,7 +28,7 @@ export function createPicture(picture, linkTo) {
     caption.append(...titleNodes(picture.title));
     figure.append(caption);
   }
-  figure.append(draw(picture, linkTo));
+  figure.append(draw(picture, links));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
   if (!picture.before) return figure;
   const joined = createElement("div", "joined");
@@ -36,8 +36,8 @@ export function createPicture(picture, linkTo) {
   return joined;
 }
 
-/** @param {Picture} picture @param {LinkTo} linkTo @returns {Element} */
-function draw(picture, linkTo) {
+/** @param {Picture} picture @param {Links} links @returns {Element} */
+function draw(picture, links) {
   switch (picture.kind) {
     case "matrix":
       return createMatrix(picture);
@@ -58,9 +58,9 @@ function draw(picture, linkTo) {
     case "table":
       return createTable(picture);
     case "model_diagram":
-      return createModelDiagram(picture);
+      return createModelDiagram(picture, links.explore);
     case "claims":
-      return createClaims(picture, linkTo);
+      return createClaims(picture, links.linkTo);
     case "image":
       return createImage(picture);
     case "graph":

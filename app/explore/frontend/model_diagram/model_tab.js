@@ -7,7 +7,7 @@ import { activeElement } from "../../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
 import { drawDiagram } from "../../../ui/frontend/model_diagram/diagram_svg.js";
-import { entranceChoice } from "./entrances.js";
+import { entranceChoice } from "../../../ui/frontend/model_diagram/entrances.js";
 
 /** @import { ModelDiagram } from "../../../ui/frontend/model_diagram/types.js" */
 /** @import { Choice, ExplorePage, Tab } from "../types.js" */

@@ -63,3 +63,20 @@ export interface DiagramLayout {
   sums: { x: number; y: number; kind: string; stack: string }[];
   frames: { x: number; y: number; width: number; height: number }[];
 }
+
+/** A part in its stack; of a bar, the layer that it opens. */
+export interface DiagramPlace {
+  kind: string;
+  stack: string;
+  layer: number;
+}
+
+/** What is chosen on Explore by who enters a part. */
+export interface DiagramChoice {
+  tab?: string;
+  attention?: string;
+  layer?: number;
+  heads?: string[];
+  step?: string;
+  analysis?: string;
+}

@@ -8,12 +8,13 @@ from torch.nn.functional import cross_entropy
 
 from model.checkpoints.load import Checkpoint
 from model.course.block.averages import averages_in_model
+from model.course.block.diagram import diagram, parameters_by_part
 from model.course.block.last_steps import last_steps
 from model.course.block.neurons import apply_alone, needed, neurons
 from model.course.block.residual import residual, sublayer_steps
 from model.course.block.sublayer_switches import SublayerSwitches
 from model.course.block.switch_off import losses_by_layer, losses_without_parts, switch_off
-from model.course.pictures import TablePicture, Verdict
+from model.course.pictures import ModelDiagramPicture, TablePicture, Verdict
 from model.course.screen import Answer
 from model.course.sentences import sentence_batch, target_loss
 from model.errors import ConfigError, InputError
@@ -46,6 +47,18 @@ def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint)
         residual(decoder, TEXT, 2, 0)
     with pytest.raises(InputError, match="There is no token 23"):
         neurons(decoder, TEXT, 0, 23)
+
+
+def test_the_drawn_layer_is_the_model_s_own_and_its_parts_are_counted(decoder: Checkpoint) -> None:
+    picture, table = (each for each in diagram(decoder, TEXT, 1)[0].pictures)
+    assert isinstance(picture, ModelDiagramPicture) and picture.enterable and picture.diagram.stacks[0].layer == 1
+    assert isinstance(table, TablePicture)
+    block = decoder.model.stack("decoder").blocks[1]
+    counts = parameters_by_part(block)
+    assert [row[0] for row in table.rows] == list(counts) and set(counts) == {"norms", "self-attention", "feed-forward"}
+    assert sum(counts.values()) == sum(parameter.numel() for parameter in block.parameters())
+    width = decoder.model.config.d_model
+    assert counts["self-attention"] >= 4 * width * width
 
 
 def test_the_same_network_answers_each_token_alone(decoder: Checkpoint) -> None:

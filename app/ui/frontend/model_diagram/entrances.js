@@ -1,13 +1,12 @@
 // Where the parts of a model's diagram lead: what is chosen by who enters one.
 
-/** @import { ModelDiagram } from "../../../ui/frontend/model_diagram/types.js" */
-/** @import { Choice, DiagramPlace, ExploreAnswer } from "../types.js" */
+/** @import { DiagramChoice, DiagramPlace, ModelDiagram } from "./types.js" */
 
-/** @typedef {{ words: string, choice: Partial<Choice> | null }} Entrance in words, and what is chosen; null: the page Positions */
+/** @typedef {{ words: string, choice: DiagramChoice | null }} Entrance in words, and what is chosen; null: the page Positions */
 
 /**
  * Null for what there is nothing more to see of.
- * @param {Pick<ExploreAnswer, "predictions">} answer @param {ModelDiagram} diagram @param {DiagramPlace} place
+ * @param {{ predictions: readonly unknown[] }} answer @param {ModelDiagram} diagram @param {DiagramPlace} place
  * @returns {Entrance | null}
  */
 export function entranceChoice(answer, { stacks }, { kind, stack, layer }) {
