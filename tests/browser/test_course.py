@@ -97,3 +97,23 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor
     before = dropout.get_by_test_id("picture-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
     expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)
+
+
+def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
+    visitor = visit(width=390, height=844)
+    page = course(visitor, chapter="architectures")
+    shapes = screen(page, "three-shapes")
+    expect(shapes.locator(".diagram svg")).to_have_count(3)
+    expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 8 × 9")
+    shapes.get_by_test_id("input-text").fill("2021")
+    expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")
+    expect_to_fit(page, "screen-three-shapes")
+    by_hand = screen(page, "cross-by-hand")
+    by_hand.get_by_label("More source tokens").click()
+    expect(by_hand.get_by_test_id("picture-verdict")).to_contain_text("2 tokens ask 5, and 2 vectors come out")
+    moved = screen(page, "changed-word")
+    expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 1 of")
+    moved.get_by_test_id("input-decoder").select_option("positions-decoder-none")
+    moved.get_by_test_id("input-other").fill("She sat by the bank of the river")
+    expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 8 of")
+    wait_for_address(page, course_inputs=re.compile(r".*changed-word\.decoder=positions-decoder-none.*"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from model.checkpoints.load import Checkpoint
+from model.course.architectures.three_shapes import shape_text
 from model.course.controls import ModelControl, NumberControl, TextControl
 from model.course.pictures import HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
@@ -96,7 +97,7 @@ def _table_row(trace: Trace, path: str) -> Row:
     for name, (attention, queries, keys) in kinds.items():
         weights, allowed = value(trace, f"{attention}.weights"), value(trace, f"{attention}.mask")
         allowed = allowed.bool().expand_as(weights)
-        shape = " × ".join(map(str, weights.shape))
+        shape = shape_text(weights.shape)
         rows.append(
             (
                 name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -121,7 +123,7 @@ def _measured_rows(
     for name, config in configs.items():
         model, shapes = run_shapes(config, *lengths[name])
         weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
-        attentions = [f"{_kind(path)} {' × '.join(map(str, shape))}" for path, shape in weights.items()]
+        attentions = [f"{_kind(path)} {shape_text(shape)}" for path, shape in weights.items()]
         parameters = sum(parameter.numel() for parameter in model.parameters())
         agree &= drawn_shapes(diagrams[name]).items() <= shapes.items()
         rows.append((TITLES[name], len(weights), "; ".join(dict.fromkeys(attentions)), f"{parameters:,}"))
@@ -136,6 +138,11 @@ def _measured_rows(
             )
         ),
     )  # fmt: skip
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape as it stands in a table, on one line."""
+    return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(map(str, shape))
 
 
 def _kind(path: str) -> str:

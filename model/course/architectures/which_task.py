@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.checkpoints.catalog import catalog
+from model.checkpoints.catalog import CatalogEntry, catalog
 from model.checkpoints.load import read_card
 from model.checkpoints.metadata import card_purpose, card_series
 from model.config import Config
@@ -11,9 +11,9 @@ from model.course.screen import Answer, Screen
 from model.tasks import task_of
 
 NEEDS = {
-    "encoder": "all of the text, on both sides of every token",
-    "decoder": "only what was written so far",
-    "encoder-decoder": "all of a source, and what was written so far",
+    "encoder": "Encoder: where the whole text is there, and every token may look at both sides",
+    "decoder": "Decoder: where a text is written, and only what was written so far is there",
+    "encoder-decoder": "Both: where one thing is read as a whole, and another text is written about it",
 }
 
 
@@ -21,22 +21,25 @@ def which_task() -> Answer:
     """Shipped models by their shape, without those that are variations of another or of a series."""
     shipped = [entry for entry in catalog() if entry.shipped]
     names = {entry.name for entry in shipped}
-    cards = [
-        (entry, read_card(entry.folder))
-        for entry in shipped
-        if entry.name.partition("-")[0] not in names - {entry.name}
-    ]
-    rows = [
-        (card_purpose(card) or purpose(entry.config), shape, NEEDS[shape], reads(entry.config), entry.name)
-        for shape in NEEDS
-        for entry, card in cards
-        if entry.config.architecture == shape and not card_series(card)
-    ]
-    return (
+    chosen = [entry for entry in shipped if entry.name.partition("-")[0] not in names - {entry.name}]
+    return tuple(
         row(
-            TablePicture(columns=("task", "shape", "needs to see", "reads → gives", "shipped model"), rows=tuple(rows))
-        ),
+            TablePicture(
+                columns=("task", "reads → gives", "shipped model"),
+                rows=tuple(_table_row(entry) for entry in chosen if _is_listed(entry, architecture)),
+            ),
+            title=title,
+        )
+        for architecture, title in NEEDS.items()
     )
+
+
+def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
+    return entry.config.architecture == architecture and not card_series(read_card(entry.folder))
+
+
+def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
+    return card_purpose(read_card(entry.folder)) or purpose(entry.config), reads(entry.config), entry.name
 
 
 def purpose(config: Config) -> str:
@@ -54,9 +57,9 @@ def reads(config: Config) -> str:
 WHICH_TASK = Screen(
     title="Which task needs which shape?",
     lesson=(
-        "Ask what has to be seen when an answer is given. To label, tag, sort or fill in, all of the text: an encoder. "
-        "To continue, only what was written: a decoder. To make another text of a text or an image, all of the one and "
-        "the beginning of the other: both. The models that come with this page, in this order:"
+        "Ask what can be seen when an answer is given. To label, tag, sort or fill in: all of the text. To continue: "
+        "what was written. To translate, rewrite or describe: all of a source, and the beginning of the answer. The "
+        "models that come with this page stand under the shape that their task needs."
     ),
     compute=which_task,
     code=(which_task, reads),
