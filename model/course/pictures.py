@@ -57,7 +57,7 @@ class HeatMapPicture(Picture):
     """A matrix too large for numbers: coloured cells that tell theirs where one points.
 
     `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
-    every `row_groups` rows and `column_groups` columns (0: none).
+    every `row_groups` rows and `column_groups` columns (0: none). One that `is_small` stands beside others.
     """
 
     kind: ClassVar[str] = "heat_map"
@@ -69,6 +69,7 @@ class HeatMapPicture(Picture):
     colours: Literal["signed", "weights", "positive"] = "signed"
     row_groups: int = 0
     column_groups: int = 0
+    is_small: bool = False
 
     def __post_init__(self) -> None:
         # Four places are told where one points, and more would only make a longer answer.

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
+from model.code_exercises.notebook import notebook_text
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
@@ -63,3 +64,35 @@ def test_heads_are_counted_and_a_layer_is_entered(visitor: Visitor) -> None:
     drawn.get_by_test_id("diagram-decoder-self").click()
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 4 · Head ")
     wait_for_address(page, layer="4", attention="decoder.self")
+
+
+def test_what_is_no_text_goes_through_attention_too(visitor: Visitor) -> None:
+    page = course(visitor, chapter="beyond-text", screen="patches")
+    patches = screen(page, "patches")
+    patches.get_by_test_id("input-picture").select_option("cat")
+    patches.get_by_test_id("input-grid").select_option("4")
+    expect(patches).to_contain_text("4 × 4 patches of 24 × 24 pixels")
+    looks = patches.get_by_role("img", name="most on patch 13")
+    looks.hover(position={"x": 5, "y": 5})
+    expect(patches.get_by_text(re.compile(r"patch 0: .* %"))).to_be_visible()
+    caption = screen(page, "caption")
+    expect(caption.get_by_role("img", name="triangle: 6 × 6 patches")).to_be_visible()
+    link = caption.get_by_role("link", name="Continue in Explore")
+    expect(link).to_have_attribute("href", re.compile("attention=decoder.cross&layer=0&head=0"))
+    graph = screen(page, "graph")
+    graph.get_by_test_id("input-edges").fill("A-B, B-C")
+    expect(graph.get_by_role("alert")).to_contain_text("There are A, B, C.")
+    graph.get_by_test_id("input-node").fill("A")
+    expect(graph.get_by_role("img", name="edges A–B, B–C").first).to_contain_text("C0 %")
+    sound = screen(page, "sound")
+    player = sound.get_by_label("1.5 seconds to hear")
+    expect(player).to_have_js_property("duration", 1.536)
+    sound.get_by_test_id("input-sounds").fill("A4, 880")
+    expect(sound.get_by_role("alert")).to_contain_text("There is no sound 5")
+    sound.get_by_test_id("input-asked").fill("2")
+    expect(sound.get_by_label("0.5 seconds to hear")).to_have_js_property("duration", 0.512)
+    page.get_by_test_id("contents").get_by_role("button", name="Exercises in code").click()
+    with page.expect_download() as started:
+        screen(page, "write").get_by_role("button", name="Download attention.ipynb").click()
+    assert started.value.suggested_filename == "attention.ipynb"
+    assert started.value.path().read_text(encoding="utf-8") == notebook_text()

@@ -128,6 +128,7 @@ export interface HeatMapPicture extends CommonPicture {
   colours: "signed" | "weights" | "positive";
   row_groups: number;
   column_groups: number;
+  is_small: boolean;
 }
 export interface MovingPointsPicture extends CommonPicture {
   kind: "moving_points";

@@ -10,9 +10,10 @@ from torch import Tensor
 from model.code_exercises.case import Case, right_answer
 from model.code_exercises.exercises import CODE_EXERCISES
 from model.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
+from model.code_exercises.notebook import notebook_text, python_text
 from model.code_exercises.steps import Steps, compute
 from model.course.controls import ChoiceControl, NumberControl, SeedControl
-from model.course.pictures import MatrixPicture, TablePicture, Verdict, row
+from model.course.pictures import FilePicture, MatrixPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Chapter, Screen
 from model.nn.attention import Attention
 from model.registry import Registry
@@ -53,6 +54,14 @@ def exercise(name: str, tokens: int, seed: int) -> Answer:
         row(Verdict(text=row_of_exercise.task)),
         row(TablePicture(title="Arguments", columns=("name", "what it is"), rows=arguments)),
         row(
+            FilePicture(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
+            FilePicture(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
+            title="The exercises, with gaps to fill in",
+            text="All four, as a Jupyter notebook or as a Python file. The cells of the notebook check themselves, and "
+            "headlight check my_attention.py checks the file: on your own machine, where Headlight is installed. Your "
+            "code is compared with Headlight's, and a wrong number is told by its mistake.",
+        ),
+        row(
             matrix("Queries", case.query, "query", "channel"),
             matrix("Keys", case.key, "key", "channel"),
             matrix("Values", case.value, "value", "channel"),
@@ -62,13 +71,6 @@ def exercise(name: str, tokens: int, seed: int) -> Answer:
         row(
             matrix("Weights", right.weights, "query", "key", weights=True),
             matrix("Output", right.output, "query", "channel", before="→"),
-        ),
-        row(
-            Verdict(
-                text="`headlight exercises attention.ipynb` writes the notebook with gaps, `headlight exercises "
-                "my_attention.py` a Python file. `headlight check my_attention.py` runs your code on your own machine, "
-                "compares it with Headlight's, and says which mistake a wrong number comes from."
-            )
         ),
     )
 

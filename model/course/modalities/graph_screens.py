@@ -107,8 +107,8 @@ def _layers(count: int) -> str:
 def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     one, other = count_different(full), count_different(along)
     sentence = (
-        f"Of {len(graph.nodes)} nodes, attention without a mask tells {one} from each other, attention along the edges "
-        f"{other}. "
+        f"Attention without a mask leaves {one} different vectors for {len(graph.nodes)} nodes, attention along the "
+        f"edges {other}. "
     )
     if other > one:
         return sentence + (

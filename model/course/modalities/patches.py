@@ -93,9 +93,9 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
                 title="Shapes",
                 columns=("value", "shape", "axes"),
                 rows=(
-                    ("image", _shape(pixels), "channels × pixel rows × pixel columns"),
-                    ("sequence", _shape(patches), "patches × numbers of a patch"),
-                    ("attention weights", _shape(head.weights), "queries × keys"),
+                    ("image", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
+                    ("sequence", shape_text(patches.shape), "patches × numbers of a patch"),
+                    ("attention weights", shape_text(head.weights.shape), "queries × keys"),
                 ),
             )
         ),
@@ -122,7 +122,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
             Verdict(
                 text=f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}"
                 f"{', itself,' if best == patch else ''} where an even share would be {1 / len(patches):.1%}. "
-                f"{len(patches)} patches make {len(patches) ** 2:,} weights; half the patch size would make "
+                f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
                 f"{16 * len(patches) ** 2:,}."
             )
         ),
@@ -135,8 +135,9 @@ def require_patch(patch: int, rows: int, columns: int) -> None:
         raise InputError(f"There is no patch {patch}: the image has {rows} × {columns}, counted from 0 row by row.")
 
 
-def _shape(value: Tensor) -> str:
-    return " × ".join(map(str, value.shape))
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as it is read: 36 × 192."""
+    return " × ".join(f"{side:,}" for side in shape)
 
 
 PATCH = NumberControl(title="Patch that asks (0 is the top left)", default="13", low=0, high=255, whole=True)

@@ -1,4 +1,4 @@
-"""Amino acids as vectors: their letter, charge, hydropathy and volume."""
+"""Amino acids as vectors: their letter, charge and hydropathy."""
 
 from __future__ import annotations
 
@@ -15,37 +15,36 @@ MOST_RESIDUES = 100
 
 @dataclass(frozen=True)
 class AminoAcid:
-    """One of the twenty: its charge at pH 7 in elementary charges, hydropathy (Kyte & Doolittle 1982: from -4.5, which
-    seeks water, to 4.5, which avoids it), and volume in cubic ångström (Zamyatnin 1972).
+    """One of the twenty: its charge at pH 7 in elementary charges, and hydropathy (Kyte & Doolittle 1982): from -4.5,
+    which seeks water, to 4.5, which avoids it.
     """
 
     name: str
     charge: int
     hydropathy: float
-    volume: float
 
 
 AMINO_ACIDS = {
-    "A": AminoAcid("alanine", 0, 1.8, 88.6),
-    "R": AminoAcid("arginine", 1, -4.5, 173.4),
-    "N": AminoAcid("asparagine", 0, -3.5, 114.1),
-    "D": AminoAcid("aspartate", -1, -3.5, 111.1),
-    "C": AminoAcid("cysteine", 0, 2.5, 108.5),
-    "Q": AminoAcid("glutamine", 0, -3.5, 143.8),
-    "E": AminoAcid("glutamate", -1, -3.5, 138.4),
-    "G": AminoAcid("glycine", 0, -0.4, 60.1),
-    "H": AminoAcid("histidine", 0, -3.2, 153.2),
-    "I": AminoAcid("isoleucine", 0, 4.5, 166.7),
-    "L": AminoAcid("leucine", 0, 3.8, 166.7),
-    "K": AminoAcid("lysine", 1, -3.9, 168.6),
-    "M": AminoAcid("methionine", 0, 1.9, 162.9),
-    "F": AminoAcid("phenylalanine", 0, 2.8, 189.9),
-    "P": AminoAcid("proline", 0, -1.6, 112.7),
-    "S": AminoAcid("serine", 0, -0.8, 89.0),
-    "T": AminoAcid("threonine", 0, -0.7, 116.1),
-    "W": AminoAcid("tryptophan", 0, -0.9, 227.8),
-    "Y": AminoAcid("tyrosine", 0, -1.3, 193.6),
-    "V": AminoAcid("valine", 0, 4.2, 140.0),
+    "A": AminoAcid("alanine", 0, 1.8),
+    "R": AminoAcid("arginine", 1, -4.5),
+    "N": AminoAcid("asparagine", 0, -3.5),
+    "D": AminoAcid("aspartate", -1, -3.5),
+    "C": AminoAcid("cysteine", 0, 2.5),
+    "Q": AminoAcid("glutamine", 0, -3.5),
+    "E": AminoAcid("glutamate", -1, -3.5),
+    "G": AminoAcid("glycine", 0, -0.4),
+    "H": AminoAcid("histidine", 0, -3.2),
+    "I": AminoAcid("isoleucine", 0, 4.5),
+    "L": AminoAcid("leucine", 0, 3.8),
+    "K": AminoAcid("lysine", 1, -3.9),
+    "M": AminoAcid("methionine", 0, 1.9),
+    "F": AminoAcid("phenylalanine", 0, 2.8),
+    "P": AminoAcid("proline", 0, -1.6),
+    "S": AminoAcid("serine", 0, -0.8),
+    "T": AminoAcid("threonine", 0, -0.7),
+    "W": AminoAcid("tryptophan", 0, -0.9),
+    "Y": AminoAcid("tyrosine", 0, -1.3),
+    "V": AminoAcid("valine", 0, 4.2),
 }
 LETTERS = tuple(AMINO_ACIDS)
 LARGEST_HYDROPATHY = 4.5

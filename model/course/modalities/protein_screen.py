@@ -20,7 +20,7 @@ from model.course.modalities.protein import (
     embed_protein,
     parse_protein,
 )
-from model.course.pictures import HeatMapPicture, MatrixPicture, TablePicture, TokensPicture, Verdict, row
+from model.course.pictures import HeatMapPicture, TablePicture, TokensPicture, Verdict, row
 from model.course.screen import Answer, Screen
 from model.errors import InputError
 from model.registry import Registry
@@ -37,6 +37,11 @@ class HandWrittenHead:
     title: str
     channels: tuple[int, ...]
     sign: int
+
+    @property
+    def read(self) -> str:
+        """The channels that are read, by their names."""
+        return ", ".join(CHANNELS[channel] for channel in self.channels)
 
     def w_q(self) -> Float[Tensor, "channel head_dim"]:
         """The query's matrix: STRENGTH times the sign on the channels that are read."""
@@ -97,14 +102,12 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
             )
         ),
         row(
-            MatrixPicture(
-                title="Channels that W_Q reads, and by how much",
-                values=head.w_q().sum(1)[None],
-                rows=("W_Q",),
-                columns=CHANNELS,
-                digits=0,
+            TablePicture(
+                title="The weights of this head",
+                columns=("matrix", "channels that it reads", "times"),
+                rows=(("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
             ),
-            text="No weights are trained here: this head is written by hand, and a trained one would have to learn it.",
+            text="Nothing is trained here: this head is written by hand, and a model would have to learn it.",
         ),
         row(Verdict(text=describe_look(names, residue - 1, values))),
     )
@@ -114,12 +117,11 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
     """The residue that asks and those that it looks at most, as the vectors that attention is given."""
     best = weights.argsort(descending=True, stable=True)[:SHOWN_KEYS].tolist()
     rows = []
-    for what, place in (("asks", asked), *(("is looked at", place) for place in best)):
+    for place, weight in ((asked, "asks"), *((place, f"{float(weights[place]):.1%}") for place in best)):
         acid = AMINO_ACIDS[letters[place]]
-        weight = "" if what == "asks" else f"{float(weights[place]):.1%}"
-        rows.append((names[place], acid.name, what, weight, acid.charge, acid.hydropathy, acid.volume))
-    columns = ("residue", "amino acid", "", "weight", "charge", "hydropathy", "volume in Å³")
-    return TablePicture(title="As vectors", columns=columns, rows=tuple(rows))
+        rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
+    columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
+    return TablePicture(title="Who asks, and who is looked at most", columns=columns, rows=tuple(rows))
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:
@@ -140,7 +142,7 @@ PROTEIN = Screen(
     title="A protein is a sequence of amino acids",
     lesson="A protein is written with twenty letters, and each stands for a molecule with a charge and a liking for "
     "water. Here each residue is a vector of these, and a head written by hand looks for what fits. The chain is a "
-    "leucine zipper (GCN4): within four residues, opposite charges can form bridges.",
+    "leucine zipper (GCN4), a helix: residues of opposite charge that are up to four apart can hold it together.",
     controls={
         "chain": TextControl(title="Residues", default="RMKQLEDKVEELLSKNYHLENEVARLKKLVGER", longest=140),
         "residue": NumberControl(
@@ -151,7 +153,9 @@ PROTEIN = Screen(
             default="opposite-charge",
             options={name: head.title for name, head in HEADS.items()},
         ),
-        "reach": NumberControl(title="Farthest residue", default="100", low=1, high=MOST_RESIDUES, whole=True),
+        "reach": NumberControl(
+            title="How many residues far it may look", default="4", low=1, high=MOST_RESIDUES, whole=True
+        ),
     },
     compute=show_protein,
     formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from model.course.attention import attend
 from model.course.controls import ModelControl, TextControl
 from model.course.modalities.graph import parse_graph
 from model.course.modalities.graph_screens import GRAPH
-from model.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels
+from model.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels, shape_text
 from model.course.modalities.protein import embed_protein, parse_protein
 from model.course.modalities.protein_screen import PROTEIN
 from model.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
@@ -19,49 +21,54 @@ from model.course.modalities.sound import parse_sounds, spectrogram, synthesize
 from model.course.modalities.sound_screen import SOUND
 from model.course.pictures import HeatMapPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
+from model.course.sentences import token_labels
 from model.nn.attention import Attention
 from model.tracing.run import run
 
-Sequence = tuple[Float[Tensor, "pos channel"], Bool[Tensor, "pos pos"] | None]
+
+@dataclass(frozen=True)
+class Sequence:
+    """Vectors, what one of them is, what tells their order, their labels where they have any, and the mask."""
+
+    vector: str
+    order: str
+    vectors: Float[Tensor, "pos channel"]
+    labels: tuple[str, ...] = ()
+    allowed: Bool[Tensor, "pos pos"] | None = None
 
 
-def sequence_of_words(model: Checkpoint, text: str) -> Sequence:
-    """The token embeddings of a model."""
+def words(model: Checkpoint, text: str) -> Sequence:
+    """The token embeddings of a model. Raises TextError."""
     path = f"{model.model.config.stacks[-1]}.embedding"
-    return torch.tensor(run(model.model, model.tokenizer, text, keep=(path,))[path], dtype=torch.float32), None
+    trace = run(model.model, model.tokenizer, text, keep=(path,))
+    vectors = torch.tensor(trace[path], dtype=torch.float32)
+    return Sequence("a token's embedding", "in a line", vectors, token_labels(trace.text))
 
 
-def sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
+def other_sequences() -> dict[str, Sequence]:
+    """What the screens on images, graphs, sounds and proteins begin with."""
+    patches, graph, sound, protein = (screen.parse({}) for screen in (PATCHES, GRAPH, SOUND, PROTEIN))
+    side = IMAGE_SIDE // int(patches["grid"])
+    pixels = cut_into_patches(read_pixels(patches["picture"]), (side, side))
+    atoms, chain = parse_graph(graph["edges"]), parse_protein(protein["chain"])
+    frames = spectrogram(synthesize(parse_sounds(sound["sounds"])))
+    return {
+        "image": Sequence("the pixels of a patch", "in rows and columns", pixels),
+        "molecule": Sequence(
+            "an atom's element, one-hot", "none: edges are the mask", atoms.features, atoms.nodes, atoms.neighbours
+        ),
+        "sound": Sequence("the spectrum of a frame", "in time", frames),
+        "protein": Sequence("letter, charge and hydropathy", "along the chain", embed_protein(chain), tuple(chain)),
+    }
+
+
+def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
     """One head on five kinds of things: the words that were typed, and what the other screens begin with."""
-    begin = {name: screen.parse({}) for name, screen in _SCREENS.items()}
-    grid, picture = int(begin["patches"]["grid"]), begin["patches"]["picture"]
-    side = IMAGE_SIDE // grid
-    graph = parse_graph(begin["graph"]["edges"])
-    found: dict[str, tuple[str, str, Sequence]] = {
-        "text": ("a token's embedding", "in a line", sequence_of_words(model, text)),
-        "image": (
-            "the pixels of a patch",
-            "rows and columns",
-            (cut_into_patches(read_pixels(picture), (side, side)), None),
-        ),
-        "molecule": ("an atom's element, one-hot", "none; edges are the mask", (graph.features, graph.neighbours)),
-        "sound": (
-            "the spectrum of a frame",
-            "in time",
-            (spectrogram(synthesize(parse_sounds(begin["sound"]["sounds"]))), None),
-        ),
-        "protein": (
-            "letter, charge and hydropathy",
-            "along the chain",
-            (embed_protein(parse_protein(begin["protein"]["chain"])), None),
-        ),
-    }
-    heads = {
-        name: attend_by_similarity(vectors, sharpness, allowed) for name, (_, _, (vectors, allowed)) in found.items()
-    }
+    found = {"text": words(model, text), **other_sequences()}
+    heads = {name: attend_by_similarity(each.vectors, sharpness, each.allowed) for name, each in found.items()}
     rows = tuple(
-        (name, vector, place, " × ".join(map(str, vectors.shape)), " × ".join(map(str, heads[name].weights.shape)))
-        for name, (vector, place, (vectors, _)) in found.items()
+        (name, each.vector, each.order, shape_text(each.vectors.shape), shape_text(heads[name].weights.shape))
+        for name, each in found.items()
     )
     error = max(float((head.weights.sum(-1) - 1).abs().max()) for head in heads.values())
     return (
@@ -69,13 +76,15 @@ def sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
         row(
             *(
                 HeatMapPicture(
-                    title=f"{name.capitalize()}: {len(head.weights)} tokens",
-                    values=head.weights,
+                    title=f"{name.capitalize()}: {len(heads[name].weights)} tokens",
+                    values=heads[name].weights,
+                    rows=each.labels,
                     row_axis="query",
                     column_axis="key",
                     colours="positive",
+                    is_small=True,
                 )
-                for name, head in heads.items()
+                for name, each in found.items()
             ),
             title="Their weights",
             text=NO_WEIGHTS,
@@ -91,7 +100,6 @@ def sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
     )
 
 
-_SCREENS = {"patches": PATCHES, "graph": GRAPH, "sound": SOUND, "protein": PROTEIN}
 SEQUENCES = Screen(
     title="One attention for many kinds of things",
     lesson="Attention was made for words, and nothing in it knows a word. Whatever is a sequence of vectors, or only a "
@@ -101,7 +109,7 @@ SEQUENCES = Screen(
         "text": TextControl(title="Text", default="The cat sat on the mat, and the dog sat on the cat."),
         "sharpness": SHARPNESS,
     },
-    compute=sequences,
+    compute=show_sequences,
     formulas=(r"\mathrm{Attention}(X) = \mathrm{softmax}(X W^Q (X W^K)^T)\, X W^V",),
     code=(attend_by_similarity, attend, Attention.weighted_sum),
     explore=lambda model, text, sharpness: {"model": model, "text": text},

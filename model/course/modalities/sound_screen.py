@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from model.array_types import Float
 from model.course.controls import NumberControl, TextControl
+from model.course.modalities.patches import shape_text
 from model.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from model.course.modalities.sound import (
     FRAME_SAMPLES,
@@ -23,7 +25,7 @@ from model.course.modalities.sound import (
     synthesize,
     wav_url,
 )
-from model.course.pictures import BarsPicture, HeatMapPicture, SoundPicture, TablePicture, Verdict, row
+from model.course.pictures import BarsPicture, HeatMapPicture, Question, SoundPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
 from model.errors import InputError
 
@@ -48,7 +50,12 @@ def show_sound(sounds: str, asked: int, sharpness: float) -> Answer:
         ),
         row(_draw_spectrogram(heard, frames)),
         row(
-            BarsPicture(title=f"Where {labels[asked - 1]} looks", labels=labels, series={"weight": shares}, digits=3),
+            BarsPicture(
+                title=f"Where sound {asked}, {heard[asked - 1].name}, looks",
+                labels=labels,
+                series={"weight": shares},
+                digits=3,
+            ),
             HeatMapPicture(
                 title="All frames",
                 values=head.weights,
@@ -60,6 +67,7 @@ def show_sound(sounds: str, asked: int, sharpness: float) -> Answer:
             ),
             title=f"Attention among the frames, and of frame {query}, the middle of sound {asked}",
             text=NO_WEIGHTS,
+            question=Question(f"Which sound will {heard[asked - 1].name} look at least?", labels, int(shares.argmin())),
         ),
         row(Verdict(text=describe_shares(heard, asked - 1, shares))),
     )
@@ -91,16 +99,13 @@ def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, 
 
 
 def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
-    def shape(value: Tensor) -> str:
-        return " × ".join(map(str, value.shape))
-
     return TablePicture(
         title="Shapes",
         columns=("value", "shape", "axes"),
         rows=(
-            ("sound", shape(samples), "samples"),
-            ("sequence", shape(frames), "frames × frequencies"),
-            ("attention weights", shape(weights), "queries × keys"),
+            ("sound", shape_text(samples.shape), "samples"),
+            ("sequence", shape_text(frames.shape), "frames × frequencies"),
+            ("attention weights", shape_text(weights.shape), "queries × keys"),
         ),
     )
 
@@ -125,13 +130,13 @@ SOUND = Screen(
     title="A sound is a sequence of frames",
     lesson="Cut a sound into short overlapping pieces and measure how strong each frequency is in each piece: the "
     "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + for what sounds "
-    "together. The chord looks at its own notes.",
+    "together. The chord looks at itself, and then at its own notes.",
     controls={
         "sounds": TextControl(title="Sounds", default="C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
         "asked": NumberControl(
-            title="Sound that asks (1 is the first)", default="4", low=1, high=MOST_SOUNDS, whole=True
+            title="Sound that asks (1 is the first)", default="5", low=1, high=MOST_SOUNDS, whole=True
         ),
-        "sharpness": SHARPNESS,
+        "sharpness": replace(SHARPNESS, default="2"),
     },
     compute=show_sound,
     formulas=(r"x_t = \ln(1 + |\mathrm{DFT}(w \cdot s_t)|)",),

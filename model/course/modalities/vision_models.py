@@ -11,7 +11,7 @@ from model.array_types import Float
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, NumberControl
 from model.course.modalities.image_files import PICTURE, png_url
-from model.course.modalities.patches import PATCH, cut_into_patches, require_patch
+from model.course.modalities.patches import PATCH, cut_into_patches, require_patch, shape_text
 from model.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.errors import InputError
@@ -136,6 +136,7 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
                 values=rows[shown],
                 row_axis="patch",
                 column_axis="number",
+                is_small=True,
                 note=_first_of(rows),
             ),
             HeatMapPicture(
@@ -144,6 +145,7 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
                 values=vectors[shown],
                 row_axis="patch",
                 column_axis="channel",
+                is_small=True,
                 note=_first_of(vectors),
             ),
             title="One matrix makes a vector of every patch",
@@ -173,11 +175,6 @@ def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> s
         f"{best // grid.patch_columns}, column {best % grid.patch_columns}), where an even share would be "
         f"{1 / looks.shape[1]:.1%}. Each head has patches of its own."
     )
-
-
-def shape_text(sides: tuple[int, ...]) -> str:
-    """A shape as it is read: 36 × 192."""
-    return " × ".join(map(str, sides))
 
 
 def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answer:

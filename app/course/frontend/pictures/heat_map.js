@@ -9,7 +9,11 @@ import { createSheet, svg } from "./drawing/svg.js";
 /** @import { HeatMapPicture } from "../types.d.ts" */
 /** @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number }} Layout cells in pixels */
 
-const [WIDEST, TALLEST, LARGEST_CELL, LINE] = [600, 420, 16, 14];
+const [LARGE, SMALL] = [
+  { widest: 600, tallest: 420 },
+  { widest: 240, tallest: 200 },
+];
+const [LARGEST_CELL, LINE] = [16, 14];
 const LETTER = 7; // about as wide as one of a label
 
 /** @param {HeatMapPicture} picture */
@@ -58,13 +62,14 @@ function extent({ colours }, reach) {
 }
 
 /** @param {HeatMapPicture} picture @returns {Layout} */
-function layoutCells({ values, rows, column_axis, columns }) {
+function layoutCells({ values, rows, column_axis, columns, is_small }) {
+  const { widest, tallest } = is_small ? SMALL : LARGE;
   const [down, across] = [values.length, values[0]?.length ?? 0];
   const longest = Math.max(...rows.map((label) => label.length), 3);
   const [left, top] = [Math.min(longest, 12) * LETTER + 8, (column_axis ? 2 * LINE : columns.length ? LINE : 0) + 4];
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
     Math.min(LARGEST_CELL, Math.max(1.5, room / Math.max(count, 1)));
-  return { rows: down, columns: across, width: side(WIDEST - left, across), height: side(TALLEST, down), left, top };
+  return { rows: down, columns: across, width: side(widest - left, across), height: side(tallest, down), left, top };
 }
 
 /** One pixel for each cell. @param {HeatMapPicture} picture @param {number} reach */
