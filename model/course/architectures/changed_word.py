@@ -10,7 +10,7 @@ from torch import Tensor
 from model.array_types import Float
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
-from model.course.pictures import MatrixPicture, Verdict, row
+from model.course.pictures import MatrixPicture, Question, Verdict, row
 from model.course.screen import Answer, Screen
 from model.course.sentences import value
 from model.errors import InputError
@@ -36,7 +36,8 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
                 columns=words,
                 marked=tuple((line, at) for line in range(2) for at in changed),
                 note="As a share of the vector's length. The exchanged words are framed.",
-            )
+            ),
+            question=_question(len(words), len(changed), moved[1]),
         ),
         row(
             Verdict(
@@ -47,6 +48,12 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
             )
         ),
     )
+
+
+def _question(words: int, changed: int, moved: int) -> Question:
+    options = sorted({0, changed, moved, words})
+    text = f"Exchanged words: {changed} of {words}. How many of the decoder's vectors move?"
+    return Question(text, tuple(map(str, options)), options.index(moved))
 
 
 def _largest(numbers: Tensor) -> float:

@@ -42,7 +42,8 @@ def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
     small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
     rows = [(title, *(read(config) for config in configs.values())) for title, read in CHOICES.items()]
     rows.append(("parameters, counted", *(f"{count:,}" for count in published.values())))
-    rows.append(("parameters, says the paper", *PAPERS.values(), "—"))
+    rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
+    rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
     return (
         row(TablePicture(columns=("", *configs), rows=tuple(rows))),
         row(

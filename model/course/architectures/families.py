@@ -17,19 +17,26 @@ TRANSFORMER = Config(
     d_ff=2048, positional_encoding="sinusoidal", norm="layernorm", norm_placement="post", feed_forward="relu",
     bias=True, embedding=EmbeddingConfig(scale=512**0.5),
 )  # fmt: skip
-# The model_type and class of each, and what its paper says of its parameters.
+# The model_type and the class in the files of each.
 FILES = {
-    "BERT": ("bert", "BertForMaskedLM", "110 M"),
-    "GPT-2": ("gpt2", "GPT2LMHeadModel", "117 M (miscounted)"),
-    "T5": ("t5", "T5ForConditionalGeneration", "60 M"),
-    "ViT": ("vit", "ViTForImageClassification", "86 M"),
+    "BERT": ("bert", "BertForMaskedLM"),
+    "GPT-2": ("gpt2", "GPT2LMHeadModel"),
+    "T5": ("t5", "T5ForConditionalGeneration"),
+    "ViT": ("vit", "ViTForImageClassification"),
 }
-PAPERS = {"Transformer": "65 M", **{name: said for name, (_, _, said) in FILES.items()}}
+# What the papers call the size, and how many parameters they say that it has.
+PAPERS = {
+    "Transformer": ("base", "65 M"),
+    "BERT": ("base", "110 M"),
+    "GPT-2": ("small", "117 M (miscounted)"),
+    "T5": ("small", "60 M"),
+    "ViT": ("B/16", "86 M"),
+}
 
 
 def well_known_configs() -> dict[str, Config]:
-    """Transformer, BERT, GPT-2, T5 and ViT at the smallest size that their authors published under that name."""
-    return {"Transformer": TRANSFORMER, **{name: read_family(*row[:2]) for name, row in FILES.items()}}
+    """Transformer, BERT, GPT-2, T5 and ViT at the sizes that PAPERS names."""
+    return {"Transformer": TRANSFORMER, **{name: read_family(*file) for name, file in FILES.items()}}
 
 
 def read_family(model_type: str, class_name: str) -> Config:

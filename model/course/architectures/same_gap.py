@@ -11,7 +11,7 @@ from model.array_types import Float
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
 from model.course.language_modeling.next_token import word_pieces
-from model.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, Verdict, row
+from model.course.pictures import BarsPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import token_labels, value
 from model.errors import InputError
@@ -56,7 +56,8 @@ def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> 
             *(
                 BarsPicture(title=f"{name}: most likely words", labels=guess.best()[0], series={"": guess.best()[1]})
                 for name, guess in asked.items()
-            )
+            ),
+            question=_question(word.strip(), asked),
         ),
         row(_verdict(word.strip(), asked)),
         _whole_sentences(candidates, scores),
@@ -110,6 +111,12 @@ def _seen(name: str, guess: Guess, after: str) -> TokensPicture:
         hidden = after.split()
         tokens, allowed = (*tokens, "?", *hidden), [*allowed, 0.0, *(0.0 for _ in hidden)]
     return TokensPicture(title=f"{name}: coloured tokens are seen", tokens=tokens, shades=allowed)
+
+
+def _question(word: str, asked: dict[str, Guess]) -> Question:
+    chances = [guess.fate(word)[0] for guess in asked.values()]
+    options = tuple(f"the {name.lower()}" for name in asked)
+    return Question(f"Which of the two finds “{word}” likelier?", options, chances.index(max(chances)))
 
 
 def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:

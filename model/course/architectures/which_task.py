@@ -57,8 +57,8 @@ def reads(config: Config) -> str:
 WHICH_TASK = Screen(
     title="Which task needs which shape?",
     lesson=(
-        "Ask what can be seen when an answer is given. To label, tag, sort or fill in: all of the text. To continue: "
-        "what was written. To translate, rewrite or describe: all of a source, and the beginning of the answer. The "
+        "Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to continue, "
+        "what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. The "
         "models that come with this page stand under the shape that their task needs."
     ),
     compute=which_task,
