@@ -69,7 +69,9 @@ def show(state: State, entry: AvailableModel) -> None:
 
 def _read_report(default_side_b: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     """What the component reported as choices; the default difference is not written to the URL."""
-    side_b = _tuples(report.pop("side_b"))
+    if "side_b" not in report:
+        return report
+    side_b = _tuples(report["side_b"])
     return report | {"side_b": encode_side_b(side_b) if side_b != default_side_b else ""}
 
 

@@ -49,7 +49,9 @@ def show(state: State, entry: AvailableModel) -> None:
     default_head = tuple(known.pop("default_head"))
     focused_state = state.with_default_head(default_head)
     data = _component_data(focused_state, entry, question, "fill" if task.fills_masks else "continue") | known
-    read = partial(_read_report, question.model)
+    read = partial(
+        _read_report, question.model, {name: data[name] for name in ("sampling", "generated")} | data["state"]
+    )
     apply_reports(COMPONENT.key, example["text"], example["source"], read, default_head)
     COMPONENT.mount(data)
 
@@ -72,8 +74,9 @@ def _component_data(state: State, entry: AvailableModel, question: Question, mod
     }
 
 
-def _read_report(model: str, report: dict[str, Any]) -> dict[str, Any]:
-    """What the component reported as choices."""
+def _read_report(model: str, told: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """What the component reported as choices, beside what it was told before: generated tokens belong to their text."""
+    report = told | report
     request = parse_request(GenerationRequest, report, "report")
     question = Question(model, report["text"], report["source"], masked_positions=tuple(report["masked_positions"]))
     return report | {

@@ -132,8 +132,11 @@ def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
     for name, opening in (("text", reports.opening_text), ("source", reports.opening_source)):
         if getattr(state, name) is None and report.get(name) == opening:
             report.pop(name)
-    if (report.get("layer"), report.get("head")) == reports.default_head:
-        report |= {"layer": -1, "head": -1}
+    if reports.default_head and not {"layer", "head"}.isdisjoint(report):
+        shown = state.with_default_head(reports.default_head)
+        chosen = report.get("layer", shown.layer), report.get("head", shown.head)
+        layer, head = (-1, -1) if chosen == reports.default_head else chosen
+        report |= {"layer": layer, "head": head}
     return report
 
 

@@ -3,7 +3,7 @@
 import { isOff, switchHeads } from "../../../model/rendering/static/state/head_ablation.js";
 import { paintScale, SIGNED_COLOURS } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, drawChoices } from "../../../model/rendering/static/ui/dom.js";
-import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
@@ -54,7 +54,7 @@ class ComparePage {
     this.#catalog = data;
     this.#state = new CompareState(data.state, data.side_b, data.settings);
     this.#server = new CompareServer(data.api);
-    this.#reporter = new Reporter(() => this.#state.report);
+    this.#reporter = new Reporter(() => this.#state.told);
     const point = (/** @type {Cell | null} */ cell) => this.#point(cell);
     const choose = (/** @type {Cell} */ cell) => this.#chooseQuery(cell);
     this.#headTables = new HeadTables(this.#elements, {
@@ -117,9 +117,10 @@ class ComparePage {
 
   /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */
   #adopt({ state, side_b, settings, serial }) {
-    if (!this.#reporter.accepts([state, side_b, settings], serial)) return false;
+    const news = this.#reporter.news({ ...state, ...settings, side_b }, serial);
+    if (!news) return false;
     const before = this.#state;
-    this.#state = new CompareState(state, side_b, settings);
+    this.#state = new CompareState(pick(news, state), news.side_b, pick(news, settings));
     return !this.#asked || !this.#state.asksSame(before);
   }
 

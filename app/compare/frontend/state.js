@@ -108,11 +108,10 @@ export class CompareState {
     return { layer: Math.min(layer, group.layers - 1), head: Math.min(head, group.heads - 1) };
   }
 
-  /** The report to Streamlit, and the part of it that comes back as data. */
-  get report() {
-    const choice = { ...this.#choice, ...(this.followsLargest ? { layer: -1, head: -1 } : {}) };
-    const agreed = [choice, this.#difference, this.#settings];
-    return { agreed, value: { ...choice, ...this.#settings, side_b: this.#difference } };
+  /** What Streamlit is told, by the names that it hands back. */
+  get told() {
+    const head = this.followsLargest ? { layer: -1, head: -1 } : {};
+    return { ...this.#choice, ...head, ...this.#settings, side_b: this.#difference };
   }
 
   /** @param {Choice} choice @param {Difference} difference @param {Settings} settings */

@@ -41,7 +41,7 @@ class CoursePage {
     this.#data = data;
     this.#choice = data.state;
     this.#inputs = new ChangedInputs(data.state.course_inputs);
-    this.#reporter = new Reporter(() => ({ agreed: this.#choice, value: { ...this.#choice } }));
+    this.#reporter = new Reporter(() => ({ ...this.#choice }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
     document.addEventListener("keydown", this.#pressed);
@@ -55,9 +55,10 @@ class CoursePage {
     this.#reporter.connect(tell);
     this.#data = data;
     togglePresenter(this.#elements.root, data.presenter === "1", []);
-    if (!this.#reporter.accepts(data.state, data.serial)) return;
-    this.#choice = data.state;
-    this.#inputs = new ChangedInputs(data.state.course_inputs);
+    const choice = this.#reporter.news({ ...data.state }, data.serial);
+    if (!choice) return;
+    this.#choice = choice;
+    this.#inputs = new ChangedInputs(choice.course_inputs);
     this.#open();
   }
 

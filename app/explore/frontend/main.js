@@ -56,11 +56,7 @@ class Explore {
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");
     this.#address = new AddressBar(() => this.#linked());
-    const report = () => {
-      this.#address.write(); // first: Streamlit hears the address with the report
-      return { agreed: this.state.told, value: { ...this.state.told } };
-    };
-    this.reporter = new Reporter(report, isWaiting, data.pause);
+    this.reporter = new Reporter(() => this.state.told, isWaiting, data.pause);
     loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
@@ -88,7 +84,7 @@ class Explore {
   update(data, tell) {
     const { state } = this;
     this.#data = data;
-    if (tell) this.reporter.connect(tell);
+    if (tell) this.#connect(tell);
     this.reporter.settle = data.pause;
     state.catalogue = data;
     clearMeasurements(this);
@@ -102,6 +98,14 @@ class Explore {
     else if (state.problem)
       drawProblem(this); // the answer on the screen is an older one
     else if (state.latestAnswer) drawAnswer(this);
+  }
+
+  /** @param {(name: string, value: unknown) => void} tell */
+  #connect(tell) {
+    this.reporter.connect((name, value) => {
+      this.#address.write(); // first: Streamlit hears the address with the report
+      tell(name, value);
+    });
   }
 
   end() {
@@ -173,16 +177,17 @@ class Explore {
   }
 
   /**
-   * Takes over what the address says, unless the person has gone on since Streamlit last heard from here.
+   * Takes over what the address says, but what the person changed since Streamlit last heard from here.
    * @param {ExploreData} data
    */
   #adopt(data) {
-    if (!this.reporter.accepts(data.state, data.serial)) return false;
-    this.state.adopt(data.state);
+    const told = this.reporter.news({ ...data.state }, data.serial);
+    if (!told) return false;
+    this.state.adopt(told);
     this.state.history.clear();
     drawPresenter(this);
     const { text, source } = this.view.elements;
-    setText(source, data.state.source);
+    setText(source, told.source);
     drawTexts(this);
     fitHeights([text, source]);
     return true;

@@ -2,7 +2,7 @@
 
 import { paintScale } from "../../../model/rendering/static/ui/colours.js";
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
-import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { failureText } from "../../ui/frontend/server.js";
@@ -115,16 +115,18 @@ class GeneratePage {
    */
   #adopt({ state, sampling, generated, serial }) {
     const { text, source } = this.#elements;
-    if (!this.#reporter.accepts([state, sampling, generated], serial)) return null;
+    const news = this.#reporter.news({ ...state, sampling, generated }, serial);
+    if (!news) return null;
+    const choice = pick(news, state);
     const before = this.#state.choice;
-    const asked = !this.#started || ASKED.some((name) => JSON.stringify(state[name]) !== JSON.stringify(before[name]));
-    const regenerated = JSON.stringify(generated) !== JSON.stringify(this.#generatedIds());
+    const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
+    const regenerated = JSON.stringify(news.generated) !== JSON.stringify(this.#generatedIds());
     this.#started = true;
-    this.#state = { ...this.#state, choice: { ...before, ...state }, sampling };
-    setText(text, state.text);
-    setText(source, state.source);
+    this.#state = { ...this.#state, choice: { ...before, ...choice }, sampling: news.sampling };
+    setText(text, choice.text);
+    setText(source, choice.source);
     fitHeights([text, source]);
-    return asked || regenerated ? generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
+    return asked || regenerated ? news.generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
   }
 
   /** A choice changes: what concerns the model begins anew, all else is drawn. @param {Partial<Choice>} patch */
@@ -148,9 +150,7 @@ class GeneratePage {
   #report() {
     if (this.#generator.playing) return null;
     const { blend: _blend, ...choice } = this.#state.choice;
-    const { sampling } = this.#state;
-    const generated = this.#generatedIds();
-    return { agreed: [choice, sampling, generated], value: { ...choice, sampling, generated } };
+    return { ...choice, sampling: this.#state.sampling, generated: this.#generatedIds() };
   }
 
   #generatedIds() {

@@ -54,15 +54,28 @@ export function defineComponent({ mount, update, unmount }) {
 }
 
 /**
- * What a page has to report: `agreed` is the part that Streamlit hands back as data, `value` all that it is told.
- * @typedef {{ agreed: unknown, value: Record<string, unknown> }} Report
+ * The part of `whole` that `part` has names for.
+ * @template {object} Part @param {Part} whole @param {Part} part @returns {Part}
  */
+export function pick(whole, part) {
+  const names = /** @type {(keyof Part)[]} */ (Object.keys(part));
+  return /** @type {Part} */ (Object.fromEntries(names.map((name) => [name, whole[name]])));
+}
 
-/** Keeps a page and Streamlit in step: each change has a number, and only what is news to a side is taken over. */
+/** @typedef {Record<string, unknown>} Choices by the names that Streamlit hands them back with */
+
+/**
+ * Keeps a page and Streamlit in step, choice by choice: each change has a number, only what is news to a side is taken
+ * over, and only what was chosen here is reported. So nobody's choice undoes another that was made beside it.
+ */
 export class Reporter {
   serial = 0;
-  #accepted = false;
-  #agreed = "";
+  #hasBegun = false;
+  #submittedSerial = 0;
+  /** What was last said or chosen, as JSON. @type {Map<string, string>} */
+  #known = new Map();
+  /** What was chosen here and not heard yet, with the number of the change. @type {Map<string, number>} */
+  #own = new Map();
   #waits = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -76,7 +89,7 @@ export class Reporter {
   #isBusy;
 
   /**
-   * @param {() => Report | null} collect what to report now; null for nothing
+   * @param {() => Choices | null} collect what is chosen now; null where nothing is to be reported
    * @param {() => boolean} [isBusy] whether an answer is on its way, after which a report comes cheaper
    * @param {number} [settle] milliseconds without a change before the rest of the page follows
    */
@@ -92,24 +105,46 @@ export class Reporter {
   }
 
   /**
-   * Whether what Streamlit says is to be taken over: not what is known here, and nothing while the person has gone on
-   * since Streamlit last heard from here.
-   * @param {unknown} agreed @param {number} serial of the last report that Streamlit has heard
+   * What the page is to take over from Streamlit: all that it says, but what the person chose here since it last heard.
+   * Null where that is no news.
+   * @template {Choices} Said @param {Said} said @param {number} serial of the last report that Streamlit has heard
+   * @returns {Said | null}
    */
-  accepts(agreed, serial) {
+  news(said, serial) {
+    this.#hear(serial);
+    if (serial < this.#submittedSerial) return null;
+    const fresh = Object.entries(said)
+      .map(([name, value]) => /** @type {const} */ ([name, JSON.stringify(value)]))
+      .filter(([name, text]) => !this.#own.has(name) && this.#known.get(name) !== text);
+    for (const [name, text] of fresh) this.#known.set(name, text);
+    if (!fresh.length) return null;
+    const own = [...this.#own.keys()].map((name) => [name, JSON.parse(this.#known.get(name) ?? "null")]);
+    return { ...said, ...Object.fromEntries(own) };
+  }
+
+  /** @param {number} serial */
+  #hear(serial) {
+    if (!this.#hasBegun) this.serial = serial;
+    this.#hasBegun = true;
     this.#heardSerial = serial;
     if (serial === this.serial) for (const resolve of this.#waiting.splice(0)) resolve();
-    const text = JSON.stringify(agreed);
-    if ((this.#accepted && serial !== this.serial) || text === this.#agreed) return false;
-    if (!this.#accepted) this.serial = serial;
-    this.#accepted = true;
-    this.#agreed = text;
-    return true;
+    for (const [name, change] of this.#own) if (change <= serial) this.#own.delete(name);
+  }
+
+  /** What differs from what was known has been chosen here. @param {Choices | null} choices */
+  #note(choices) {
+    for (const [name, value] of Object.entries(choices ?? {})) {
+      const text = JSON.stringify(value);
+      if (this.#known.get(name) === text) continue;
+      this.#known.set(name, text);
+      this.#own.set(name, this.serial);
+    }
   }
 
   /** Something was chosen: it is reported once nothing has changed for a moment. */
   changed() {
     this.serial++;
+    this.#note(this.#collect());
     this.schedule();
   }
 
@@ -149,7 +184,12 @@ export class Reporter {
   discard() {
     this.cancel();
     this.serial = this.#heardSerial;
-    this.#agreed = "";
+    this.#forget();
+  }
+
+  #forget() {
+    this.#known.clear();
+    this.#own.clear();
   }
 
   cancel() {
@@ -164,8 +204,8 @@ export class Reporter {
    */
   submit(value) {
     this.cancel();
-    this.#agreed = "";
-    this.serial++;
+    this.#forget();
+    this.#submittedSerial = ++this.serial;
     this.#tell("settled", { ...value, serial: this.serial });
   }
 
@@ -178,9 +218,10 @@ export class Reporter {
 
   #send() {
     this.cancel();
-    const report = this.#collect();
-    if (!report) return;
-    this.#agreed = JSON.stringify(report.agreed);
-    this.#tell("settled", { ...report.value, serial: this.serial });
+    const choices = this.#collect();
+    if (!choices) return;
+    this.#note(choices);
+    const own = Object.entries(choices).filter(([name]) => this.#own.has(name));
+    this.#tell("settled", { ...Object.fromEntries(own), serial: this.serial });
   }
 }

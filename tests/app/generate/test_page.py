@@ -41,22 +41,12 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         from app.generate import page as generate
         from app.state.session import apply_reports, current_state
 
-        apply_reports("generate", "the opening", "", partial(generate._read_report, "next"))
+        told = {"text": "the opening", "source": "", "masked_positions": [], "generated": []}
+        apply_reports("generate", "the opening", "", partial(generate._read_report, "next", told))
         current_state()
 
     rule = {"temperature": 1, "top_k": 3, "top_p": 1, "seed": 12}
-    reported = {
-        **{
-            "text": "the opening",
-            "source": "",
-            "masked_positions": [],
-            "edits": [],
-            "attention": "",
-            "layer": 1,
-            "head": 0,
-        },
-        **{"sampling": rule, "generated": [[2, 7]], "serial": 4},
-    }
+    reported = {"layer": 1, "head": 0, "sampling": rule, "generated": [[2, 7]], "serial": 4}
     monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}

@@ -126,9 +126,9 @@ test("until somebody chooses a head, the report says that nobody has", () => {
   const choice = { ...CHOICE, layer: -1, head: -1 };
   const state = new CompareState(choice, { head_chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
   assert.equal(state.followsLargest, true);
-  assert.deepEqual(state.report.agreed, [choice, {}, SETTINGS]);
+  assert.deepEqual(state.told, { ...choice, ...SETTINGS, side_b: {} });
   const chosen = state.chooseHead(null, { layer: 1, head: 0 });
   assert.equal(chosen.followsLargest, false);
-  assert.deepEqual(chosen.report.value, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, side_b: { head_chosen: "1" } });
+  assert.deepEqual(chosen.told, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, side_b: { head_chosen: "1" } });
   assert.equal(chosen.change({}, {}).followLargest().followsLargest, true);
 });

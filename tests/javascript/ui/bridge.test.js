@@ -12,10 +12,10 @@ import { defineComponent, Reporter } from "../../../app/ui/frontend/bridge.js";
  */
 function reporting(context, isBusy) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  const page = { choice: "a" };
+  const page = { text: "a", head: 0 };
   /** @type {Value[]} */
   const reported = [];
-  const reporter = new Reporter(() => ({ agreed: [page.choice], value: { choice: page.choice } }), isBusy);
+  const reporter = new Reporter(() => ({ ...page }), isBusy);
   reporter.connect((name, value) => reported.push({ name, .../** @type {Value} */ (value) }));
   return {
     page,
@@ -27,45 +27,77 @@ function reporting(context, isBusy) {
 
 test("several changes in a moment are one report, with the number of the last", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
-  reporter.accepts(["a"], 4);
+  reporter.news({ text: "a", head: 0 }, 4);
   reporter.changed();
   tick(200);
-  page.choice = "b";
+  page.text = "b";
   reporter.changed();
   tick(200);
   assert.deepEqual(reported, []);
   tick(60);
-  assert.deepEqual(reported, [{ name: "settled", choice: "b", serial: 6 }]);
+  assert.deepEqual(reported, [{ name: "settled", text: "b", serial: 6 }]);
 });
 
 test("what Streamlit hands back as it was told is no news", (context) => {
   const { page, reporter, tick } = reporting(context);
-  assert.equal(reporter.accepts(["a"], 0), true);
-  assert.equal(reporter.accepts(["a"], 0), false);
-  page.choice = "b";
+  assert.deepEqual(reporter.news({ text: "a", head: 0 }, 0), { text: "a", head: 0 });
+  assert.deepEqual(reporter.news({ text: "a", head: 0 }, 0), null);
+  page.text = "b";
   reporter.changed();
   tick(300);
-  assert.equal(reporter.accepts(["b"], 1), false);
-  assert.equal(reporter.accepts(["c"], 1), true);
+  assert.deepEqual(reporter.news({ text: "b", head: 0 }, 1), null);
+  assert.deepEqual(reporter.news({ text: "c", head: 0 }, 1), { text: "c", head: 0 });
 });
 
-test("while the person has gone on, older news is not taken over", (context) => {
-  const { page, reporter } = reporting(context);
-  reporter.accepts(["a"], 7);
-  page.choice = "b";
+test("while the person has gone on, all else that Streamlit says is taken over, and nothing of it is reported", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 7);
+  page.text = "b";
   reporter.changed();
-  assert.equal(reporter.accepts(["c"], 7), false);
+  assert.deepEqual(reporter.news({ text: "a", head: 0 }, 7), null);
+  assert.deepEqual(reporter.news({ text: "c", head: 5 }, 7), { text: "b", head: 5 });
+  page.head = 5;
+  tick(300);
+  assert.deepEqual(reported, [{ name: "settled", text: "b", serial: 8 }]);
+});
+
+test("what Streamlit has not heard yet is reported again with what is chosen after it", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 0);
+  page.text = "b";
+  reporter.changed();
+  tick(300);
+  page.head = 2;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported.at(-1), { name: "settled", text: "b", head: 2, serial: 2 });
+  assert.equal(reporter.news({ text: "b", head: 0 }, 1), null);
+  page.head = 3;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported.at(-1), { name: "settled", head: 3, serial: 3 });
+});
+
+test("of what is opened everything is taken over once Streamlit has heard it, and nothing before", (context) => {
+  const { page, reported, reporter } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 0);
+  page.text = "b";
+  reporter.changed();
+  reporter.submit({ text: "a", head: 9 });
+  assert.deepEqual(reported, [{ name: "settled", text: "a", head: 9, serial: 2 }]);
+  assert.equal(reporter.news({ text: "b", head: 0 }, 1), null);
+  assert.deepEqual(reporter.news({ text: "a", head: 1 }, 2), { text: "a", head: 1 });
 });
 
 test("who goes back gives up what was not reported, and takes over what the address says", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
-  reporter.accepts(["a"], 7);
-  page.choice = "b";
+  reporter.news({ text: "a", head: 0 }, 7);
+  page.text = "b";
   reporter.changed();
   reporter.discard();
   tick(5000);
   assert.deepEqual(reported, []);
-  assert.equal(reporter.accepts(["a"], 7), true);
+  assert.deepEqual(reporter.news({ text: "a", head: 0 }, 7), { text: "a", head: 0 });
 });
 
 test("a report waits for an answer that is on its way, but not for ever", (context) => {
@@ -132,17 +164,17 @@ test("each place has a page of its own, made once", () => {
 
 test("what is not reported yet is reported at once for who leaves, and told apart from what was heard", async (context) => {
   const { page, reported, reporter } = reporting(context);
-  reporter.accepts(["a"], 4);
+  reporter.news({ text: "a", head: 0 }, 4);
   reporter.flush();
   assert.deepEqual(reported, [], "there is nothing to report");
-  page.choice = "b";
+  page.text = "b";
   reporter.changed();
   assert.ok(reporter.isPending && !reporter.isHeard);
   reporter.flush();
-  assert.deepEqual(reported, [{ name: "settled", choice: "b", serial: 5 }]);
+  assert.deepEqual(reported, [{ name: "settled", text: "b", serial: 5 }]);
   assert.ok(!reporter.isPending && !reporter.isHeard);
   const heard = reporter.heard();
-  reporter.accepts(["b"], 5);
+  reporter.news({ text: "b", head: 0 }, 5);
   await heard;
   assert.ok(reporter.isHeard);
 });
@@ -150,7 +182,7 @@ test("what is not reported yet is reported at once for who leaves, and told apar
 test("a page says for itself how long a pause is", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let count = 0;
-  const patient = new Reporter(() => ({ agreed: [], value: {} }), undefined, 3000);
+  const patient = new Reporter(() => ({}), undefined, 3000);
   patient.connect(() => count++);
   patient.changed();
   context.mock.timers.tick(2900);
