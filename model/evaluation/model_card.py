@@ -43,8 +43,9 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
     if isinstance(report.examples, ExampleAccuracy):
         return "\n\n".join([*parts, *_task_sections(checkpoint, report.examples)]) + "\n"
     if report.examples:
-        samples = report.examples.samples[:TEXT_SAMPLE_COUNT]
-        intro = f"The first {len(samples)} of the held-out examples, unedited."
+        shown = report.hand_written or report.examples  # a card repeats no texts of others where it need not
+        samples = shown.samples[:TEXT_SAMPLE_COUNT]
+        intro = f"The first {len(samples)} of the {shown.kind}, unedited."
         return "\n\n".join([*parts, *task_sentences(report), "## Answers", intro, sample_table(samples)]) + "\n"
     parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint), len(SENTENCES))]
     continues = task_of(checkpoint.model.config).continues_text

@@ -98,7 +98,7 @@ def test_a_model_is_trained_and_measured(task: str, tmp_path: Path, capsys: pyte
     assert main(["card", str(out), "--task", task, "--examples", str(count)]) == 0
     card = capsys.readouterr().out
     assert f"of the task {task}:" in card or "references (" in card
-    assert f"The first {count} of the held-out examples" in card and card.count("\n| ") == count + 1
+    assert f"The first {count} of the hand-written sentences" in card and card.count("\n| ") == count + 1
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean", "max"])
