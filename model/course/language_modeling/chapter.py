@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.course.language_modeling.ladder import LADDER
 from model.course.language_modeling.masking import MASKING
 from model.course.language_modeling.next_token import ANY_WORD, SHIFTED_TARGETS
 from model.course.screen import Chapter
@@ -10,5 +11,8 @@ from model.registry import Registry
 LANGUAGE_MODELING = Chapter(
     title="Masked and next-token training",
     summary="What models are asked while they learn, on your own sentence.",
-    screens=Registry("screen", {"shifted-targets": SHIFTED_TARGETS, "masking": MASKING, "any-word": ANY_WORD}),
+    screens=Registry(
+        "screen",
+        {"shifted-targets": SHIFTED_TARGETS, "masking": MASKING, "any-word": ANY_WORD, "ladder": LADDER},
+    ),
 )
