@@ -104,6 +104,7 @@ def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
     page = course(visitor, chapter="architectures")
     shapes = screen(page, "three-shapes")
     expect(shapes.locator(".diagram svg")).to_have_count(3)
+    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # of the model itself
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 8 × 9")
     shapes.get_by_test_id("input-text").fill("2021")
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")

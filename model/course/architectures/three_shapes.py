@@ -39,6 +39,7 @@ def three_shapes(model: Checkpoint, source: str, text: str) -> Answer:
         name: ModelDiagramPicture(
             title=TITLES[name] + (": this model" if name == own.architecture else ""),
             diagram=model_diagram(config, lengths[name][1], lengths[name][0]),
+            enterable=name == own.architecture,
         )
         for name, config in configs.items()
     }
