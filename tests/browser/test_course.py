@@ -97,6 +97,12 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor
     before = dropout.get_by_test_id("picture-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
     expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)
+    page.get_by_test_id("contents").get_by_role("button", name="Where notes go wrong").click()
+    claims = screen(page, "claims").get_by_role("link", name="Layer norm", exact=True)
+    expect(claims).to_have_attribute("href", re.compile("chapter=block&screen=layer-norm&course_inputs=.*epsilon"))
+    claims.click()
+    expect(page.get_by_test_id("screen-layer-norm").get_by_test_id("input-epsilon")).to_have_value("0")
+    wait_for_address(page, chapter="block", screen="layer-norm", course_inputs=re.compile(".*epsilon=0.*"))
 
 
 def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:

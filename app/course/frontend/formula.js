@@ -29,6 +29,11 @@ export function createFormula(latex) {
   return math;
 }
 
+/** Formulas that stand in one row: each may go to a line of its own where there is little room. @param {string} latex */
+export function splitFormula(latex) {
+  return latex.split(/,\s*\\q?quad\s*/);
+}
+
 /** @param {string} name @param {(Node | string)[]} [children] @returns {MathMLElement} */
 function node(name, children = []) {
   const element = /** @type {MathMLElement} */ (document.createElementNS(MATHML, name));

@@ -2,7 +2,7 @@
 
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { ControlBoard } from "./controls/control_board.js";
-import { createFormula } from "./formula.js";
+import { createFormula, splitFormula } from "./formula.js";
 import { createRow } from "./row.js";
 import { ScreenQuestions } from "./server.js";
 
@@ -133,7 +133,7 @@ function createParts(row) {
   const title = createElement("h2", "", row.title);
   const lesson = createElement("p", "lesson", row.lesson);
   const formulas = createElement("div", "formulas");
-  formulas.append(...row.formulas.map(createFormula));
+  formulas.append(...row.formulas.flatMap(splitFormula).map(createFormula));
   const controls = createElement("div");
   const run = createElement("button", "act run", "Run");
   run.title = "Runs for some seconds";

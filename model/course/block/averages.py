@@ -48,7 +48,7 @@ def averages(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answe
                 good=bool(inside.all()),
             ),
             Verdict(
-                text=f"Three times the values give three times the output (difference {error:.0e}): "
+                text=f"Three times the values give three times the output (difference {error:.1g}): "
                 "attention is linear in its values."
             ),
         ),

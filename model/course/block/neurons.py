@@ -80,7 +80,7 @@ def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
     return Verdict(
         text=f"Checked: given one token at a time, in reverse order, the network answers the same (largest difference "
-        f"{error:.0e}). So words are mixed by attention alone.",
+        f"{error:.1g}). So words are mixed by attention alone.",
         good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
     )
 

@@ -70,7 +70,7 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if error < 1e-4 * size:
         return Verdict(
-            text=f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.0e}.",
+            text=f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.1g}.",
             good=True,
         )
     return Verdict(

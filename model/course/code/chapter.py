@@ -108,12 +108,18 @@ def matrix(
     return MatrixPicture(
         title=title,
         values=values[0],
+        rows=_numbers(values.shape[1]),
+        columns=_numbers(values.shape[2]),
         row_axis=row_axis,
         column_axis=column_axis,
         colours="weights" if weights else "signed",
         row_sums=weights,
         before=before,
     )
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(number) for number in range(1, count + 1))
 
 
 TOKENS = NumberControl(title="Tokens", default="4", low=2, high=6, whole=True)

@@ -12,7 +12,7 @@ from model.course.screen import Answer, Screen
 from model.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 
 STILL = 0.1  # a channel that changes by less within a text tells no positions apart
-SHOWN_ROWS, SHOWN_CHANNELS = 6, 6
+SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
 
 
 def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_model"]:
@@ -79,7 +79,7 @@ def _first_position(length: int, d_model: int) -> Answer:
         row(
             Verdict(
                 text=f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
-                f"The distances between positions stay the same up to {apart:.0e}: a model can be trained with "
+                f"The distances between positions stay the same up to {apart:.1g}: a model can be trained with "
                 "either, but it must then be used with the one that it was trained with."
             )
         ),

@@ -65,7 +65,7 @@ def independent_tokens(model: Checkpoint, text: str, other: str) -> Answer:
             Verdict(
                 text=f"Before the first layer both masks are the same up to {apart[0]:.2f}; after the last they are "
                 f"{apart[-1]:.2f} of their length apart. The classifier, on this one vector alone, gives the same "
-                f"logits up to {alone:.0e}: it is the classifier that works token by token, not the model."
+                f"logits up to {alone:.1g}: it is the classifier that works token by token, not the model."
             )
         ),
     )

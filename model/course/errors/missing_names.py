@@ -52,7 +52,7 @@ def missing_names(function: str, imports: str) -> Answer:
             TablePicture(
                 title="What Python says",
                 columns=("line", "result"),
-                rows=((f"def {function}(...)", "no error"), (f"{function}(...)", said)),
+                rows=((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
             ),
         ),
         row(

@@ -128,6 +128,6 @@ MASKING = Screen(
         "seed": SeedControl(),
     },
     compute=masking,
-    formulas=(r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(\mathrm{token}_i)",),
+    formulas=(r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(t_i)",),
     code=(TokenMasker, token_losses),
 )

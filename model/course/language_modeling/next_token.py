@@ -35,11 +35,7 @@ def shifted_targets(model: Checkpoint, text: str) -> Answer:
     return (
         row(TokensPicture(title="What the model reads", tokens=labels[:-1])),
         row(TokensPicture(title="Targets: the same, moved by one", tokens=labels[1:], shades=of_target)),
-        row(
-            TablePicture(
-                columns=("after", "target", "probability", "loss", "the model's first guess"), rows=rows, digits=3
-            )
-        ),
+        row(TablePicture(columns=("after", "target", "probability", "loss", "first guess"), rows=rows, digits=3)),
         row(
             Verdict(
                 text=f"One sentence, {len(rows)} tasks, all computed at once: the causal mask hides each target from "
@@ -61,7 +57,7 @@ SHIFTED_TARGETS = Screen(
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
     },
     compute=shifted_targets,
-    formulas=(r"L = -\frac{1}{n} \sum_i \log p(\mathrm{token}_{i+1} \mid \mathrm{token}_1 \ldots \mathrm{token}_i)",),
+    formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_{i+1} \mid t_1, \ldots, t_i)",),
     code=(shifted_targets, target_loss),
     explore=lambda model, text: {"model": model, "text": text},
 )

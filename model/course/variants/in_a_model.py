@@ -52,7 +52,7 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> A
         ),
         row(
             Verdict(
-                text=f"Softmax gives the weights that the model itself had (difference {error:.0e}).",
+                text=f"Softmax gives the weights that the model itself had (difference {error:.1g}).",
                 good=error < SAME,
             )
         ),
@@ -113,6 +113,7 @@ def _mean_entropy(weights: Tensor) -> float:
 def _loss_verdict(losses: dict[str, float]) -> Verdict:
     trained, *others = losses.values()
     worst = max(losses, key=lambda title: losses[title])
+    worst = f"{worst[0].lower()}{worst[1:]}"
     cost = f"With {worst} in all heads a token costs {max(others) - trained:.2f} nats more than with softmax. "
     return Verdict(
         text=(cost if max(others) > trained else "")

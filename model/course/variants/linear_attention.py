@@ -54,7 +54,7 @@ def same_numbers(length: int, head_dim: int, seed: int) -> Answer:
             MatrixPicture(title="φ(Q) times it, divided", values=linear, before="→"),
             title=f"Without them: {head_dim} × {head_dim} numbers in between, whatever the length",
         ),
-        row(Verdict(text=f"The two outputs differ by at most {error:.0e}.", good=error < 1e-4)),
+        row(Verdict(text=f"The two outputs differ by at most {error:.1g}.", good=error < 1e-4)),
     )
 
 
@@ -127,7 +127,7 @@ def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
                 marked=tuple((token - 1, channel) for channel in range(head_dim)),
             ),
         ),
-        row(Verdict(text=f"All {length} outputs agree to {error:.0e}.", good=error < 1e-4)),
+        row(Verdict(text=f"All {length} outputs agree to {error:.1g}.", good=error < 1e-4)),
         row(
             TablePicture(
                 columns=("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
