@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import wave
 from base64 import b64decode
 from itertools import combinations
@@ -13,6 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import find_checkpoint, load
+from model.checkpoints import Checkpoint
+from model.code_exercises.exercises import CODE_EXERCISES
+from model.code_exercises.notebook import starter
+from model.config_groups import ImageConfig
+from model.course.code.chapter import EXERCISE
 from model.course.modalities.graph import Graph, count_hops, lay_out, parse_graph
 from model.course.modalities.graph_screens import ACETIC_ACID, attend_in_layers, count_different
 from model.course.modalities.image_files import PICTURE
@@ -33,9 +39,11 @@ from model.course.modalities.sound import (
     wav_url,
 )
 from model.course.modalities.sound_screen import sum_by_sound
-from model.course.modalities.vision_models import CAPTION, embed_by_hand, read_with
-from model.course.pictures import ImagePicture, TokensPicture
+from model.course.modalities.vision_models import CAPTION, VISION_MODEL, embed_by_hand, read_with
+from model.course.pictures import FilePicture, ImagePicture, TokensPicture, Verdict
 from model.errors import InputError
+from model.vision.patches import class_token_tokenizer
+from tests.model import toys
 
 NAMES = ("C1", "C2", "O1", "H1", "H2", "N")
 POSSIBLE_EDGES = list(combinations(range(len(NAMES)), 2))
@@ -117,6 +125,21 @@ def test_a_caption_is_read_from_the_patches() -> None:
     assert all(len(each) == looks.rows * looks.columns for each in looks.shades.values())
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: int) -> None:
+    reads = ImageConfig(channels=channels, height=13, width=18, patch_height=6, patch_width=9)
+    opened = Checkpoint(toys.seer(image=reads, context_length=5), class_token_tokenizer(), "")
+    rows = VISION_MODEL.compute(model=opened, picture="cat", layer=0, patch=3)
+    looks = [picture for row in rows for picture in row.pictures if isinstance(picture, ImagePicture)][-1]
+    assert (looks.rows, looks.columns, looks.marked) == (2, 2, (3,))
+    assert len(looks.shades) == opened.model.config.heads
+    verdict = next(picture for row in rows for picture in row.pictures if isinstance(picture, Verdict))
+    assert verdict.good, "patches times W are the model's own vectors"
+    for wrong in ({"layer": 40, "patch": 0}, {"layer": 0, "patch": 4}):
+        with pytest.raises(InputError, match=r"counted from 0"):
+            VISION_MODEL.compute(model=opened, picture="cat", **wrong)
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(["C4", "E4", "G4", "330", "A5"]), min_size=2, max_size=MOST_SOUNDS))
 def test_a_sound_finds_itself_again(names: list[str]) -> None:
@@ -181,3 +204,12 @@ def test_a_protein_is_its_letters_and_their_properties() -> None:
     for text in ("M", "MX", "M1", "A" * 101):
         with pytest.raises(InputError, match=r"\.$"):
             parse_protein(text)
+
+
+@pytest.mark.parametrize("name", CODE_EXERCISES)
+def test_the_exercises_are_there_to_download(name: str) -> None:
+    rows = EXERCISE.compute(name=name, tokens=3, seed=1)
+    notebook, python = (picture for row in rows for picture in row.pictures if isinstance(picture, FilePicture))
+    cells = ["".join(cell["source"]) for cell in json.loads(notebook.text)["cells"]]
+    assert starter(CODE_EXERCISES[name]) in cells and f"check({name})" in cells
+    assert starter(CODE_EXERCISES[name]) in python.text and compile(python.text, python.file_name, "exec")

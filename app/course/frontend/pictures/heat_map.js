@@ -14,7 +14,7 @@ const [LARGE, SMALL] = [
   { widest: 240, tallest: 200 },
 ];
 const [LARGEST_CELL, LINE] = [16, 14];
-const LETTER = 7; // about as wide as one of a label
+const [LETTER, MARGIN] = [7, 2]; // about as wide as one of a label; at the right of the cells
 
 /** @param {HeatMapPicture} picture */
 export function createHeatMap(picture) {
@@ -22,7 +22,7 @@ export function createHeatMap(picture) {
   const reach = colours === "weights" ? 1 : largestSize(values.flat());
   const layout = layoutCells(picture);
   const { rows, columns, width, height, left, top } = layout;
-  const size = [left + columns * width + 2, top + rows * height + 2];
+  const size = [left + columns * width + MARGIN, top + rows * height + MARGIN];
   const sheet = createSheet(size[0], size[1], `${rows} × ${columns} numbers ${extent(picture, reach)}`);
   sheet.append(
     svg("image", {
@@ -102,13 +102,20 @@ function drawLabels({ rows, columns, row_axis, column_axis }, layout) {
       row % everyRow ? null : text(shortened(name), left - 5, top + (row + 0.5) * height + 4, "end"),
     ),
     ...(columns.length || column_axis ? columnNames : []).map((name, column) =>
-      column % everyColumn ? null : text(name, left + (column + 0.5) * width, top - 4, "middle"),
+      column % everyColumn || !hasRoom(name, column, layout)
+        ? null
+        : text(name, left + (column + 0.5) * width, top - 4, "middle"),
     ),
     column_axis
       ? text(`${column_axis} →`, Math.max(left, row_axis ? (row_axis.length + 4) * LETTER : 0), 10, "start")
       : null,
     row_axis ? text(`${row_axis} ↓`, 0, column_axis ? 10 : top - 4, "start") : null,
   ].filter((element) => element !== null);
+}
+
+/** Whether a column's label ends before the sheet does. @param {string} name @param {number} column @param {Layout} layout */
+function hasRoom(name, column, { width, columns }) {
+  return (column + 0.5) * width + (name.length * LETTER) / 2 <= columns * width + MARGIN + LETTER / 2;
 }
 
 /** @param {string[]} names @param {number} count their numbers where they have no names */
@@ -142,7 +149,7 @@ function drawGroups({ row_groups, column_groups }, { rows, columns, width, heigh
  */
 function cellAt({ values, rows, columns, row_axis, column_axis }, layout, sheet, event) {
   const frame = sheet.getBoundingClientRect();
-  const scale = (layout.left + layout.columns * layout.width + 2) / frame.width;
+  const scale = (layout.left + layout.columns * layout.width + MARGIN) / frame.width;
   const row = Math.floor(((event.clientY - frame.top) * scale - layout.top) / layout.height);
   const column = Math.floor(((event.clientX - frame.left) * scale - layout.left) / layout.width);
   const value = values[row]?.[column];
