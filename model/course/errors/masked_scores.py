@@ -142,7 +142,6 @@ ZERO_SCORE = Screen(
     compute=zero_scores,
     formulas=(r"e^{-\infty} = 0", r"e^{0} = 1"),
     code=(AttentionFunction.mask, SoftmaxAttention.normalize, weights_of_scores, zero_scores),
-    explore=lambda scores: {"masks": "causal"},
 )
 ITSELF = Screen(
     title="Only those before it, or itself as well?",

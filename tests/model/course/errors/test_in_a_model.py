@@ -9,7 +9,7 @@ import torch
 from model import find_checkpoint, load
 from model.checkpoints.load import Checkpoint
 from model.course.errors.decoders import decoder_parts
-from model.course.errors.independent_tokens import independent_tokens
+from model.course.errors.independent_tokens import classify_alone, first_mask, independent_tokens
 from model.course.errors.masked_scores import ITSELF, ITSELF_FORBIDDEN, without_itself
 from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict
 from model.course.screen import Answer
@@ -54,6 +54,10 @@ def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Ch
     (lines,) = (picture for row in answer for picture in row.pictures if isinstance(picture, LinesPicture))
     (apart,) = lines.series.values()
     assert float(apart[0]) < 1e-6 < float(apart[-1]), "the same vector, until layers mix in the other word"
+    trace, place = first_mask(encoder, text)
+    alone = classify_alone(encoder.model, torch.tensor(trace["encoder.final_residual"][place]))
+    assert alone.tolist() == pytest.approx(trace["logits"][place].tolist(), abs=1e-5)
+    assert f"up to {np.abs(alone.numpy() - trace['logits'][place]).max():.1g}:" in verdict(answer).text
     same = independent_tokens(encoder, text, text)
     (lines,) = (picture for row in same for picture in row.pictures if isinstance(picture, LinesPicture))
     assert max(map(float, *lines.series.values())) == 0
