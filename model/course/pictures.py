@@ -78,12 +78,17 @@ class HeatMapPicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class MovingPointsPicture(Picture):
-    """Named points that move: where each is in every frame, and what a frame is called ("step 5")."""
+    """Named points that move: where each is in every frame, and what a frame is called ("step 5").
+
+    Where there are `groups`, a point has the colour of its own, which `group_titles` name.
+    """
 
     kind: ClassVar[str] = "moving_points"
     labels: tuple[str, ...]
     frames: Tensor
     names: tuple[str, ...]
+    groups: tuple[int, ...] = ()
+    group_titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

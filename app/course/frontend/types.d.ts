@@ -135,6 +135,8 @@ export interface MovingPointsPicture extends CommonPicture {
   labels: string[];
   frames: Numeric[][][];
   names: string[];
+  groups: number[];
+  group_titles: string[];
 }
 export interface BarsPicture extends CommonPicture {
   kind: "bars";

@@ -15,6 +15,11 @@ NEEDS = {
     "decoder": "Decoder: where a text is written, and only what was written so far is there",
     "encoder-decoder": "Both: where one thing is read as a whole, and another text is written about it",
 }
+ALSO = {
+    "encoder": "Of this kind are also models that answer a question by marking words of a text, or sort documents.",
+    "decoder": "Of this kind are also models that chat: question and answer are one text, which they continue.",
+    "encoder-decoder": "Of this kind are also models that summarise a text, or write down what is said in a sound.",
+}  # tasks that no shipped model has learned
 
 
 def which_task() -> Answer:
@@ -29,6 +34,7 @@ def which_task() -> Answer:
                 rows=tuple(_table_row(entry) for entry in chosen if _is_listed(entry, architecture)),
             ),
             title=title,
+            text=ALSO[architecture],
         )
         for architecture, title in NEEDS.items()
     )

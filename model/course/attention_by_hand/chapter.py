@@ -6,6 +6,7 @@ from model.course.attention_by_hand.batches import BATCH, DROPOUT, RANDOM
 from model.course.attention_by_hand.content import CONTENT, POSITION, REPEATED
 from model.course.attention_by_hand.design import DESIGN, LEARNED
 from model.course.attention_by_hand.look_up import LOOK_UP
+from model.course.attention_by_hand.moving import MOVING
 from model.course.attention_by_hand.projections import PROJECTIONS
 from model.course.attention_by_hand.scaling import SCALING
 from model.course.attention_by_hand.steps import STEPS
@@ -21,6 +22,7 @@ ATTENTION = Chapter(
             "look-up": LOOK_UP,
             "steps": STEPS,
             "projections": PROJECTIONS,
+            "moving": MOVING,
             "content": CONTENT,
             "repeated": REPEATED,
             "position": POSITION,

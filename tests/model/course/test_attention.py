@@ -10,7 +10,8 @@ from torch.nn import functional
 
 from model.course.attention import attend
 from model.course.attention_by_hand.look_up import look_up
-from model.course.pictures import BarsPicture
+from model.course.attention_by_hand.moving import MOVING
+from model.course.pictures import BarsPicture, MovingPointsPicture
 from model.errors import InputError
 
 
@@ -42,3 +43,19 @@ def test_a_sharp_look_up_is_a_hard_one() -> None:
     torch.testing.assert_close(
         torch.as_tensor(bars.series["hard"]), torch.as_tensor(bars.series["soft"]), atol=1e-4, rtol=0
     )
+
+
+def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_mean() -> None:
+    inputs = MOVING.parse({"query": "2"})
+    x, (w_q, w_k, w_v) = inputs["x"], (inputs[name] for name in ("w_q", "w_k", "w_v"))
+    moving, weights = MOVING.compute(**inputs)[0].pictures
+    assert isinstance(moving, MovingPointsPicture) and isinstance(weights, BarsPicture)
+    expected = torch.softmax((x[1] @ w_q) @ (x @ w_k).T / 2**0.5, -1)
+    torch.testing.assert_close(torch.as_tensor(weights.series[""]), expected)
+    first, middle, last = moving.frames[0], moving.frames[len(moving.frames) // 2], moving.frames[-1]
+    torch.testing.assert_close(first, torch.cat((x[[1]], x, x, x[[1]])))
+    torch.testing.assert_close(middle, torch.cat((x[[1]] @ w_q, x @ w_k, x @ w_v, x[[1]] @ w_v)))
+    torch.testing.assert_close(last[-1], expected @ (x @ w_v))
+    assert len(moving.names) == len(moving.frames) and len(moving.labels) == len(moving.groups) == len(last)
+    with pytest.raises(InputError, match="no token 4"):
+        MOVING.compute(**MOVING.parse({"query": "4"}))

@@ -4,21 +4,23 @@ import { HEAD_COLOURS } from "../../../../model/rendering/static/ui/colours.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { createPlane, LARGE } from "./drawing/plane.js";
 import { svg } from "./drawing/svg.js";
+import { createLegend } from "./lines.js";
 
 /** @import { MovingPointsPicture } from "../types.d.ts" */
 
 const FRAME_MILLISECONDS = 90;
 
 /** @param {MovingPointsPicture} picture */
-export function createMovingPoints({ labels, frames, names }) {
+export function createMovingPoints({ labels, frames, names, groups, group_titles }) {
   const coordinates = frames.map((frame) =>
     frame.map((point) => /** @type {[number, number]} */ ([Number(point[0]), Number(point[1])])),
   );
   const { sheet, place } = createPlane(coordinates.flat(), labels.join(", "), LARGE);
+  const colour = (/** @type {number} */ index) => HEAD_COLOURS[(groups[index] ?? index) % 8];
   const points = labels.map((label, index) => {
-    const trail = svg("path", { fill: "none", stroke: HEAD_COLOURS[index % 8], "stroke-width": 1.5, opacity: 0.35 });
+    const trail = svg("path", { fill: "none", stroke: colour(index), "stroke-width": 1.5, opacity: 0.35 });
     const point = svg("g", {}, [
-      svg("circle", { r: 4.5, fill: HEAD_COLOURS[index % 8] }),
+      svg("circle", { r: 4.5, fill: colour(index) }),
       svg("text", { x: 8, y: 4, class: "name" }, [label]),
     ]);
     return { trail, point, path: coordinates.map((frame) => place(...frame[index])) };
@@ -62,7 +64,7 @@ export function createMovingPoints({ labels, frames, names }) {
   const controls = createElement("div", "player");
   controls.append(play, slider, caption);
   const box = createElement("div", "chart plane large");
-  box.append(controls, sheet);
+  box.append(controls, sheet, createLegend(group_titles));
   show(frames.length - 1);
   return box;
 }
