@@ -216,6 +216,11 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answ
     )
 
 
+def explore_layer(model: str, picture: str, layer: int, patch: int) -> StateFields:
+    """The encoder's attention in the same layer."""
+    return {"model": model, "image": picture, "attention": "encoder.self", "layer": str(layer), "head": "0"}
+
+
 LAYER = NumberControl(title="Layer (0 is the first)", default="1", low=0, high=47, whole=True)
 VISION_MODEL = Screen(
     title="Patches in a trained model",
@@ -231,7 +236,7 @@ VISION_MODEL = Screen(
     compute=show_vision_model,
     formulas=(r"z_i = x_i W + b + p_i",),
     code=(embed_by_hand, PatchEmbedding, Attention.forward),
-    explore=lambda model, picture, layer, patch: {"model": model, "image": picture, "layer": str(layer)},
+    explore=explore_layer,
 )
 
 
