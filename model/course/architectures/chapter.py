@@ -6,6 +6,7 @@ from model.course.architectures.changed_word import CHANGED_WORD
 from model.course.architectures.configurations import CONFIGURATIONS, ONE_TO_ANOTHER
 from model.course.architectures.cross_attention import CROSS_ATTENTION
 from model.course.architectures.cross_by_hand import CROSS_BY_HAND
+from model.course.architectures.earlier_tools import EARLIER_TOOLS
 from model.course.architectures.no_assistant import NO_ASSISTANT
 from model.course.architectures.output_heads import OUTPUT_HEADS
 from model.course.architectures.same_gap import SAME_GAP
@@ -25,6 +26,7 @@ ARCHITECTURES = Chapter(
             "cross-attention": CROSS_ATTENTION,
             "same-gap": SAME_GAP,
             "changed-word": CHANGED_WORD,
+            "earlier-tools": EARLIER_TOOLS,
             "which-task": WHICH_TASK,
             "output-heads": OUTPUT_HEADS,
             "configurations": CONFIGURATIONS,
