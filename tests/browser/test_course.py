@@ -49,6 +49,14 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     wait_for_address(page, course_inputs=None)
 
 
+def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: Visitor) -> None:
+    page = course(visitor, chapter="training", screen="trained-ladder")
+    asked = page.get_by_test_id("screen-trained-ladder")
+    expect(asked).to_have_attribute("data-state", "ready")
+    expect(asked.get_by_role("heading").first).to_be_in_viewport()
+    expect(asked.get_by_test_id("picture-table")).to_contain_text("+ causal mask")
+
+
 def test_who_wishes_is_asked_before_they_see(visitor: Visitor) -> None:
     page = course(visitor, chapter="attention")
     look_up = screen(page, "look-up")

@@ -8,6 +8,7 @@ import { failureText } from "../../ui/frontend/server.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
+import { keepInView } from "./keep_in_view.js";
 import { createLink } from "./links.js";
 import { ScreenView } from "./screen.js";
 import { fetchChapter } from "./server.js";
@@ -26,6 +27,7 @@ class CoursePage {
   #data;
   #reporter;
   #endLeaving;
+  #endKeeping = () => {};
   #observer;
   /** @type {CourseChoice} */
   #choice;
@@ -67,6 +69,7 @@ class CoursePage {
     for (const screen of this.#screens) screen.end();
     this.#observer.disconnect();
     this.#endLeaving();
+    this.#endKeeping();
     this.#reporter.cancel();
   }
 
@@ -79,7 +82,16 @@ class CoursePage {
     if (!answer || chapter !== this.#choice.chapter) return;
     this.#chapter = answer;
     this.#draw(answer);
-    if (screen) this.#screens.find(({ row }) => row.name === screen)?.show();
+    if (screen) this.#show(screen);
+  }
+
+  /** Scrolls to a screen. @param {string} name */
+  #show(name) {
+    const found = this.#screens.find(({ row }) => row.name === name);
+    if (!found) return;
+    found.begin();
+    this.#endKeeping();
+    this.#endKeeping = keepInView(found.element, this.#elements.screens);
   }
 
   /** The rows of a chapter; null, with a sentence on the page, where there are none. @param {string} chapter */
@@ -141,13 +153,14 @@ class CoursePage {
    * @param {string} chapter @param {string} screen @param {string} [inputs]
    */
   #go(chapter, screen, inputs = "") {
+    this.#endKeeping();
     const isHere = chapter === this.#chapter?.chapter && !inputs;
     if (!isHere) this.#inputs = new ChangedInputs(inputs);
     this.#report({ chapter, screen });
     if (!isHere) {
       this.#elements.root.scrollIntoView();
       this.#open();
-    } else if (screen) this.#screens.find(({ row }) => row.name === screen)?.show();
+    } else if (screen) this.#show(screen);
     else this.#elements.root.scrollIntoView({ behavior: "smooth" });
   }
 

@@ -52,12 +52,6 @@ export class ScreenView {
     if (!this.#answer && !this.row.is_long) this.#ask();
   }
 
-  /** Scrolls to it. */
-  show() {
-    this.element.scrollIntoView({ behavior: "smooth" });
-    this.begin();
-  }
-
   end() {
     this.#questions.stop();
     clearInterval(this.#clock);

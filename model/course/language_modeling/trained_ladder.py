@@ -64,9 +64,11 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int) -> 
                 title="Loss of the sentence (nats for each token)",
                 labels=tuple(answers),
                 series={
-                    "the whole sentence in view, as in training": [one.whole_loss for one in answers.values()],
-                    "nothing behind the token that is asked for": [one.writing_loss for one in answers.values()],
+                    "training": [one.whole_loss for one in answers.values()],
+                    "writing": [one.writing_loss for one in answers.values()],
                 },
+                note="As in training the whole sentence is in view; in writing nothing stands behind the token that is "
+                "asked for.",
             )
         ),
         row(

@@ -1,0 +1,19 @@
+// A screen that was asked for stays at the top of the window while those above it grow with their answers.
+
+const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"]; // from then on the person scrolls
+
+/**
+ * Scrolls to an element, and again whenever what it stands in changes its height.
+ * @param {HTMLElement} element @param {HTMLElement} list what it stands in
+ * @returns {() => void} ends it
+ */
+export function keepInView(element, list) {
+  const observer = new ResizeObserver(() => element.scrollIntoView());
+  const end = () => {
+    observer.disconnect();
+    for (const name of TAKES_OVER) document.removeEventListener(name, end, true);
+  };
+  for (const name of TAKES_OVER) document.addEventListener(name, end, true);
+  observer.observe(list); // and calls back at once
+  return end;
+}
