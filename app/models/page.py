@@ -27,7 +27,7 @@ from model.errors import HeadlightError, unforeseen
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
-FIRST_CARDS = 24  # cards on the page before somebody asks for all
+FIRST_CARDS = 48  # cards on the page before somebody asks for all
 SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
 UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"

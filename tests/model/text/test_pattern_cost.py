@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -43,9 +43,9 @@ def test_published_expressions_take_the_longest_text(name: str) -> None:
 @pytest.mark.parametrize("text", [" ", "a", "A", "1", ".", "\n", " \n", "語", "'", "A ", "é\u0301"])
 def test_and_do_so_fast(name: str, text: str) -> None:
     split = pre_tokenizers.Split(Regex(PUBLISHED[name]), "isolated")
-    started = perf_counter()
+    started = process_time()
     split.pre_tokenize_str(text * (40_000 // len(text)) + "x")
-    assert perf_counter() - started < 1, "what runs over the text again and again takes 10 seconds"
+    assert process_time() - started < 1, "what runs over the text again and again takes 10 seconds"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ def test_what_counts_as_linear_is_fast_on_every_text(pattern: str, text: str) ->
         return
     length = min(cost.longest_text, 50_000) if cost.loops == 0 else min(cost.longest_text, 3_000)
     split = pre_tokenizers.Split(Regex(pattern), "isolated")
-    started = perf_counter()
+    started = process_time()
     split.pre_tokenize_str(text * (length // len(text)) + "c")
-    assert perf_counter() - started < 2, (pattern, cost)
+    assert process_time() - started < 2, (pattern, cost)
