@@ -11,9 +11,12 @@ export function fitHeights(boxes) {
 }
 
 /**
- * Writes a text only where it is another one: the caret stays.
+ * Writes a text only where it is another one, so that the caret stays.
  * @param {HTMLTextAreaElement} box @param {string} text
  */
 export function setText(box, text) {
-  if (box.value !== text) box.value = text;
+  if (box.value === text) return;
+  const isAllSelected = box.value !== "" && box.selectionStart === 0 && box.selectionEnd === box.value.length;
+  box.value = text;
+  if (isAllSelected) box.select(); // what is typed next replaces it, as it would have replaced the text before
 }
