@@ -9,7 +9,9 @@ from model.course.architectures.cross_by_hand import CROSS_BY_HAND
 from model.course.architectures.earlier_tools import EARLIER_TOOLS
 from model.course.architectures.no_assistant import NO_ASSISTANT
 from model.course.architectures.output_heads import OUTPUT_HEADS
+from model.course.architectures.question_answering import QUESTION_ANSWERING
 from model.course.architectures.same_gap import SAME_GAP
+from model.course.architectures.summary import SUMMARY
 from model.course.architectures.three_shapes import THREE_SHAPES
 from model.course.architectures.which_task import WHICH_TASK
 from model.course.screen import Chapter
@@ -29,6 +31,8 @@ ARCHITECTURES = Chapter(
             "earlier-tools": EARLIER_TOOLS,
             "which-task": WHICH_TASK,
             "output-heads": OUTPUT_HEADS,
+            "question-answering": QUESTION_ANSWERING,
+            "summary": SUMMARY,
             "configurations": CONFIGURATIONS,
             "one-to-another": ONE_TO_ANOTHER,
             "no-assistant": NO_ASSISTANT,

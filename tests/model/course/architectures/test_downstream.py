@@ -1,0 +1,102 @@
+"""Question answering and summaries: what the screens say is what the models say of the learner's own text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import find_checkpoint, load
+from model.checkpoints import Checkpoint
+from model.course.architectures.question_answering import (
+    QUESTION_ANSWERING,
+    parse_questions,
+    passage_words,
+    question_answering,
+    rank_words,
+)
+from model.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
+from model.course.language_modeling.next_token import word_pieces
+from model.course.pictures import TablePicture, Verdict
+from model.errors import InputError
+
+PASSAGE = "Ben has a blue kite and Anna has a red car, said Hezekiah."
+
+
+@lru_cache(maxsize=2)
+def opened(name: str) -> Checkpoint:
+    return load(find_checkpoint(name))
+
+
+@torch.inference_mode()
+def test_a_word_is_as_likely_as_its_tokens_one_after_the_other() -> None:
+    model = opened("stories-causal")
+    words = passage_words(PASSAGE)
+    assert any(len(word_pieces(model, word)) > 1 for word in words)
+    ranking = rank_words(model, f"{PASSAGE} Ben has a blue", words)
+    prompt = list(model.tokenizer.encode(f"{PASSAGE} Ben has a blue").ids)
+    for word, found in zip(words, ranking.probabilities, strict=True):
+        pieces, chance = word_pieces(model, word), 1.0
+        for at, token in enumerate(pieces):
+            chance *= float(model.model(torch.tensor([prompt + list(pieces[:at])]))[0, -1].softmax(-1)[token])
+        assert float(found) == pytest.approx(chance, rel=1e-3)
+    assert ranking.best == words[int(ranking.probabilities.argmax())]
+    assert float(ranking.shares.sum()) == pytest.approx(1)
+
+
+def test_an_answer_comes_from_the_passage_and_another_passage_gives_another() -> None:
+    model = opened("stories-causal")
+    for place in ("garden", "kitchen"):
+        passage = f"Mia had a hat and a ball. She lost her hat in the {place}."
+        table = question_answering(model, passage, f"The hat was in the: {place}", 1)[0]
+        (picture,) = table.pictures
+        assert isinstance(picture, TablePicture) and str(picture.rows[0][2]).startswith(f"✓ {place}")
+
+
+def test_what_is_no_question_gets_a_sentence() -> None:
+    for text, said in (("Ben has a blue", "Line 1"), (": kite", "Line 1"), ("a: b\n" * 7, "7 questions")):
+        with pytest.raises(InputError, match=said):
+            parse_questions(text)
+    with pytest.raises(InputError, match="no question 3"):
+        question_answering(opened("stories-causal"), PASSAGE, "Ben has a: kite\nAnna has a: car", 3)
+    assert QUESTION_ANSWERING.explore is not None
+    assert QUESTION_ANSWERING.explore("stories-causal", PASSAGE, "x: y", 9)["text"] == f"{PASSAGE} x"
+
+
+@given(
+    sentences=st.lists(st.text("abc ", min_size=1, max_size=9).filter(str.strip), min_size=3, max_size=20),
+    end=st.sampled_from([". ", "! ", "?\n", ".” ", "\n"]),
+)
+def test_a_text_comes_apart_into_its_sentences(sentences: list[str], end: str) -> None:
+    assert len(split_sentences("".join(each.strip() + end for each in sentences))) == len(sentences)
+
+
+@given(
+    st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), min_size=3, max_size=8), st.integers(1, 3)
+)
+def test_a_summary_keeps_the_order_and_takes_the_nearest(vectors: list[list[float]], count: int) -> None:
+    selection = select(torch.tensor(vectors), count)
+    left_out = [at for at in range(len(vectors)) if at not in selection.chosen]
+    assert selection.chosen == tuple(sorted(selection.chosen)) and len(selection.chosen) == count
+    if left_out:
+        assert selection.cosines[list(selection.chosen)].min() >= selection.cosines[left_out].max()
+
+
+def test_a_word_of_every_sentence_counts_nothing_and_a_rare_one_much() -> None:
+    vectors = word_vectors(("the cat", "the dog", "the dog the"))
+    assert vectors.shape == (3, 3)  # cat, dog, the
+    assert vectors[:, 2].abs().max() == 0 and vectors[0, 0] > vectors[1, 1] > 0
+
+
+def test_a_summary_leaves_something_out() -> None:
+    values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("stories-causal")}
+    written = summary(**values)[0].pictures[0]
+    assert isinstance(written, Verdict) and len(split_sentences(written.text)) == values["sentences"]
+    with pytest.raises(InputError, match="8 sentences"):
+        summary(**values | {"sentences": 8})
+    for text in ("One. Two.", "A b. " * 21):
+        with pytest.raises(InputError, match="from 3 to 20"):
+            split_sentences(text)
