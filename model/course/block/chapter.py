@@ -11,9 +11,10 @@ from model.course.block.last_steps import LAST_STEPS
 from model.course.block.layer_norm import LAYER_NORM
 from model.course.block.neurons import NEURONS
 from model.course.block.norm_placement import NORM_PLACEMENT
-from model.course.block.path_length import PATH_LENGTH
+from model.course.block.recurrence.attention_alone import ATTENTION_ALONE
+from model.course.block.recurrence.path_length import PATH_LENGTH
+from model.course.block.recurrence.sequential_steps import SEQUENTIAL_STEPS
 from model.course.block.residual import RESIDUAL
-from model.course.block.sequential_steps import SEQUENTIAL_STEPS
 from model.course.block.switch_off import SWITCH_OFF
 from model.course.screen import Chapter
 from model.registry import Registry
@@ -36,6 +37,7 @@ BLOCK = Chapter(
             "switch-off": SWITCH_OFF,
             "gradients": GRADIENTS,
             "path-length": PATH_LENGTH,
+            "attention-alone": ATTENTION_ALONE,
             "sequential-steps": SEQUENTIAL_STEPS,
             "calculator": CALCULATOR,
         },

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from model.array_types import Float
-from model.course.block.path_length import influence
-from model.course.block.recall_models import NETWORKS, RecurrentNetwork
+from model.course.block.recurrence.path_length import influence
+from model.course.block.recurrence.recall_models import NETWORKS, RecurrentNetwork
 from model.course.controls import NumberControl, SeedControl
 from model.course.pictures import LinesPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen

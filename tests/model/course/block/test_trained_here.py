@@ -8,10 +8,10 @@ import torch
 from model.cancellation import Cancelled, cancellable
 from model.course.block.calculator import CALCULATOR, counted_multiplications, counted_parameters
 from model.course.block.gradients import CONDITIONS, character_ids, train
-from model.course.block.path_length import accuracy, influence
-from model.course.block.path_length import train as train_recall
-from model.course.block.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
-from model.course.block.sequential_steps import multiplications, sequential_steps
+from model.course.block.recurrence.path_length import accuracy, influence
+from model.course.block.recurrence.path_length import train as train_recall
+from model.course.block.recurrence.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
+from model.course.block.recurrence.sequential_steps import multiplications, sequential_steps
 from model.course.pictures import Verdict
 from model.errors import InputError
 from model.nn.transformer import Transformer, meta_model

@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.cancellation import check_cancelled
-from model.course.block.recall_models import NETWORKS, AttentionNetwork, RecurrentNetwork, recall_batch
+from model.course.block.recurrence.recall_models import NETWORKS, AttentionNetwork, RecurrentNetwork, recall_batch
 from model.course.controls import ChoiceControl, NumberControl
 from model.course.pictures import LinesPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from model.array_types import Float
 from model.cancellation import check_cancelled
-from model.course.block.recall_models import (
+from model.course.block.recurrence.recall_models import (
     NETWORKS,
     SYMBOLS,
     VOCABULARY,
