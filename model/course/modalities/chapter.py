@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.course.modalities.graph_screens import GRAPH, PERMUTATION
+from model.course.modalities.melody_screen import MELODY
 from model.course.modalities.patches import PATCHES
 from model.course.modalities.protein_screen import PROTEIN
 from model.course.modalities.sequences import SEQUENCES
@@ -24,6 +25,7 @@ MODALITIES = Chapter(
             "graph": GRAPH,
             "permutation": PERMUTATION,
             "sound": SOUND,
+            "melody": MELODY,
             "protein": PROTEIN,
         },
     ),

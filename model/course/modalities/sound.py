@@ -80,11 +80,11 @@ def synthesize(sounds: tuple[Sound, ...]) -> Float[Tensor, " sample"]:
     return torch.cat([fade * each for each in waves]).float()
 
 
-def spectrogram(samples: Float[Tensor, " sample"]) -> Float[Tensor, "frame frequency"]:
+def spectrogram(samples: Float[Tensor, "*row sample"]) -> Float[Tensor, "*row frame frequency"]:
     """log(1 + amplitude) of every frequency in every frame: a Fourier transform of each piece, under a Hann window."""
     window = torch.hann_window(FRAME_SAMPLES)
     transformed = torch.stft(samples, FRAME_SAMPLES, HOP, window=window, center=False, return_complex=True)
-    return transformed.abs().log1p().T
+    return transformed.abs().log1p().mT
 
 
 def frame_of(sound: int) -> int:
