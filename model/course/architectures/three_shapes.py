@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.array_types import Bool
 from model.checkpoints.load import Checkpoint
@@ -69,13 +69,28 @@ def with_architecture(config: Config, architecture: str) -> Config:
 
 
 def run_shapes(config: Config, source_length: int, length: int) -> tuple[Transformer, Shapes]:
-    """A model of this config on the meta device, and the shapes of what a forward pass of it computes."""
+    """A model of this config whose weights are zeros, and the shapes of what a forward pass of it computes."""
     recorder = RecordingHook(no_hook, ("*.weights", "*.final_residual", "logits"))
-    model = meta_model(config)
-    ids, source = (torch.zeros(1, size, dtype=torch.long, device="meta") for size in (length, source_length))
+    model = zero_model(config)
+    ids, source = (torch.zeros(1, size, dtype=torch.long) for size in (length, source_length))
     with torch.no_grad():
         model(ids, source=source if config.has_cross_attention else None, hook=recorder)
     return model, {path: tuple(value.shape[1:]) for path, value in recorder.values.items()}
+
+
+def zero_model(config: Config) -> Transformer:
+    """A model all of whose parameters show the same single zero, so that they take no memory.
+
+    It could also run on the meta device, where there are no numbers at all; but torch computes an embedding there by
+    importing its compiler, which takes a second.
+    """
+    model, zeros = meta_model(config), dict[nn.Parameter, nn.Parameter]()
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            if parameter not in zeros:  # a shared one stays one
+                zeros[parameter] = nn.Parameter(torch.zeros(()).expand(parameter.shape), requires_grad=False)
+            setattr(module, name, zeros[parameter])
+    return model
 
 
 def drawn_shapes(diagram: ModelDiagram) -> Shapes:
