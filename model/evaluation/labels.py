@@ -11,9 +11,10 @@ from typing import Any
 from model.checkpoints import Checkpoint
 from model.data.examples import Example
 from model.data.text_tasks.entities import OUTSIDE
+from model.data.text_tasks.naive_bayes import BigramNaiveBayes
 from model.data.text_tasks.text_task import TextExamples
 from model.data.text_tasks.words import word_spans
-from model.evaluation.baselines import BigramNaiveBayes, MostFrequentLabels
+from model.evaluation.baselines import MostFrequentLabels
 from model.evaluation.samples import HELD_OUT, Sample
 from model.tasks import label_text, task_of
 from model.tracing.run import run

@@ -19,13 +19,13 @@ LATEST, BEFORE_COOLDOWN = "latest.pt", "before_cooldown.pt"
 class Progress:
     """How far a run is. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
 
-    `best_loss` is the lowest validation loss so far, in rows of `best_context` tokens.
+    `best_score` is the lowest validation loss so far (of a classifier: error), in rows of `best_context` tokens.
     """
 
     step: int = 0
     seconds: float = 0.0
     tokens: int = 0
-    best_loss: float | None = None
+    best_score: float | None = None
     best_context: int = 0
     cooldown_began: tuple[int, float] | None = None
 

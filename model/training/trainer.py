@@ -63,7 +63,7 @@ class Trainer:
             path = self.run_folder.path / snapshots.BEFORE_COOLDOWN  # written when the cooldown began
             progress, state = snapshots.read(path)
         if not (self.run_folder.checkpoint_folder / CONFIG).is_file():
-            progress.best_loss = None  # the best model was exported elsewhere
+            progress.best_score = None  # the best model was exported elsewhere
         self.progress = progress
         self.train_state.load_state_dict(state)
         self.run_folder.log(
@@ -158,18 +158,18 @@ class Trainer:
         return loss
 
     def evaluate(self) -> dict[str, ValidationMetrics]:
-        """Evaluate on the validation texts, and export the model if its mean loss is the lowest so far."""
+        """Evaluate on the validation texts, and export the model if its mean score is the lowest so far."""
         rows, scores = self.training.evaluate_rows, {}
         rows = max(1, rows * self.train_state.model.config.context_length // self.context)
         with self.train_state.use_ema_weights():
             for source in self.run_folder.validation_sources:
                 batch = self.objective.validation_batch(source, rows, self.context)
                 scores[source.name] = self.train_state.measure(batch)
-            mean = sum(score.loss for score in scores.values()) / max(1, len(scores))
+            mean = sum(map(self._to_minimize, scores.values())) / max(1, len(scores))
             if self.context != self.progress.best_context:  # losses in rows of another length say nothing about these
-                self.progress.best_loss, self.progress.best_context = None, self.context
-            if not scores or self.progress.best_loss is None or mean < self.progress.best_loss:
-                self.progress.best_loss = mean if scores else None
+                self.progress.best_score, self.progress.best_context = None, self.context
+            if not scores or self.progress.best_score is None or mean < self.progress.best_score:
+                self.progress.best_score = mean if scores else None
                 card_text = draft_model_card(
                     self.recipe, self.train_state.model, self.progress, self._metrics_table(scores)
                 )
@@ -188,6 +188,10 @@ class Trainer:
             }
         )
         return scores
+
+    def _to_minimize(self, metrics: ValidationMetrics) -> float:
+        """The loss; of a classifier the fraction it has wrong, for its loss grows with its certainty."""
+        return 1 - metrics.accuracy if self.train_state.model.config.labels else metrics.loss
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
         """The metrics of each validation text, or of the held-out examples, that are logged."""

@@ -2,8 +2,9 @@
 
 from model.data.examples import Example
 from model.data.text_tasks.entities import tagged_example
+from model.data.text_tasks.naive_bayes import BigramNaiveBayes
 from model.data.text_tasks.words import join_words
-from model.evaluation.baselines import AnswerBigrams, BigramNaiveBayes, MostFrequentLabels
+from model.evaluation.baselines import AnswerBigrams, MostFrequentLabels
 from model.evaluation.labels import EntityScore, accuracy, entities, entity_score
 
 KINDS = ("PER", "LOC", "ORG")

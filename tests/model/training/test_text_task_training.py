@@ -15,6 +15,7 @@ from model.cli.main import main
 from model.cli.train import train
 from model.data.examples import Example
 from model.data.tasks import EXAMPLE_TASKS
+from model.data.text_tasks.sentiment import SENTIMENT
 from model.data.text_tasks.text_task import TextExamples
 from model.errors import DataError
 from model.evaluation.labels import label_answer
@@ -25,8 +26,10 @@ from model.training.objectives.examples import (
     SequenceClassification,
     TokenClassification,
 )
+from model.training.objectives.phrases import PhraseClassification
 from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
+from model.training.train_step import ValidationMetrics
 from model.training.trainer import Trainer
 
 OBJECTIVE_OF = {
@@ -194,3 +197,41 @@ def test_a_classifier_starts_from_a_model_that_knows_the_texts(tmp_path: Path) -
     head = 'output_head_config = { transform = "none" }'
     train([str(write_recipe(tmp_path, "sentiment", model=head, training=start)), "--out", str(tmp_path / "out")])
     assert load(tmp_path / "out").model.config.output_head == "sequence-classifier"
+
+
+def test_the_exported_classifier_is_the_one_with_the_fewest_wrong_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Trainer(RunFolder(load_recipe(write_recipe(tmp_path, "sentiment")).check(), tmp_path / "out", lambda _: None))
+    scores = []
+    for loss, accuracy in ((0.5, 0.6), (0.9, 0.8), (0.4, 0.7)):
+        measured = ValidationMetrics(loss, accuracy, accuracy)
+        monkeypatch.setattr(run.train_state, "measure", lambda batch, measured=measured: measured)
+        run.evaluate()
+        scores.append(run.progress.best_score)
+    assert scores == pytest.approx([0.4, 0.2, 0.2])
+
+
+def test_a_phrase_has_the_label_that_its_words_have_elsewhere() -> None:
+    objective = sentiment_objective(PhraseClassification)
+    phrases = objective.draw_examples(1, 200)
+    assert phrases == objective.draw_examples(1, 200) != objective.draw_examples(2, 200)
+    for phrase in phrases:
+        assert phrase.answer == ("positive" if "good" in phrase.text else "negative")
+    batch = objective.batch(np.random.default_rng(1), 20, 64)
+    assert batch.targets.shape == (20, 1) and batch.padding_mask is not None
+
+
+def test_a_text_does_not_label_its_own_phrases() -> None:
+    texts = [Example(" ".join([f"word{n}"] * 20), "negative" if n % 3 else "positive") for n in range(100)]
+    data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
+    phrases = PhraseClassification(data.make_tokenizer(), data).draw_examples(1, 100)
+    assert all(4 <= len(phrase.text.split()) <= 12 for phrase in phrases)
+    assert len({phrase.answer for phrase in phrases}) == 1, "no other text has these words: all are alike"
+
+
+def test_phrases_are_of_texts_that_are_read() -> None:
+    dates = EXAMPLE_TASKS["dates"].open()
+    objective = PhraseClassification(dates.make_tokenizer(), dates)
+    with pytest.raises(DataError, match="no texts with phrases"):
+        objective.draw_examples(1, 1)

@@ -88,7 +88,7 @@ def test_a_resumed_run_is_exactly_an_uninterrupted_one(choice: str, flags: list[
     assert second.progress.step == 13
     assert second.train()
     assert torch.equal(all_weights(whole), all_weights(second))
-    assert whole.progress.best_loss == second.progress.best_loss and whole.progress.tokens == second.progress.tokens
+    assert whole.progress.best_score == second.progress.best_score and whole.progress.tokens == second.progress.tokens
 
 
 def test_the_mask_rate_falls_to_the_final_mask_rate(flags: list[str], tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_best_model_is_the_one_that_is_kept(flags: list[str], tmp_path: Path
     run = start_run(flags, tmp_path / "out")
     run.evaluate()
     before = (tmp_path / "out" / "model.safetensors").read_bytes()
-    run.progress.best_loss = 0.0  # nothing will be better
+    run.progress.best_score = 0.0  # nothing will be better
     run.train_step()
     run.evaluate()
     assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
@@ -201,10 +201,10 @@ def test_a_resumed_run_keeps_the_precision_that_was_chosen(
 def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp_path: Path) -> None:
     run = start_run(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     run.evaluate()
-    run.progress.best_loss = 0.0  # of short rows
+    run.progress.best_score = 0.0  # of short rows
     run.progress.step = 10
     run.evaluate()
-    assert run.progress.best_loss and run.progress.best_context == 32
+    assert run.progress.best_score and run.progress.best_context == 32
 
 
 def test_a_broken_snapshot_is_an_error(flags: list[str], tmp_path: Path) -> None:
