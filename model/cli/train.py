@@ -14,6 +14,7 @@ from model.cli.parser import CommandParser
 from model.config import Config
 from model.data.corpus import TextSource, expand_path
 from model.data.tasks import EXAMPLE_TASKS
+from model.errors import DataError
 from model.nn.attention import QK_NORMS
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.block import NORM_PLACEMENTS
@@ -163,7 +164,7 @@ def train(arguments: Sequence[str]) -> int:
         fork_run(options.fork_from, options.out)
     with StopSignal() as stop_signal:
         try:
-            finished = _train(RunFolder(recipe, options.out, log_to_stderr), stop_signal)
+            finished = _train(recipe, options.out, stop_signal)
         except KeyboardInterrupt:
             log_to_stderr("Stopped; the same command resumes from the last snapshot.")
             finished = False
@@ -172,7 +173,17 @@ def train(arguments: Sequence[str]) -> int:
     return 0 if finished else 128 + stop_signal.signal_number
 
 
-def _train(run_folder: RunFolder, stop_signal: StopSignal) -> bool:
+def _train(recipe: Recipe, folder: Path, stop_signal: StopSignal, waiting: tuple[Path, ...] = ()) -> bool:
+    """Train what a recipe says, after what it starts from, for which others are waiting; False if stopped before."""
+    run_folder, start = RunFolder(recipe, folder, log_to_stderr), expand_path(recipe.training.init_from)
+    if start.suffix == ".toml" and not run_folder.is_begun:
+        if start in waiting:
+            raise DataError(f"The recipe {start} starts from itself; name a model's folder in its init_from.")
+        log_to_stderr(f"First {start}, in {run_folder.start_folder}:")
+        if not _train(load_recipe(start).check(), run_folder.start_folder, stop_signal, (*waiting, start)):
+            return False
+        training = replace(recipe.training, init_from=str(run_folder.start_folder))
+        run_folder = replace(run_folder, recipe=replace(recipe, training=training))
     trainer = Trainer(run_folder, stop_signal)
     size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
     log_to_stderr(

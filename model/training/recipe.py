@@ -93,7 +93,9 @@ class TrainingOptions:
     compile: bool = option(False, "use torch.compile")
     train_head_only: bool = option(False, "all but the output head stays as it was initialized")
     init_from: str = option(
-        "", "a model's folder to start from: its weights if names and shapes agree, its embeddings by token"
+        "",
+        "a model's folder to start from, or a recipe that is trained first: its weights if names and shapes agree, its "
+        "embeddings by token",
     )
 
     def check(self) -> None:

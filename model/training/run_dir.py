@@ -50,6 +50,16 @@ class RunFolder:
         """The folder of what only training needs."""
         return self.checkpoint_folder / RUN_FOLDER
 
+    @property
+    def start_folder(self) -> Path:
+        """The folder of the run that this one starts from, where its recipe names another recipe."""
+        return self.path / "start"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a snapshot to resume from."""
+        return (self.path / snapshots.LATEST).is_file()
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The run's tokenizer: the task's, or trained on the mixture of texts, unless the recipe names a folder."""

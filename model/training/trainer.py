@@ -48,7 +48,7 @@ class Trainer:
         self.objective = self.run_folder.objective
         torch.manual_seed(self.training.seed)
         model = Transformer(self.recipe.config(self.run_folder.tokenizer.vocabulary_size)).train()
-        if self.training.init_from and not (self.run_folder.path / snapshots.LATEST).is_file():
+        if self.training.init_from and not self.run_folder.is_begun:
             warm_start(expand_path(self.training.init_from), model, self.run_folder.tokenizer, self.run_folder.log)
         self.train_state = TrainState(model, self.training, choose_device(self.training.device))
         self._resume()

@@ -186,17 +186,35 @@ def test_the_texts_of_the_examples_are_masked_anew_in_training_and_alike_in_vali
     assert batch.ids[batch.targets != IGNORE_INDEX].eq(objective.tokenizer.mask_id or 0).all()
 
 
-def test_a_classifier_starts_from_a_model_that_knows_the_texts(tmp_path: Path) -> None:
+@pytest.fixture
+def two_stages(tmp_path: Path) -> Path:
+    """A recipe of a classifier that starts from a recipe of masked texts."""
+    first = tmp_path / "first.toml"
     recipe = write_recipe(tmp_path, "sentiment")
-    text = recipe.read_text().replace("sequence-classification", "masked-examples")
-    recipe.write_text(text)
-    train([str(recipe), "--out", str(tmp_path / "masked")])
-    masked = load(tmp_path / "masked").model.config
-    assert masked.output_head == "masked-language-model" and not masked.labels
-    start = f'init_from = "{tmp_path / "masked"}"\ntoken_dropout = 0.1'
-    head = 'output_head_config = { transform = "none" }'
-    train([str(write_recipe(tmp_path, "sentiment", model=head, training=start)), "--out", str(tmp_path / "out")])
-    assert load(tmp_path / "out").model.config.output_head == "sequence-classifier"
+    recipe.rename(first).write_text(first.read_text().replace("sequence-classification", "masked-examples"))
+    start = f'init_from = "{first}"\ntoken_dropout = 0.1'
+    return write_recipe(tmp_path, "sentiment", model='output_head_config = { transform = "none" }', training=start)
+
+
+def test_a_classifier_starts_from_a_model_that_knows_the_texts(
+    two_stages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, command = tmp_path / "out", [str(two_stages), "--out", str(tmp_path / "out")]
+    assert train(command) == 0
+    masked, trained = load(out / "run" / "start"), load(out)
+    assert masked.model.config.output_head == "masked-language-model" and not masked.model.config.labels
+    assert trained.model.config.output_head == "sequence-classifier"
+    assert "first.toml, in" in capsys.readouterr().err
+    assert train([*command, "--steps", "6"]) == 0, "the second stage goes on, the first one is over"
+    assert "first.toml" not in capsys.readouterr().err
+
+
+def test_a_recipe_that_starts_from_itself_is_refused(
+    two_stages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_stages.write_text(two_stages.read_text().replace("first.toml", two_stages.name))
+    assert main(["train", str(two_stages), "--out", str(tmp_path / "out")]) != 0
+    assert "starts from itself" in capsys.readouterr().err
 
 
 def test_the_exported_classifier_is_the_one_with_the_fewest_wrong_answers(
