@@ -24,19 +24,21 @@ from model.tasks import label_text, task_of
 from model.text.tokenizer import Tokenizer
 
 LABELS_PER_TOKEN = 3
+MAX_LABELS = 1 << 18  # of all tokens together, in an export
 SMALLEST_SHARE = 1e-7  # that float32 tells from none
 MAX_STEPS = 64  # tokens that a search writes
 
 
 def handle_token_labels(body: dict[str, Any]) -> bytes:
-    """The likeliest labels of every token, with their probabilities as trained and now."""
+    """The likeliest labels of every token, with their probabilities as trained and now; `every_label` asks for all."""
     resolved = resolve(parse_question(body))
     task = task_of(resolved.config)
     if not task.predicts_labels or task.whole_text:
         raise TextError("This model gives tokens no labels.")
     after = _label_shares(resolved)
     before = _label_shares(resolved.as_trained) if resolved.is_changed else after
-    count = min(LABELS_PER_TOKEN, after.shape[1])
+    wanted = MAX_LABELS // len(after) if body.get("every_label") is True else LABELS_PER_TOKEN
+    count = min(wanted, after.shape[1])
     order = np.argsort(-after, axis=1, kind="stable")[:, :count]
     rows = [
         [

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from model.checkpoints import save
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
+from tests.browser.test_export import download
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 from tests.model import toys
 
@@ -43,7 +47,7 @@ def tasks_of(visitor: Visitor, query: str, view: str) -> Page:
     return page
 
 
-def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(visitor: Visitor) -> None:
+def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open()
     page.get_by_test_id("model-picker").select_option("sort")
     wait_for_address(page, model="sort")
@@ -58,6 +62,25 @@ def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(vis
     page.get_by_test_id("head-switch").click()
     expect(view.locator(".reading")).to_contain_text("All weights of layer 2, head 1 are 0")
     wait_for_address(page, task="sort", text="30 20 10 5 1", edits="encoder.2.self.weights[1]=set:0")
+    page.get_by_test_id("head-switch").click()
+    expect(view.locator(".reading")).to_contain_text("Weights: layer 2, head 1. Point")
+    words, weights = exported(page, tmp_path, "Alignment weights")
+    assert {"read", "answer", "30", "5"} <= words
+    assert weights.shape == (5, 5) and weights[0].argmax() == 4
+
+
+def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarray]:
+    """The words of the figure of a task's answer, and one of its tables of numbers, as files that were downloaded."""
+    page.get_by_test_id("export-menu-button").click()
+    which = page.get_by_test_id("export-which")
+    expect(which.locator("option", has_text=numbers).first).to_be_attached()
+    expect(page.get_by_test_id("figure-subject")).to_have_value("answer")
+    root = ElementTree.parse(download(page, "export-svg", folder)).getroot()
+    which.select_option(numbers)
+    with np.load(download(page, "export-npz", folder)) as file:
+        values: np.ndarray = file["values"]
+    page.get_by_test_id("export-menu-button").click()
+    return {element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")}, values
 
 
 def test_a_target_is_written_again_and_its_lines_follow(visitor: Visitor) -> None:
@@ -82,10 +105,13 @@ def test_a_target_is_written_again_and_its_lines_follow(visitor: Visitor) -> Non
     expect(written.locator("bdi")).to_have_text(list("1987-04-03"))
 
 
-def test_beams_are_shown_and_one_is_taken(visitor: Visitor) -> None:
+def test_beams_are_shown_exported_and_one_is_taken(visitor: Visitor, tmp_path: Path) -> None:
     page = tasks(visitor, "model=dates&source=4/3/1987")
     page.get_by_test_id("beam-width").select_option("3")
     expect(page.get_by_test_id("beam-0")).to_have_text("1987-04-03")
+    words, beams = exported(page, tmp_path, "Beams")
+    assert {"Beams", "</s>"} <= words and any(text.startswith("1. 1987-04-03") for text in words)
+    assert beams.shape == (3, 3) and list(beams[:, 0]) == sorted(beams[:, 0], reverse=True)
     second = page.get_by_test_id("beam-1")
     text = second.inner_text()
     second.click()
@@ -95,7 +121,7 @@ def test_beams_are_shown_and_one_is_taken(visitor: Visitor) -> None:
     expect(page.get_by_test_id("beam-1")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_label_rests_on_tokens_and_heads(visitor: Visitor) -> None:
+def test_a_label_rests_on_tokens_and_heads(visitor: Visitor, tmp_path: Path) -> None:
     page = tasks_of(visitor, "model=mood&text=the+cat+sat", "task-classify")
     view = page.get_by_test_id("task-classify")
     expect(page.get_by_test_id("class-tokens").locator(".chip bdi")).to_have_text(["the", "cat", "sat"])
@@ -106,13 +132,16 @@ def test_a_label_rests_on_tokens_and_heads(visitor: Visitor) -> None:
     view.get_by_test_id("class-head-1-0").click()
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 1 · Head 0")
     wait_for_address(page, task="classify", target_token="1", layer="1", head="0")
+    words, effects = exported(page, tmp_path, "What each token adds")
+    assert {"Label of the text", "glad", "sad", "cat", "What “sad” rests on: each token"} <= words
+    assert effects.shape == (3, 2) and ((effects[:, 1] > 0) & (effects[:, 1] < 1)).all()
     page.get_by_test_id("class-pooling").select_option("mean")
     expect(page.get_by_test_id("instrument")).to_contain_text("Pooling: Mean of all tokens instead of First token.")
     wait_for_address(page, pooling="mean")
     expect(page.get_by_test_id("variant-pooling")).to_have_value("mean")
 
 
-def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Visitor) -> None:
+def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Visitor, tmp_path: Path) -> None:
     page = tasks_of(visitor, "model=mood&text=the+cat+sat", "task-classify")
     page.get_by_test_id("stButtonGroup").get_by_text("Tag", exact=True).click()
     wait_for_address(page, model="tags", task="tag", text=None)
@@ -123,6 +152,9 @@ def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Vis
     tagged.nth(1).hover()
     expect(page.get_by_test_id("tag-reading")).to_contain_text("dog is ")
     expect(page.get_by_test_id("tag-reading")).to_contain_text("it looked at")
+    words, shares = exported(page, tmp_path, "Label probabilities")
+    assert {"the", "dog", "sat", "PER"} <= words
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
 
 
 def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:
@@ -132,8 +164,12 @@ def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:
 
 
 def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(visitor: Visitor) -> None:
-    page = visitor.open("model=sort", path="/generate")
+    page = visitor.open("model=sort")
+    page.goto(f"{visitor.url}/generate?model=sort")
     said = "This page needs a model that writes. sort does not, so stories-causal is open."
     expect(page.get_by_test_id("stAlert")).to_contain_text(said)
     expect(page.get_by_test_id("model-picker").locator("option[value=sort]")).to_be_disabled()
     wait_for_address(page, model="stories-causal")
+    page.go_back()
+    expect(page).to_have_url(f"{visitor.url}/?model=sort")
+    expect(page.get_by_test_id("sentence")).to_be_visible()

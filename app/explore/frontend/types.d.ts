@@ -17,6 +17,7 @@ import type {
 } from "../../../model/rendering/static/types.js";
 import type { Packed } from "../../../model/rendering/static/ui/wire.js";
 import type { Reporter } from "../../ui/frontend/bridge.js";
+import type { ShownDrawing } from "../../ui/frontend/export/types.js";
 import type { ModelDiagram } from "../../ui/frontend/model_diagram/types.js";
 import type { ExploreState } from "./state.js";
 
@@ -374,6 +375,8 @@ export interface ExploreView extends View {
   readonly elements: ExploreElements;
   /** One for each tab, by its name. */
   readonly panels: Record<string, HTMLElement>;
+  /** What stands above the tabs, to be exported; null where nothing does. */
+  exportAnswer(): Promise<ShownDrawing> | null;
   drawEdits(): void;
   showProblem(sentence: string): void;
 }
@@ -390,6 +393,8 @@ export interface ExplorePage extends Page {
 export interface Tab {
   draw(page: ExplorePage, fresh: boolean): void;
   markPointer?(page: ExplorePage): void;
+  /** What it shows, to be exported. */
+  exported?(page: ExplorePage): Promise<ShownDrawing>;
 }
 
 /** A control that makes edits, and shows which are made. */

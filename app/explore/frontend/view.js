@@ -25,6 +25,7 @@ export function createView(page, place, answerView) {
       markActiveTab(page);
       answerView?.markPointer?.(page);
     },
+    exportAnswer: () => answerView?.exported?.(page) ?? null,
     drawEdits: () => drawEdits(page),
     showProblem: (sentence) => {
       page.state.fail(sentence);

@@ -3,8 +3,11 @@
 import { combineHeads, headCodes } from "../../../model/rendering/static/state/head_matrix.js";
 import { currentGrid, headName, selectedHeads } from "../../../model/rendering/static/state/head_selection.js";
 import { WEIGHT_OF_CODE } from "../../../model/rendering/static/ui/colours.js";
+import { readFloats } from "../../../model/rendering/static/ui/wire.js";
+import { askRoute } from "../../explore/frontend/server.js";
 
-/** @import { Grid, Head } from "../../../model/rendering/static/types.js" */
+/** @import { Grid, Head, MatrixMeta } from "../../../model/rendering/static/types.js" */
+/** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
 /** @import { ExplorePage } from "../../explore/frontend/types.js" */
 /** @import { AlignmentWeights } from "./types.js" */
 
@@ -18,15 +21,31 @@ export function alignmentWeights(page, attention) {
   const grid = page.state.answer.attention_groups.find(({ name }) => name === attention);
   if (!grid || grid.pending || String(grid.pooled_shape) !== String([grid.rows, grid.columns])) return null;
   const { heads, reduction, title } = shownHeads(page, grid);
-  const asked = { attention, quantity: "weights" };
-  const which =
-    heads.length > 1
-      ? { heads: heads.map(headName), head_reduction: reduction }
-      : { layer: heads[0][0], head: heads[0][1] };
-  const found = page.server.get("head_view", { ...asked, ...which }, REQUEST_DELAY);
+  const found = page.server.get("head_view", weightsQuery(attention, heads, reduction), REQUEST_DELAY);
   const exact = found && !found.meta.error ? found.numbers.subarray(0, grid.rows * grid.columns) : null;
   const numbers = exact ?? codedWeights(page, grid, heads, reduction);
   return { at: (query, key) => numbers[query * grid.columns + key] || 0, title };
+}
+
+/** The same for an export: all of them are here, and exact. @param {ExplorePage} page @param {string} attention @returns {Promise<AlignmentWeights>} */
+export async function exactWeights(page, attention) {
+  const grid = page.state.answer.attention_groups.find(({ name }) => name === attention);
+  if (!grid) throw new Error("This model has no attention that connects the answer with what was read.");
+  const { heads, reduction, title } = shownHeads(page, grid);
+  const asked = { ...page.state.answer.question, ...weightsQuery(attention, heads, reduction) };
+  /** @type {Packed<MatrixMeta>} */
+  const { meta, start, buffer } = await askRoute(page, "head_view", asked);
+  if (meta.rows.labels.length !== grid.rows || meta.columns.labels.length !== grid.columns)
+    throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
+  const numbers = readFloats(buffer, start);
+  return { at: (query, key) => numbers[query * grid.columns + key] || 0, title };
+}
+
+/** @param {string} attention @param {Head[]} heads @param {string} reduction */
+function weightsQuery(attention, heads, reduction) {
+  const [[layer, head]] = heads;
+  const which = heads.length > 1 ? { heads: heads.map(headName), head_reduction: reduction } : { layer, head };
+  return { attention, quantity: "weights", ...which };
 }
 
 /** @param {ExplorePage} page @param {Grid} grid @returns {{ heads: Head[], reduction: string, title: string }} */

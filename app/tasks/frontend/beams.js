@@ -10,13 +10,23 @@ const [ROW, GAP, HEIGHT, ENDING] = [34, 26, 24, 14];
 
 /** @typedef {{ x: number, y: number, width: number, beam: Beam, lasts: "best" | "kept" | "" }} Node */
 
+/** @param {ExplorePage} page */
+export function showsBeams(page) {
+  return page.state.choice.beam_width > 1 || page.state.answer.changed;
+}
+
+/** What a search needs besides the question: it writes anew. @param {ExplorePage} page */
+export function beamsQuery(page) {
+  return { beam_width: page.state.choice.beam_width, text: "" };
+}
+
 /** @param {ExplorePage} page @param {HTMLElement} place */
 export function drawBeams(page, place) {
   const { beam_width } = page.state.choice;
   const { changed } = page.state.answer;
-  place.hidden = beam_width < 2 && !changed;
+  place.hidden = !showsBeams(page);
   if (place.hidden) return;
-  const found = page.server.get("beam_search", { beam_width, text: "" }, 150);
+  const found = page.server.get("beam_search", beamsQuery(page), 150);
   place.classList.toggle("waiting", !found);
   if (!found && !place.childElementCount) place.append(createElement("p", "quiet", "Searching …"));
   if (!found) return;

@@ -16,11 +16,11 @@ import {
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { drawCellTable } from "../../explore/frontend/layers/cell_table.js";
 import { isCurrentHead, selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
+import { exportedClassification, shareOf } from "./export/classification.js";
 
 /** @import { Candidate, ExplorePage, LabelEffectsMeta } from "../../explore/frontend/types.js" */
 /** @import { Option } from "../../../model/rendering/static/ui/charts.js" */
-/** @import { TasksData } from "./types.js" */
-/** @typedef {{ label: string, all: number, tokens: Map<number, number>, heads: number[][] }} Effects log-odds */
+/** @import { Effects, TasksData } from "./types.js" */
 
 const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
 
@@ -46,6 +46,16 @@ export default {
     memory(page).drawn = found.numbers;
     drawHeads(page, effects);
   },
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const { predictions, changed, tokens } = page.state.answer;
+    const found = page.server.get("label_effects", { token: page.state.choice.target_token });
+    if (!found) throw new Error("What the label rests on is not here yet. Try again in a moment.");
+    if (found.meta.error) throw new Error(found.meta.error);
+    const effects = readEffects(found.meta, found.numbers);
+    return exportedClassification({ candidates: predictions[0]?.candidates ?? [], changed, tokens, effects });
+  },
 };
 
 /** How the head makes one vector of all tokens; another way than in training breaks what it has learned. @param {ExplorePage} page */
@@ -68,11 +78,6 @@ export function readEffects({ text, positions, layers, heads }, numbers) {
       ...numbers.subarray(first + layer * heads, first + (layer + 1) * heads),
     ]),
   };
-}
-
-/** @param {number} logOdds */
-export function shareOf(logOdds) {
-  return 1 / (1 + Math.exp(-logOdds));
 }
 
 /** @param {ExplorePage} page @param {Candidate} label @param {boolean} changed */

@@ -11,7 +11,8 @@ import {
   updateChildren,
 } from "../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
-import { alignmentWeights } from "./alignment_weights.js";
+import { alignmentWeights, exactWeights } from "./alignment_weights.js";
+import { exportedLooks } from "./export/looks.js";
 
 /** @import { Drawable } from "../../../model/rendering/static/plots/image_overlay.js" */
 /** @import { Patches } from "../../../model/rendering/static/types.js" */
@@ -52,6 +53,21 @@ export default {
   },
 
   markPointer: mark,
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const { tokens, attention_groups, patches } = page.state.answer;
+    const cross = attention_groups.find(({ kind }) => kind === "cross");
+    const image = patches && loadedImage(page);
+    if (!cross || !image) throw new Error("The picture is not here yet. Try again in a moment.");
+    const weights = await exactWeights(page, cross.name);
+    const words = tokens.slice(1).map(({ text }, query) => {
+      const canvas = createElement("canvas");
+      drawLook(canvas, image, patches, weights, query);
+      return { text, png: canvas.toDataURL("image/png").split(",")[1] };
+    });
+    return exportedLooks(words, patches, weights);
+  },
 };
 
 /** @param {ExplorePage} page @param {number} query */

@@ -23,6 +23,11 @@ function createTaskView(page, place, { task_views: rows }) {
       loaded.get(active())?.draw(page, fresh);
     },
     markPointer: () => loaded.get(active())?.markPointer?.(page),
+    exported: async () => {
+      const exported = loaded.get(active())?.exported;
+      if (!exported) throw new Error("The answer to this task is not here yet. Try again in a moment.");
+      return exported(page);
+    },
   };
 }
 

@@ -3,6 +3,9 @@
 import { formatPercent } from "../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
+import { exactWeights } from "./alignment_weights.js";
+import { exportedAlignment } from "./export/alignment.js";
+import { allLabels, labelTables } from "./export/labels.js";
 
 /** @import { ExplorePage, TokenLabelsMeta } from "../../explore/frontend/types.js" */
 /** @import { OutputToken } from "./types.js" */
@@ -37,6 +40,18 @@ export default {
   /** @param {ExplorePage} page */
   markPointer(page) {
     markAlignment(page, placeOf(page));
+  },
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const { tokens, attention_groups } = page.state.answer;
+    const meta = await allLabels(page);
+    const read = tokens.map(({ text }) => text);
+    const { outputs } = sortedOutputs(read, meta);
+    const attention = attention_groups[0]?.name ?? "";
+    const alignment = { attention, inputs: tokens, outputs, verb: "" };
+    const drawing = exportedAlignment("sort", alignment, await exactWeights(page, attention));
+    return { ...drawing, tables: { ...drawing.tables, ...labelTables(tokens, meta) } };
   },
 };
 

@@ -15,6 +15,7 @@ import {
 } from "../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { alignmentWeights } from "./alignment_weights.js";
+import { allLabels, exportedTags } from "./export/labels.js";
 
 /** @import { Candidate, ExplorePage, TokenLabelsMeta } from "../../explore/frontend/types.js" */
 
@@ -50,6 +51,15 @@ export default {
 
   /** @param {ExplorePage} page */
   markPointer: mark,
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const { tokens } = page.state.answer;
+    const meta = await allLabels(page);
+    const kinds = labelKinds(meta.names);
+    const colours = (/** @type {string} */ label) => labelColour(kinds, label);
+    return exportedTags({ tokens, meta, kinds, colour: colours });
+  },
 };
 
 /** What a label is about: B-PER and I-PER are about PER. @param {string} label */

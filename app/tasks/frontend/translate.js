@@ -4,11 +4,16 @@ import { remembered } from "../../../model/rendering/static/state/memory.js";
 import { chooseQuery } from "../../../model/rendering/static/state/token_selection.js";
 import { fillSelect } from "../../../model/rendering/static/ui/charts.js";
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
+import { askRoute } from "../../explore/frontend/server.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
-import { drawBeams } from "./beams.js";
+import { exactWeights } from "./alignment_weights.js";
+import { beamsQuery, drawBeams, showsBeams } from "./beams.js";
+import { exportedAlignment } from "./export/alignment.js";
+import { withBeams } from "./export/beams.js";
 
 /** @import { Option } from "../../../model/rendering/static/ui/charts.js" */
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
+/** @import { Packed } from "../../../model/rendering/static/ui/wire.js" */
+/** @import { BeamSearchMeta, ExplorePage } from "../../explore/frontend/types.js" */
 
 const PACE = 600; // milliseconds for a token
 /** @type {Option[]} */
@@ -25,20 +30,10 @@ const part = (page, name) => findByTestId(page.view.elements.root, name);
 export default {
   /** @param {ExplorePage} page */
   draw(page) {
-    const { tokens, source_tokens, attention_groups } = page.state.answer;
-    const cross = attention_groups.find(({ kind }) => kind === "cross");
-    if (!cross || !source_tokens) return;
-    const step = writtenUpTo(page);
-    const outputs = tokens
-      .slice(1) // the first one was given, as the start
-      .map(({ text }, query) => ({ text, query, note: "", wrong: false, ahead: query > step }));
-    drawAlignment(page, part(page, "translate-alignment"), {
-      attention: cross.name,
-      inputs: source_tokens,
-      outputs,
-      verb: "was written looking at",
-    });
-    drawSteps(page, step, outputs.length);
+    const alignment = writtenAlignment(page);
+    if (!alignment) return;
+    drawAlignment(page, part(page, "translate-alignment"), alignment);
+    drawSteps(page, writtenUpTo(page), alignment.outputs.length);
     const { beam_width: width } = page.state.choice;
     fillSelect(findByTestId(page.view.elements.root, "beam-width", HTMLSelectElement), BEAM_WIDTHS, width, (value) =>
       page.change({ beam_width: Number(value) }),
@@ -50,7 +45,38 @@ export default {
   markPointer(page) {
     markAlignment(page, part(page, "translate-alignment"));
   },
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const alignment = writtenAlignment(page);
+    if (!alignment) throw new Error("Nothing is written yet, so there is nothing to export.");
+    const written = { ...alignment, outputs: alignment.outputs.filter(({ ahead }) => !ahead) };
+    const drawing = exportedAlignment("translate", written, await exactWeights(page, alignment.attention));
+    const beams = await searchedBeams(page);
+    return beams ? withBeams(drawing, beams) : drawing;
+  },
 };
+
+/** The tokens of both sides, and which attention connects them; null where there is none. @param {ExplorePage} page */
+function writtenAlignment(page) {
+  const { tokens, source_tokens, attention_groups } = page.state.answer;
+  const cross = attention_groups.find(({ kind }) => kind === "cross");
+  if (!cross || !source_tokens) return null;
+  const step = writtenUpTo(page);
+  const outputs = tokens
+    .slice(1) // the first one was given, as the start
+    .map(({ text }, query) => ({ text, query, note: "", wrong: false, ahead: query > step }));
+  return { attention: cross.name, inputs: source_tokens, outputs, verb: "was written looking at" };
+}
+
+/** The beams that the page shows; null where it shows none. @param {ExplorePage} page */
+async function searchedBeams(page) {
+  if (!showsBeams(page)) return null;
+  const asked = { ...page.state.answer.question, ...beamsQuery(page) };
+  /** @type {Packed<BeamSearchMeta>} */
+  const { meta } = await askRoute(page, "beam_search", asked);
+  return meta;
+}
 
 /** The query that wrote the last token of those shown. @param {ExplorePage} page */
 function writtenUpTo(page) {

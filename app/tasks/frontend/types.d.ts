@@ -33,3 +33,11 @@ export interface AlignmentWeights {
   at(query: number, key: number): number;
   title: string;
 }
+
+/** The log-odds of a label: of the text, without each token by its position, and without each head of each layer. */
+export interface Effects {
+  label: string;
+  all: number;
+  tokens: Map<number, number>;
+  heads: number[][];
+}

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { survivors } from "../../../app/tasks/frontend/beams.js";
-import { readEffects, shareOf } from "../../../app/tasks/frontend/classify.js";
+import { readEffects } from "../../../app/tasks/frontend/classify.js";
+import { shareOf } from "../../../app/tasks/frontend/export/classification.js";
 import { sortedOutputs } from "../../../app/tasks/frontend/sort.js";
 import { labelKinds } from "../../../app/tasks/frontend/tag.js";
 

@@ -10,7 +10,9 @@ import { findByTestId } from "../../../../model/rendering/static/ui/elements.js"
 import { linkAddress } from "../../../ui/frontend/address.js";
 import { figureSvg, saveFigure } from "../../../ui/frontend/export/figure_files.js";
 import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "../../../ui/frontend/export/menu.js";
+import { failureText } from "../../../ui/frontend/server.js";
 import { askRoute, fetchFile } from "../server.js";
+import { AnswerExport } from "./answer_export.js";
 import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
 
 /** @import { Packed } from "../../../../model/rendering/static/ui/wire.js" */
@@ -32,6 +34,7 @@ const FIELD_NAMES = {
 const memory = remembered(() => ({
   menu: /** @type {ExportMenu | null} */ (null),
   subject: /** @type {HTMLSelectElement | null} */ (null),
+  answer: /** @type {AnswerExport | null} */ (null),
 }));
 
 /** @param {ExplorePage} page */
@@ -42,17 +45,21 @@ function menuOf(page) {
 /** @param {ExplorePage} page @param {ParentNode} place @returns {() => void} ends it */
 export function createExportMenu(page, place) {
   const path = findByTestId(place, "export-path", HTMLInputElement);
+  const answer = new AnswerExport(page, place);
   const menu = new ExportMenu(
     place,
     () => page.state.latestAnswer !== null,
     () => {
       path.placeholder = `of the picture; or of a path: ${headPath(page)}`;
+      if (page.state.latestAnswer) answer.list().catch((error) => menu.say(failureText(error)));
     },
   );
-  memory(page).menu = menu;
-  memory(page).subject = findByTestId(place, "figure-subject", HTMLSelectElement);
+  Object.assign(memory(page), { menu, answer, subject: findByTestId(place, "figure-subject", HTMLSelectElement) });
   /** @param {string} format */
-  const saveNumbers = (format) => saveFileFrom(page, "export_numbers", { format, path: path.value });
+  const saveNumbers = async (format) => {
+    if (!answer.hasTable) return saveFileFrom(page, "export_numbers", { format, path: path.value });
+    menu.say(`${await answer.saveTable(shownSide(page), format)} is saved.`);
+  };
   menu.listen({
     link: () => copyLink(page),
     embed: () => copyEmbed(page),
@@ -116,10 +123,16 @@ async function saveState(page) {
 
 /** By which model, of which file, and by what and when. @param {ExplorePage} page */
 async function stateOrigin(page) {
-  const side = { ...currentState(page), attention_group: page.state.choice.attention, heads: selectedHeads(page) };
+  const asked = { sides: [shownSide(page)], shown: "the state of the page Explore" };
   /** @type {Packed<{ provenance: object }>} */
-  const { meta } = await askRoute(page, "export_origin", { sides: [side], shown: "the state of the page Explore" });
+  const { meta } = await askRoute(page, "export_origin", asked);
   return meta.provenance;
+}
+
+/** The question with the heads that are shown of its answer. @param {ExplorePage} page */
+function shownSide(page) {
+  const heads = currentGrid(page) ? selectedHeads(page) : [];
+  return { ...currentState(page), attention_group: page.state.choice.attention, heads };
 }
 
 /** @param {ExplorePage} page @param {HTMLInputElement} input */
@@ -146,15 +159,31 @@ function parseState(text) {
 
 /** @param {ExplorePage} page @param {FigureForm} form */
 async function exportFigure(page, form) {
-  const { menu, subject } = memory(page);
+  const { menu, subject, answer } = memory(page);
+  if (answer?.drawsFigure) return exportAnswer(page, answer, form);
   const overview = subject?.value === "heads";
   const metadata = await figureMetadata(page, overview);
   const { foot, ...options } = menuOf(page).figureOptions;
   const create = overview ? createHeadsFigure : createPictureFigure;
   const figure = await create(page, { ...options, foot: foot ? metadata.line : "" });
   const name = overview ? `all-heads-${currentGrid(page).name}` : fileName(page);
-  const writePdf = (/** @type {object} */ request) => fetchFile(page, "export_pdf", request);
-  menu?.say(await saveFigure(figure, metadata, name, form, writePdf));
+  menu?.say(await saveFigure(figure, metadata, name, form, pdfWriter(page)));
+}
+
+/** What stands above the tabs. @param {ExplorePage} page @param {AnswerExport} answer @param {FigureForm} form */
+async function exportAnswer(page, answer, form) {
+  const drawing = await answer.drawing();
+  /** @type {Packed<{ provenance: object, sides: string[][] }>} */
+  const { meta } = await askRoute(page, "export_origin", { sides: [shownSide(page)], shown: drawing.shown });
+  const metadata = originOf(page, meta.provenance, meta.sides[0]);
+  const { foot, ...options } = menuOf(page).figureOptions;
+  const figure = answer.figure({ ...options, foot: foot ? metadata.line : "" }, drawing);
+  menuOf(page).say(await saveFigure(figure, metadata, drawing.name, form, pdfWriter(page)));
+}
+
+/** @param {ExplorePage} page */
+function pdfWriter(page) {
+  return (/** @type {object} */ request) => fetchFile(page, "export_pdf", request);
 }
 
 /** A page for a class, to be changed and printed. @param {ExplorePage} page */
@@ -171,11 +200,13 @@ async function saveWorksheet(page) {
 async function figureMetadata(page, all) {
   /** @type {Packed<{ provenance: object, provenance_parts: string[] }>} */
   const { meta } = await askRoute(page, "export_provenance", { ...currentState(page), all_heads: all });
+  return originOf(page, meta.provenance, meta.provenance_parts);
+}
+
+/** @param {ExplorePage} page @param {object} provenance @param {string[]} parts the same in words */
+function originOf(page, provenance, parts) {
   const changes = editsInWords(page.state, page.state.choice.edits);
-  return {
-    line: provenanceLine(meta.provenance_parts, changes),
-    fields: JSON.stringify({ ...meta.provenance, changes }),
-  };
+  return { line: provenanceLine(parts, changes), fields: JSON.stringify({ ...provenance, changes }) };
 }
 
 /** @param {ExplorePage} page @param {string} route @param {object} more */

@@ -54,8 +54,14 @@ function drawShape(parent, shape, inks) {
       "stroke-dasharray": dashed ? "1 0.8" : undefined,
     });
   }
-  const { x, y, size, anchor, rotation, bold, fill, text } = shape;
+  const { x, y, rotation } = shape;
   const transform = rotation ? `rotate(${rotation} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined;
+  if (shape.kind === "image") {
+    const { left, top, width, height, png } = shape;
+    const href = `data:image/png;base64,${png}`;
+    return svgElement(parent, "image", { x: x + left, y: y + top, width, height, href, transform });
+  }
+  const { size, anchor, bold, fill, text } = shape;
   const weight = bold ? "bold" : undefined;
   return svgElement(
     parent,

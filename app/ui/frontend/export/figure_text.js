@@ -1,5 +1,6 @@
 // Lines of text in a figure for print: measured here, so that every program lays them out alike.
 
+import { remembered } from "../../../../model/rendering/static/state/memory.js";
 import { context2d, inlineText } from "../../../../model/rendering/static/ui/dom.js";
 
 /** @import { Figure, TextShape } from "./types.js" */
@@ -17,12 +18,13 @@ export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
 export const LINE_HEIGHT = 1.35; // of a line of text, in its size
 const HEADING_SIZE = 2.9;
 const FOOT_SIZE = 1.8;
-const measuringContext = context2d(document.createElement("canvas"));
+const measuringContext = remembered((/** @type {Document} */ page) => context2d(page.createElement("canvas")));
 
 /** @param {string} text @param {number} size @param {boolean} [bold] */
 export function textWidth(text, size, bold = false) {
-  measuringContext.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
-  return (measuringContext.measureText(text).width * size) / 100;
+  const context = measuringContext(document);
+  context.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
+  return (context.measureText(text).width * size) / 100;
 }
 
 /** @param {string} text @param {number} size @param {number} width */

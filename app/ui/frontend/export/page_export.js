@@ -126,8 +126,8 @@ function describeSide({ question, attention_group = "", heads = [] }) {
   return { ...question, attention_group, heads };
 }
 
-/** @param {Table} table */
-function encodeTable({ values, ...names }) {
+/** As the server reads it. @param {Table} table */
+export function encodeTable({ values, ...names }) {
   if (values.length > MOST_NUMBERS)
     throw new Error(
       `That is ${values.length.toLocaleString("en")} numbers; this page saves at most ${MOST_NUMBERS.toLocaleString("en")} as a file.`,

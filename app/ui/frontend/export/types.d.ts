@@ -49,7 +49,7 @@ export interface CellsShape {
   palette?: string[];
 }
 
-/** A text that the server's font lacks, as an image. */
+/** An image, such as one of a text that the server's font lacks. */
 export interface StampShape {
   kind: "image";
   x: number;
@@ -62,7 +62,7 @@ export interface StampShape {
   png: string;
 }
 
-export type Shape = TextShape | RectangleShape | CurveShape | CellsShape;
+export type Shape = TextShape | RectangleShape | CurveShape | CellsShape | StampShape;
 
 /** Shapes in millimetres. */
 export interface Figure {
@@ -103,15 +103,19 @@ export interface ShownSide {
   source_tokens: { text: string }[] | null;
 }
 
-/** What a page shows, to be exported. */
-export interface ShownView {
+/** A drawing and its numbers, to be exported. */
+export interface ShownDrawing {
   /** Of its files. */
   name: string;
   /** In words, what picture and numbers are. */
   shown: string;
-  sides: ShownSide[];
   /** The figure without what stands at its foot, and where that would begin. */
   draw(width: number, title: string): { figure: Figure; y: number };
   /** By what a person calls them. */
   tables: Record<string, Table>;
+}
+
+/** What a page shows, to be exported. */
+export interface ShownView extends ShownDrawing {
+  sides: ShownSide[];
 }
