@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from app.engine.client import ask
+from app.engine.client import ask_shared
 from app.engine.models import AvailableModel
 from app.ui import charts
 
 STYLESHEET = Path(__file__).parent / "losses.css"
 
 
-def show(entry: AvailableModel, show_chart: Callable[..., None]) -> None:
-    """A table and a chart for each series of models that was measured, the one most like the open model first."""
-    tables = ask("position_losses", {})[0]["tables"]
+def measured_losses(entry: AvailableModel) -> list[dict[str, Any]]:
+    """A table for each series of models that was measured, the one most like the open model first."""
+    tables = ask_shared("position_losses", {})[0]["tables"]
+    return sorted(tables, key=lambda table: bool(table["architecture"] != entry.config.architecture))
+
+
+def show(tables: Sequence[dict[str, Any]], entry: AvailableModel, show_chart: Callable[..., None]) -> None:
+    """Each table, and a chart of it."""
     if not tables:
         return
     st.html(STYLESHEET)
@@ -28,7 +33,7 @@ def show(entry: AvailableModel, show_chart: Callable[..., None]) -> None:
         "One small model, trained once with each positional encoding on the same texts, in the same order, and else "
         "alike. The loss is in nats per token of held-out books: lower is better."
     )
-    for table in sorted(tables, key=lambda table: table["architecture"] != entry.config.architecture):
+    for table in tables:
         _show_table(table, entry, show_chart)
     with st.expander("The commands that measured this", icon=":material/terminal:"):
         for table in tables:

@@ -58,10 +58,11 @@ def show(state: State, entry: AvailableModel) -> None:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
     show_chart = partial(charts.show, presenter=state.presenter == "1")
     chosen = _charts(profile, show_chart)
+    tables = losses.measured_losses(entry)
     with heading:
-        known = {name: meta[name] for name in ("title", "writes_pdf")}
+        known = {name: meta[name] for name in ("title", "writes_pdf")} | {"losses": tables}
         EXPORT.mount({"api": api_address(), "question": body, "presenter": state.presenter} | known | chosen)
-    losses.show(entry, show_chart)
+    losses.show(tables, entry, show_chart)
     with st.expander("The code that computes this", icon=":material/code:"):
         st.code(meta["code"], language="python")
 

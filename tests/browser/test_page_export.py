@@ -108,6 +108,11 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visi
         assert (file["values"][:, distance == 0] == 0).all() and (file["values"][:, distance < 0] < 0).all()
     choose(page, "Slopes")
     assert "# positional_encoding: alibi" in download(page, "export-csv", tmp_path).read_text()
+    assert {"Loss of decoders over the length of the text", "Sinusoidal"} <= texts(root)
+    choose(page, "Losses of decoders")
+    told = json.loads(download(page, "export-json", tmp_path).read_text())
+    shown = page.get_by_test_id("losses").first.locator("tbody tr").first.locator("td").first.inner_text()
+    assert f"{told['values'][0][0]:.3f}" == shown.split("±")[0].strip()
 
 
 def test_the_menus_fit_a_phone(visit: Visit) -> None:

@@ -7,14 +7,14 @@ import { addColourScale, addPanels, beginFigure, colourNames } from "../../ui/fr
 
 /** @import { Series } from "../../ui/frontend/export/charts.js" */
 /** @import { Box, Figure, ShownView, Table } from "../../ui/frontend/export/types.js" */
-/** @import { NumberArray, PositionsData } from "./types.d.ts" */
+/** @import { MeasuredLosses, NumberArray, PositionsData } from "./types.d.ts" */
 /** @typedef {{ title: string, draw: (figure: Figure, box: Box) => number }} Chart */
 /** @typedef {Record<string, NumberArray>} Profile by the names of its arrays */
 
 /** @param {Profile} profile @param {PositionsData} data @returns {ShownView} */
 export function positionsView(profile, data) {
   const { question, title } = data;
-  const charts = chartsOf(profile, data);
+  const charts = [...chartsOf(profile, data), ...data.losses.map(lossChart)];
   const stack = `${question.stack}, ${question.length} positions`;
   return {
     name: `positions-${title
@@ -32,8 +32,36 @@ export function positionsView(profile, data) {
       });
       return { figure, y: addPanels(figure, y, panels, width > 120 ? 2 : 1) };
     },
-    tables: tablesOf(profile),
+    tables: { ...tablesOf(profile), ...Object.fromEntries(data.losses.map(lossTable)) },
   };
+}
+
+/** @param {MeasuredLosses} measured @returns {Chart} */
+function lossChart({ architecture, lengths, rows }) {
+  const series = rows.map(({ title, losses }) => ({ name: title, values: losses.map((loss) => loss?.mean ?? NaN) }));
+  const labels = lengths.map(String);
+  const axes = { xTitle: "tokens of the text", yTitle: "nats per token of held-out books" };
+  return {
+    title: `Loss of ${architecture}s over the length of the text`,
+    draw: (figure, box) => addLineChart(figure, { series, start: 0, labels, ...axes }, box),
+  };
+}
+
+/** @param {MeasuredLosses} measured @returns {[string, Table]} */
+function lossTable({ architecture, lengths, rows }) {
+  const texts = [...lengths.map((length) => `${length} tokens`), `${lengths[0]} tokens, words shuffled`];
+  const values = rows.flatMap(({ losses, shuffled }) =>
+    [...losses, shuffled].flatMap((loss) => [loss?.mean ?? NaN, loss?.standard_error ?? NaN]),
+  );
+  return [
+    `Losses of ${architecture}s`,
+    {
+      name: `positions losses ${architecture}`,
+      axes: ["positional_encoding", "nats per token"],
+      labels: [rows.map(({ title }) => title), texts.flatMap((text) => [text, `${text}, standard error`])],
+      values: Float32Array.from(values),
+    },
+  ];
 }
 
 /** @param {Profile} profile @param {PositionsData} data @returns {Chart[]} as the page has them */

@@ -11,6 +11,8 @@ export interface PositionsData {
   pairs?: number[];
   head?: number;
   position?: number;
+  /** What was measured of models that differ in their positional encoding alone, for each architecture. */
+  losses: MeasuredLosses[];
   writes_pdf: boolean;
   presenter: string;
 }
@@ -25,4 +27,18 @@ export interface ProfileMeta {
 export interface NumberArray {
   shape: number[];
   values: Float32Array;
+}
+
+/** In nats per token, over the texts that were measured. */
+export interface MeasuredLoss {
+  mean: number;
+  standard_error: number;
+}
+
+/** The losses of models by their encodings at each length of text, and with the words of a text shuffled. */
+export interface MeasuredLosses {
+  architecture: string;
+  lengths: number[];
+  /** Null where a length is undefined for an encoding. */
+  rows: { title: string; losses: (MeasuredLoss | null)[]; shuffled: MeasuredLoss | null }[];
 }

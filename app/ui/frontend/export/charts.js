@@ -11,6 +11,7 @@ import { addLines, addWords, fitText, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS, te
 const CHART_HEIGHT = 40; // millimetres
 const MAP_HEIGHT = 60; // of one that is not square
 const TICKS = 4;
+const DOT = 0.9; // millimetres of a point, where few have names
 const LINE_COLOURS = [PRINT_COLOURS.beam, ...HEAD_COLOURS.slice(1)];
 const BAR_COLOURS = [PRINT_COLOURS.line, PRINT_COLOURS.beam];
 
@@ -24,11 +25,13 @@ export function ticks(low, high, parts = TICKS) {
 }
 
 /**
- * Curves over `start`, `start` + 1 and so on, each named below; gives the chart's lower end.
- * @param {Figure} figure @param {{ series: Series[], start: number, xTitle: string, yTitle: string }} chart @param {Box} box
+ * Curves over `start`, `start` + 1 and so on, or over named places; each is named below, and has no point where its
+ * value is no number. Gives the chart's lower end.
+ * @param {Figure} figure
+ * @param {{ series: Series[], start: number, xTitle: string, yTitle: string, labels?: string[] }} chart @param {Box} box
  */
-export function addLineChart(figure, { series, start, xTitle, yTitle }, box) {
-  const all = series.flatMap(({ values }) => Array.from(values));
+export function addLineChart(figure, { series, start, xTitle, yTitle, labels }, box) {
+  const all = series.flatMap(({ values }) => Array.from(values)).filter(Number.isFinite);
   let [low, high] = [Math.min(...all), Math.max(...all)];
   if (!(high > low)) [low, high] = [low - 0.5, high + 0.5];
   const length = Math.max(...series.map(({ values }) => values.length));
@@ -46,21 +49,30 @@ export function addLineChart(figure, { series, start, xTitle, yTitle }, box) {
       room: left - box.x,
     });
   }
-  for (const number of ticks(start, start + length - 1))
-    addWords(figure, formatNumber(number), across(number), bottom + LABEL_SIZE * LINE_HEIGHT, {
-      anchor: "middle",
+  const places = labels ? labels.map((_, place) => start + place) : ticks(start, start + length - 1);
+  places.forEach((number, place) => {
+    const isLast = labels !== undefined && place === labels.length - 1; // its name would stand out of the box
+    addWords(figure, labels?.[place] ?? formatNumber(number), across(number), bottom + LABEL_SIZE * LINE_HEIGHT, {
+      anchor: isLast ? "end" : "middle",
       room: 20,
     });
+  });
   addLine(figure, [left, bottom, right, bottom], PRINT_COLOURS.line, 0.15);
   series.forEach(({ values }, place) => {
-    for (let at = 1; at < values.length; at++)
-      addLine(
-        figure,
-        [across(start + at - 1), up(values[at - 1]), across(start + at), up(values[at])],
-        lineColour(place),
-        0.35,
-        place >= LINE_COLOURS.length,
-      );
+    const points = Array.from(values, (value, at) => [across(start + at), up(value)]);
+    for (let at = 1; at < points.length; at++)
+      if (Number.isFinite(values[at - 1]) && Number.isFinite(values[at]))
+        addLine(figure, [...points[at - 1], ...points[at]], lineColour(place), 0.35, place >= LINE_COLOURS.length);
+    if (labels)
+      for (const [x, y] of points.filter((_, at) => Number.isFinite(values[at])))
+        figure.shapes.push({
+          kind: "rectangle",
+          x: x - DOT / 2,
+          y: y - DOT / 2,
+          width: DOT,
+          height: DOT,
+          fill: lineColour(place),
+        });
   });
   const end = addLines(figure, [fitText(xTitle, LABEL_SIZE, right - left)], left, bottom + LABEL_SIZE * LINE_HEIGHT, {
     fill: PRINT_COLOURS.quiet,
