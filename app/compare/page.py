@@ -50,6 +50,8 @@ def show(state: State, entry: AvailableModel) -> None:
             {
                 "name": each.name,
                 "title": titles.get(each.name, each.name),
+                "kind": each.kind,
+                "purpose": each.purpose,
                 "trained": variant_fields(each.config) | {"has_source": each.config.reads_source_text},
                 "trained_models": trained_with(each, models),
             }

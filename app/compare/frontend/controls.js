@@ -2,6 +2,7 @@
 
 import { createElement, updateChildren } from "../../../model/rendering/static/ui/dom.js";
 import { defaultMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { createModelGroup } from "../../ui/frontend/model_options.js";
 
 /** @import { MaskArgument } from "../../ui/frontend/mask_spec.js" */
 /** @import { Catalog, Difference, Options, Preset, Question, VariantField } from "./types.d.ts" */
@@ -85,13 +86,17 @@ function titleOf({ options, mask_arguments }, part, value) {
 
 /** @param {Catalog} catalog @param {Question} b @param {Difference} difference @param {Differ} differ */
 function modelControl({ models }, b, difference, differ) {
-  /** @type {Options} */
-  const options = [[SAME, SAME], ...models.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]))];
   const chosen = difference.model === undefined ? SAME : b.model;
-  return labelled(
-    "Model",
-    createSelect("model", options, chosen, (model) => differ({ model: model === SAME ? undefined : model })),
-  );
+  const pick = (/** @type {string} */ model) => differ({ model: model === SAME ? undefined : model });
+  const select = createSelect("model", [[SAME, SAME]], chosen, pick);
+  const kinds = [...new Set(models.map(({ kind }) => kind))];
+  const groups = kinds.map((kind) => ({
+    kind,
+    models: models.filter((model) => model.kind === kind).map((model) => ({ ...model, enabled: true })),
+  }));
+  select.append(...groups.map(createModelGroup));
+  select.value = chosen;
+  return labelled("Model", select);
 }
 
 /**

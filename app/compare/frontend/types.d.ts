@@ -65,8 +65,15 @@ export type Options = [string, string][];
 
 /** What there is to choose from. */
 export interface Catalog {
-  /** `trained_models`: by positional encoding, the model that was trained with it and is else alike. */
-  models: { name: string; title: string; trained: TrainedParts; trained_models: Record<string, string> }[];
+  /** `kind` is what all models like it do, `purpose` what this one does; `trained_models`: by positional encoding, the model that was trained with it and is else alike. */
+  models: {
+    name: string;
+    title: string;
+    kind: string;
+    purpose: string;
+    trained: TrainedParts;
+    trained_models: Record<string, string>;
+  }[];
   options: Record<VariantField | "alignment", Options>;
   /** What can be exchanged, with its title. */
   fields: [VariantField, string][];

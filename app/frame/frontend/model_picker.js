@@ -3,8 +3,9 @@
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { findByTestId } from "../../../model/rendering/static/ui/elements.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
+import { createModelGroup } from "../../ui/frontend/model_options.js";
 
-/** @import { ModelPickerData, PickedModel } from "./types.d.ts" */
+/** @import { ModelPickerData } from "./types.d.ts" */
 
 class ModelPicker {
   #select;
@@ -22,7 +23,7 @@ class ModelPicker {
     this.#turn = Math.max(this.#turn, turn);
     const drawn = JSON.stringify(groups);
     // A list that somebody has open stays open.
-    if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createGroup));
+    if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createModelGroup));
     this.#drawn = drawn;
     if (turn === this.#turn) select.value = chosen; // else somebody has gone on since
     select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
@@ -35,31 +36,6 @@ function createFace() {
   const button = createElement("button");
   button.append(document.createElement("selectedcontent"));
   return button;
-}
-
-/** @param {ModelPickerData["groups"][number]} group */
-function createGroup({ kind, models }) {
-  const group = createElement("optgroup");
-  group.label = kind;
-  group.append(...models.map(createOption));
-  return group;
-}
-
-/** @param {PickedModel} model */
-function createOption({ name, title, purpose, enabled }) {
-  const option = createElement("option");
-  const [words, small, dot] = [
-    createElement("span", "", purpose),
-    createElement("small"),
-    createElement("span", "dot"),
-  ];
-  dot.textContent = " · ";
-  small.append(dot, title);
-  words.append(small);
-  option.append(words);
-  option.value = name;
-  option.disabled = !enabled;
-  return option;
 }
 
 export default defineComponent({

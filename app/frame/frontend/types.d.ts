@@ -1,4 +1,5 @@
 import type { MaskArguments } from "../../ui/frontend/mask_spec.js";
+import type { ModelGroup } from "../../ui/frontend/model_options.js";
 
 /** What a model's parts are replaced by; "" is as trained. A mask is a kind, with an argument behind a colon. */
 export interface VariantChoice {
@@ -35,17 +36,9 @@ export interface VariantData {
   turn: number;
 }
 
-/** A model in the list: what it does, its name as people read it, and whether the page can show it. */
-export interface PickedModel {
-  name: string;
-  title: string;
-  purpose: string;
-  enabled: boolean;
-}
-
 /** What Streamlit says of the models, in groups of those that do the same; `turn` counts the choices it has heard. */
 export interface ModelPickerData {
-  groups: { kind: string; models: PickedModel[] }[];
+  groups: ModelGroup[];
   chosen: string;
   turn: number;
 }
