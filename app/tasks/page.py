@@ -40,7 +40,7 @@ def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     able = views_of(entry.config)
     task = state.task if state.task in TASK_VIEWS else next(iter((*able, *TASK_VIEWS)))
-    if not state.embedded and not state.presenter:
+    if not state.embedded:
         _task_choice(task, entry)
     if task in able:
         state = state.change(task=task)
