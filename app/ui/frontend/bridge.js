@@ -72,6 +72,8 @@ export class Reporter {
   serial = 0;
   #hasBegun = false;
   #submittedSerial = 0;
+  /** What was submitted and not heard yet. @type {Choices} */
+  #submitted = {};
   /** What was last said or chosen, as JSON. @type {Map<string, string>} */
   #known = new Map();
   /** What was chosen here and not heard yet, with the number of the change. @type {Map<string, number>} */
@@ -127,6 +129,7 @@ export class Reporter {
     if (!this.#hasBegun) this.serial = serial;
     this.#hasBegun = true;
     this.#heardSerial = serial;
+    if (serial >= this.#submittedSerial) this.#submitted = {};
     if (serial === this.serial) for (const resolve of this.#waiting.splice(0)) resolve();
     for (const [name, change] of this.#own) if (change <= serial) this.#own.delete(name);
   }
@@ -184,10 +187,7 @@ export class Reporter {
   discard() {
     this.cancel();
     this.serial = this.#heardSerial;
-    this.#forget();
-  }
-
-  #forget() {
+    this.#submitted = {};
     this.#known.clear();
     this.#own.clear();
   }
@@ -199,12 +199,15 @@ export class Reporter {
   }
 
   /**
-   * Reports something of another origin, such as a file; whatever is handed back is taken over.
-   * @param {Record<string, unknown>} value
+   * Reports something of another origin, such as a file. What is handed back is taken over, but for what is chosen here
+   * from now on; what was chosen before gives way.
+   * @param {Choices} value
    */
   submit(value) {
     this.cancel();
-    this.#forget();
+    this.#note(this.#collect());
+    this.#own.clear();
+    this.#submitted = value;
     this.#submittedSerial = ++this.serial;
     this.#tell("settled", { ...value, serial: this.serial });
   }
@@ -222,6 +225,7 @@ export class Reporter {
     if (!choices) return;
     this.#note(choices);
     const own = Object.entries(choices).filter(([name]) => this.#own.has(name));
-    this.#tell("settled", { ...Object.fromEntries(own), serial: this.serial });
+    // Of two reports that follow each other closely Streamlit may hear the last alone: it says what was submitted too.
+    this.#tell("settled", { ...this.#submitted, ...Object.fromEntries(own), serial: this.serial });
   }
 }

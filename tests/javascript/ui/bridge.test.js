@@ -89,6 +89,23 @@ test("of what is opened everything is taken over once Streamlit has heard it, an
   assert.deepEqual(reporter.news({ text: "a", head: 1 }, 2), { text: "a", head: 1 });
 });
 
+test("what is chosen before a file's answer is there keeps its place, and undoes nothing else of the file", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 0);
+  reporter.submit({ text: "from the file", head: 9 });
+  page.head = 3;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported.at(-1), { name: "settled", text: "from the file", head: 3, serial: 2 });
+  assert.deepEqual(reporter.news({ text: "from the file", head: 9 }, 1), { text: "from the file", head: 3 });
+  assert.equal(reporter.news({ text: "from the file", head: 3 }, 2), null);
+  page.text = "from the file";
+  page.head = 4;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported.at(-1), { name: "settled", head: 4, serial: 3 }, "the file is heard, and not sent again");
+});
+
 test("who goes back gives up what was not reported, and takes over what the address says", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 7);
