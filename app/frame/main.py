@@ -55,7 +55,7 @@ def main() -> None:
     chosen = st.navigation(list(pages.values()), position="hidden")
     page = next(module for module, link in pages.items() if link == chosen)
     state, replaced = suitable_state(page, state, entries)
-    st.html(f'<style>:root {{ --page: "{chosen.title}"; }}</style>')
+    _tell_browser(chosen.title)
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=state.to_query())
     weights_slot = st.empty()
@@ -77,6 +77,14 @@ def main() -> None:
             )  # once the page is painted: looking at each weight takes its time
     else:
         chosen.run()
+
+
+def _tell_browser(title: str) -> None:
+    """The page's name for the style sheet, and the address that takes the place of one whose model did not suit."""
+    st.html(f'<style>:root {{ --page: "{title}"; }}</style>')
+    slot = st.empty()  # always there, so that nothing moves
+    if script := session.address_script():
+        slot.html(script, unsafe_allow_javascript=True)
 
 
 def _stylesheet(state: State) -> str:

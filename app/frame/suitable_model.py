@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.engine.models import AvailableModel
 from app.state.requirement import ANY_MODEL, Requirement
-from app.state.session import change_state, current_state
+from app.state.session import current_state, replace_state
 from app.state.state import OPENING, State
 
 LAST_SHOWN, REPLACED = "_last_shown", "_replaced_model"
@@ -44,7 +44,7 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
     suited = with_suitable_model(page, state, entries)
     if suited != state:
         left = state.model
-        change_state(model=suited.model, **OPENING)
+        replace_state(model=suited.model, **OPENING)
         state = current_state()
     elif last_path == page.PATH:
         left = ""

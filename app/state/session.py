@@ -6,9 +6,11 @@ a component is written. A request may carry an older address: the browser sent i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -44,6 +46,7 @@ class _Session:
     state: State
     addresses: tuple[dict[str, str], ...]  # that it had, the newest last
     serial: int = 0  # of the last report that was applied
+    replaced: dict[str, str] | None = None  # the address in whose place the browser puts the newest
 
 
 @dataclass(frozen=True)
@@ -65,20 +68,40 @@ def current_state() -> State:
     ):
         session = _hold(State.from_query(address), address)
     session = _with_new_report(session)
-    if address != session.addresses[-1]:
+    if address not in (session.addresses[-1], session.replaced):
         st.query_params.from_dict(session.addresses[-1])
     return session.state
 
 
 def change_state(**choices: Any) -> None:
     """Make choices, and put the whole state into the address."""
+    query = _change(choices).addresses[-1]
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
+def replace_state(**choices: Any) -> None:
+    """The same without an entry of its own in the browser's history: `address_script` gives what replaces the last."""
+    st.session_state[SESSION_KEY] = replace(_change(choices), replaced=st.query_params.to_dict())
+
+
+def address_script() -> str:
+    """HTML by which the browser puts the newest address in the place of a replaced one; empty where none was replaced.
+
+    Streamlit itself can only add an entry to the history.
+    """
+    session = _session()
+    if session is None or session.replaced != st.query_params.to_dict():
+        return ""
+    query = json.dumps(f"?{urlencode(session.addresses[-1])}")
+    return f'<script>history.replaceState(history.state, "", {query});</script>'
+
+
+def _change(choices: dict[str, Any]) -> _Session:
     # Begins with the session's state: the address may be older than what a component reported a moment ago.
     session, address = _session(), st.query_params.to_dict()
     state = (session.state if session else State.from_query(address)).change(**choices)
-    query = state.to_query()
-    _hold(state, address, query)
-    if query != address:
-        st.query_params.from_dict(query)
+    return _hold(state, address, state.to_query())
 
 
 def _session() -> _Session | None:
