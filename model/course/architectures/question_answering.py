@@ -227,9 +227,7 @@ QUESTION_ANSWERING = Screen(
         ),
     },
     compute=question_answering,
-    formulas=(
-        r"p(w \mid \text{passage, question}) = \prod_i p(t_i \mid \text{passage, question}, t_1 \ldots t_{i-1})",
-    ),
+    formulas=(r"p(w) = \prod_i p(t_i \mid \text{text}, t_1 \ldots t_{i-1})",),
     code=(rank_words, passage_words),
     explore=_explore,
 )  # fmt: skip

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from model.analysis.principal_components import project_to_plane
 from model.array_types import Float
 from model.checkpoints.load import Checkpoint
 from model.course.architectures.no_assistant import continuation
 from model.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
-from model.course.pictures import BarsPicture, PointsPicture, Row, TablePicture, Verdict, row
+from model.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.tokens.model_vectors import text_vectors
 from model.errors import InputError
@@ -52,7 +51,11 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
     selection = selections[vectors]
     return (
         row(Verdict(text=" ".join(found[at] for at in selection.chosen)), title="The summary"),
-        row(_cosine_bars(found, selection), _plane(selection), title="How near is each sentence to the mean of all?"),
+        row(
+            _cosine_bars(found, selection),
+            _cosine_map(found, selection),
+            title="How near is each sentence to the mean of all?",
+        ),
         row(TablePicture(columns=("", "sentence"), rows=tuple((str(at), each) for at, each in enumerate(found, 1)))),
         _comparison_row(selections, sentences),
         _written_row(decoder, text, found),
@@ -91,16 +94,17 @@ def _cosine_bars(sentences: tuple[str, ...], selection: Selection) -> BarsPictur
     )
 
 
-def _plane(selection: Selection) -> PointsPicture:
-    """The sentences and their mean in the plane of the first two principal components."""
+def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPicture:
+    """The cosine of each two sentences, whose mean in a row is in proportion to the sentence's cosine with the mean."""
     unit = normalize(selection.vectors, dim=-1)
-    coordinates, _ = project_to_plane(torch.cat([unit, unit.mean(0, keepdim=True)]).numpy())
-    *places, mean = coordinates.tolist()
-    points = tuple((str(at + 1), x, y, int(at not in selection.chosen)) for at, (x, y) in enumerate(places))
-    return PointsPicture(
-        title="The sentences in a plane",
-        points=(*points, ("mean", mean[0], mean[1], 2)),
-        groups=("chosen", "left out", "mean of all"),
+    numbers = tuple(str(at) for at in range(1, len(sentences) + 1))
+    return HeatMapPicture(
+        title="Cosine of each two sentences",
+        values=unit @ unit.T,
+        rows=numbers,
+        columns=numbers,
+        colours="signed",
+        note="The larger the mean of a row, the nearer the sentence is to the mean of all.",
     )
 
 

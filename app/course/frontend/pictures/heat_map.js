@@ -7,13 +7,18 @@ import { largestSize } from "./drawing/numbers.js";
 import { createSheet, svg } from "./drawing/svg.js";
 
 /** @import { HeatMapPicture } from "../types.d.ts" */
-/** @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number }} Layout cells in pixels */
+/**
+ * The cells in pixels; where `isTurned`, the columns' labels are written upwards.
+ * @typedef {{ rows: number, columns: number, width: number, height: number, left: number, top: number, isTurned: boolean }} Layout
+ */
 
 const [LARGE, SMALL] = [
   { widest: 600, tallest: 420 },
   { widest: 240, tallest: 200 },
 ];
-const [LARGEST_CELL, LINE] = [16, 14];
+const [LARGEST_CELL, LINE] = [18, 14];
+const MOST_LETTERS = 12; // of a label
+const LEAST_LINED = 12; // pixels of a cell that has lines around it
 const [LETTER, MARGIN] = [7, 2]; // about as wide as one of a label; at the right of the cells
 
 /** @param {HeatMapPicture} picture */
@@ -35,7 +40,8 @@ export function createHeatMap(picture) {
       style: "image-rendering: pixelated",
     }),
     ...drawLabels(picture, layout),
-    ...drawGroups(picture, layout),
+    ...(Math.min(width, height) >= LEAST_LINED ? drawLines(1, 1, layout, "cell-line") : []),
+    ...drawLines(picture.row_groups, picture.column_groups, layout, "group-line"),
   );
   const box = createElement("div", "chart heat-map");
   box.style.width = `${size[0]}px`;
@@ -65,11 +71,24 @@ function extent({ colours }, reach) {
 function layoutCells({ values, rows, column_axis, columns, is_small }) {
   const { widest, tallest } = is_small ? SMALL : LARGE;
   const [down, across] = [values.length, values[0]?.length ?? 0];
-  const longest = Math.max(...rows.map((label) => label.length), 3);
-  const [left, top] = [Math.min(longest, 12) * LETTER + 8, (column_axis ? 2 * LINE : columns.length ? LINE : 0) + 4];
+  const left = Math.min(longestName(rows, 3), MOST_LETTERS) * LETTER + 8;
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
     Math.min(LARGEST_CELL, Math.max(1.5, room / Math.max(count, 1)));
-  return { rows: down, columns: across, width: side(widest - left, across), height: side(tallest, down), left, top };
+  const [width, height] = [side(widest - left, across), side(tallest, down)];
+  const letters = longestName(columns);
+  const isTurned = columns.some(isWord) && width >= LINE - 2 && letters * LETTER + 6 > width;
+  const labels = isTurned ? Math.min(letters, MOST_LETTERS) * LETTER : column_axis || columns.length ? LINE : 0;
+  return { rows: down, columns: across, width, height, left, top: (column_axis ? LINE : 0) + labels + 4, isTurned };
+}
+
+/** @param {string[]} names @param {number} least */
+function longestName(names, least = 0) {
+  return Math.max(...names.map((name) => name.length), least);
+}
+
+/** Whether a label is no number, which its neighbours would tell. @param {string} name */
+function isWord(name) {
+  return !/^[\d\s]*$/.test(name);
 }
 
 /** One pixel for each cell. @param {HeatMapPicture} picture @param {number} reach */
@@ -96,16 +115,16 @@ function drawLabels({ rows, columns, row_axis, column_axis }, layout) {
     Math.ceil(LINE / height),
     Math.ceil((Math.max(...columnNames.map((name) => name.length)) * LETTER + 6) / width),
   ];
-  const shortened = (/** @type {string} */ name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
+  const column = (/** @type {string} */ name, /** @type {number} */ index) => {
+    const x = left + (index + 0.5) * width;
+    if (layout.isTurned) return turnedText(shortened(name), x + 4, top - 4);
+    return index % everyColumn || !hasRoom(name, index, layout) ? null : text(name, x, top - 4, "middle");
+  };
   return [
     ...rowNames.map((name, row) =>
       row % everyRow ? null : text(shortened(name), left - 5, top + (row + 0.5) * height + 4, "end"),
     ),
-    ...(columns.length || column_axis ? columnNames : []).map((name, column) =>
-      column % everyColumn || !hasRoom(name, column, layout)
-        ? null
-        : text(name, left + (column + 0.5) * width, top - 4, "middle"),
-    ),
+    ...(columns.length || column_axis ? columnNames : []).map(column),
     column_axis
       ? text(`${column_axis} →`, Math.max(left, row_axis ? (row_axis.length + 4) * LETTER : 0), 10, "start")
       : null,
@@ -128,19 +147,34 @@ function text(words, x, y, anchor) {
   return svg("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor, class: "small-label" }, [words]);
 }
 
-/** Lines between groups of rows and of columns. @param {HeatMapPicture} picture @param {Layout} layout */
-function drawGroups({ row_groups, column_groups }, { rows, columns, width, height, left, top }) {
+/** @param {string} name */
+function shortened(name) {
+  return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
+}
+
+/** Words that are read upwards. @param {string} words @param {number} x @param {number} y */
+function turnedText(words, x, y) {
+  const element = text(words, x, y, "start");
+  element.setAttribute("transform", `rotate(-90 ${x.toFixed(1)} ${y.toFixed(1)})`);
+  return element;
+}
+
+/**
+ * Lines after every so many rows and columns (0: none).
+ * @param {number} rowStep @param {number} columnStep @param {Layout} layout @param {string} style
+ */
+function drawLines(rowStep, columnStep, { rows, columns, width, height, left, top }, style) {
   const ends = (/** @type {number} */ count, /** @type {number} */ step) =>
     step ? Array.from({ length: Math.ceil(count / step) - 1 }, (_, index) => (index + 1) * step) : [];
   return [
-    ...ends(rows, row_groups).map((row) => [left, top + row * height, left + columns * width, top + row * height]),
-    ...ends(columns, column_groups).map((column) => [
+    ...ends(rows, rowStep).map((row) => [left, top + row * height, left + columns * width, top + row * height]),
+    ...ends(columns, columnStep).map((column) => [
       left + column * width,
       top,
       left + column * width,
       top + rows * height,
     ]),
-  ].map(([x1, y1, x2, y2]) => svg("line", { x1, y1, x2, y2, class: "group-line" }));
+  ].map(([x1, y1, x2, y2]) => svg("line", { x1, y1, x2, y2, class: style }));
 }
 
 /**
