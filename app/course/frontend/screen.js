@@ -2,6 +2,7 @@
 
 import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { ControlBoard } from "./controls/control_board.js";
+import { fitFormulas } from "./fit_formulas.js";
 import { createFormula, splitFormula } from "./formula.js";
 import { createRow } from "./row.js";
 import { ScreenQuestions } from "./server.js";
@@ -128,6 +129,7 @@ function createParts(row) {
   const lesson = createElement("p", "lesson", row.lesson);
   const formulas = createElement("div", "formulas");
   formulas.append(...row.formulas.flatMap(splitFormula).map(createFormula));
+  fitFormulas(formulas);
   const controls = createElement("div");
   const run = createElement("button", "act run", "Run");
   run.title = "Runs for some seconds";

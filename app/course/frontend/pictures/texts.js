@@ -2,9 +2,12 @@
 
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement, visibleText } from "../../../../model/rendering/static/ui/dom.js";
+import { fitFormulas } from "../fit_formulas.js";
 import { createFormula } from "../formula.js";
 
 /** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
+
+const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no room to the other columns
 
 /** @param {TokensPicture} picture */
 export function createTokens({ tokens, shades, below }) {
@@ -36,7 +39,8 @@ export function createTable({ columns, rows, digits }) {
         headed(String(name), "row"),
         ...cells.map((cell) => {
           const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
-          return createElement("td", number ? "figure" : "", number ? formatNumber(Number(cell), digits) : cell);
+          const style = number ? "figure" : LONG_WORD.test(String(cell)) ? "long" : "";
+          return createElement("td", style, number ? formatNumber(Number(cell), digits) : cell);
         }),
       );
       return line;
@@ -63,6 +67,7 @@ export function createEquations({ lines }) {
       return paragraph;
     }),
   );
+  fitFormulas(box);
   return box;
 }
 

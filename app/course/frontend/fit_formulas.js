@@ -1,0 +1,20 @@
+// Formulas that are wider than their line become smaller, as far as they can still be read; then the line scrolls.
+
+const SMALLEST = 0.66; // of their own size
+
+/** @param {HTMLElement} lines what the formulas stand in */
+export function fitFormulas(lines) {
+  let fitted = 0;
+  new ResizeObserver(() => {
+    if (lines.clientWidth === fitted) return;
+    fitted = lines.clientWidth;
+    for (const formula of lines.querySelectorAll("math")) fit(formula, fitted);
+  }).observe(lines);
+}
+
+/** @param {MathMLElement} formula @param {number} room in pixels */
+function fit(formula, room) {
+  formula.style.fontSize = "";
+  const share = room / formula.getBoundingClientRect().width;
+  if (share < 1) formula.style.fontSize = `${Math.max(share, SMALLEST)}em`;
+}
