@@ -46,12 +46,8 @@ class ExampleObjective(ABC):
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """New examples to train on."""
-        examples = self.draw_examples(int(generator.integers(2**62)), rows)
+        examples = self.task.training_examples(int(generator.integers(2**62)), rows)
         return self._for_training(self._checked(self.make_batch(examples), context), generator, schedule_factor)
-
-    def draw_examples(self, seed: int, count: int) -> list[Example]:
-        """About so many examples to train on, the same ones from the same seed."""
-        return self.task.training_examples(seed, count)
 
     def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
         """What of a batch is changed at random while it is trained on."""
