@@ -22,7 +22,8 @@ MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all pictures that visitors brought
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
-TOO_LARGE = f"A picture may have {MAX_FILE_BYTES >> 20} MB; make this one smaller."
+RECORDING_TYPE = "audio/wav"  # of a sound for the course, which is kept like a picture
+TOO_LARGE = f"A picture or a sound may have {MAX_FILE_BYTES >> 20} MB; make this one smaller."
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class StoredImage:
     @property
     def media_type(self) -> str:
         """The media type of the file."""
-        return MEDIA_TYPES[self.data[:2]]
+        return RECORDING_TYPE if self.data[8:12] == b"WAVE" else MEDIA_TYPES[self.data[:2]]
 
 
 class ImageStore:

@@ -6,10 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from app.ui.wire_format import pack
+from app.worker.images import own_file
 from app.worker.open_models import open_checkpoint
 from app.worker.source_code import source_of
 from model.course.chapters import CHAPTERS
-from model.course.controls import Control
+from model.course.controls import Control, RecordingControl
+from model.course.modalities.recording import decode_recording
 from model.course.pictures import plain
 from model.course.screen import Screen
 from model.errors import InputError
@@ -40,6 +42,9 @@ def handle_screen(body: dict[str, Any]) -> bytes:
         raise InputError("The inputs of a screen are texts by the names of its controls.")
     values = screen.parse(inputs)
     link = screen.explore(**values) if screen.explore else None
+    for name, control in screen.controls.items():
+        if isinstance(control, RecordingControl) and values[name] is not None:
+            values[name] = decode_recording(own_file(values[name]))
     for name, control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], str(body.get("device") or "auto"))
         control.require(values[name].model.config)

@@ -93,9 +93,9 @@ def submit(handler: str, body: dict[str, Any], *, private: bool = False, stream:
     return engine().submit(visitor, request, lane=lane, stream=stream)
 
 
-def check_image(data: bytes) -> None:
-    """Have somebody's picture read. Raises HeadlightError where it is none."""
-    request = EngineRequest("check_image", b"{}", images={"": data})
+def check_image(data: bytes, *, recording: bool = False) -> None:
+    """Have somebody's picture, or their recording, read. Raises HeadlightError where it is none."""
+    request = EngineRequest("check_image", json.dumps({"recording": recording}).encode("ascii"), images={"": data})
     engine().submit(current_visitor(), request, lane=Lane.PRIVATE).future.result()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from app.access.images import MAX_FILE_BYTES, MEDIA_TYPES, TOO_LARGE, image_store
+from app.access.images import MAX_FILE_BYTES, MEDIA_TYPES, RECORDING_TYPE, TOO_LARGE, image_store
 from app.access.visitor import current_visitor
 from app.engine.client import check_image
 from app.state.images import OWN_IMAGE_PREFIX
@@ -22,10 +23,11 @@ SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Polic
 
 
 async def receive_image(request: Request) -> Response:
-    """Keep the picture in the body; the answer is its name, or the sentence that says why not."""
+    """Keep the picture or the recording in the body; the answer is its name, or the sentence that says why not."""
     try:
         data = await _read_body(request)
-        await asyncio.get_running_loop().run_in_executor(None, copy_context().run, check_image, data)
+        check = partial(check_image, data, recording=_media_type(request) == RECORDING_TYPE)
+        await asyncio.get_running_loop().run_in_executor(None, copy_context().run, check)
         payload = {"name": image_store().add(current_visitor(), data)}
     except HeadlightError as error:
         payload = {"error": str(error)}
@@ -61,7 +63,7 @@ IMAGE_ROUTES = (
 
 async def _read_body(request: Request) -> bytes:
     """The body, of bounded size. Other sites' forms cannot send these content types without asking first."""
-    if request.headers.get("content-type", "") not in MEDIA_TYPES.values():
+    if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
         raise ImageError("This is no PNG, JPEG or WebP picture.")
     body = bytearray()
     async for chunk in request.stream():
@@ -69,3 +71,7 @@ async def _read_body(request: Request) -> bytes:
         if len(body) > MAX_FILE_BYTES:
             raise ImageError(TOO_LARGE)
     return bytes(body)
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "")

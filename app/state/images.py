@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 OWN_IMAGE_PREFIX = "own-"  # begins their names
-IMAGE_GONE = "This picture is no longer here: what one brings is kept for a while only. Choose it again."
+IMAGE_GONE = "This file is no longer here: what one brings is kept for a while only. Choose it again."

@@ -13,6 +13,7 @@ from app.ui.wire_format import pack
 from app.worker.context import current_request
 from model.config import Config
 from model.config_groups import ImageConfig
+from model.course.modalities.recording import decode_recording
 from model.errors import ImageError
 from model.vision.image import ProcessedImage, decode_image, process_image
 from model.vision.shipped_images import shipped_image, shipped_image_names
@@ -43,8 +44,11 @@ def prepared_images() -> PreparedImages:
 
 def image_bytes(name: str) -> bytes:
     """The file of an image by its name: a shipped one, or one that came with the request. Raises ImageError."""
-    if not name.startswith(OWN_IMAGE_PREFIX):
-        return shipped_image(name)
+    return own_file(name) if name.startswith(OWN_IMAGE_PREFIX) else shipped_image(name)
+
+
+def own_file(name: str) -> bytes:
+    """A file of the visitor's own, which came with the request. Raises ImageError where it is gone."""
     if name not in current_request().images:
         raise ImageError(IMAGE_GONE)
     return current_request().images[name]
@@ -56,7 +60,8 @@ def read_image(name: str, config: Config) -> ProcessedImage:
 
 
 def handle_check_image(body: dict[str, Any]) -> bytes:
-    """Whether the pictures that came with the request can be read. Raises ImageError where one cannot."""
+    """Whether the pictures, or the `recording`, that came with the request can be read. Raises HeadlightError."""
+    read = decode_recording if body.get("recording") is True else decode_image
     for data in current_request().images.values():
-        decode_image(data)
+        read(data)
     return pack({})

@@ -154,6 +154,27 @@ class TextControl(Control):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordingControl(Control):
+    """A WAV file of the learner's own, by the name under which it is kept for them; `compute` is given its samples.
+
+    Without one it is None. No address holds such a name: it says `shared` instead.
+    """
+
+    kind: ClassVar[str] = "recording"
+    default: str = ""
+    shared: ClassVar[str] = "own"
+
+    def parse(self, text: str) -> str | None:
+        """The name, or None; whoever calls `compute` reads the file."""
+        if text == self.shared:
+            raise InputError(
+                "A sound of somebody's own was shown here, and addresses do not carry it. Choose a WAV file of yours, "
+                "or go back to the tones."
+            )
+        return text or None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelControl(Control):
     """A model by its name; `compute` is given the opened Checkpoint. It must have one of these architectures."""
 

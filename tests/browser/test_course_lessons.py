@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from model.code_exercises.notebook import notebook_text
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+from tests.model.course.test_recording import encoded, tone, wav
 
 
 def test_tokens_are_cut_looked_up_and_learned(visitor: Visitor) -> None:
@@ -66,6 +67,25 @@ def test_heads_are_counted_and_a_layer_is_entered(visitor: Visitor) -> None:
     wait_for_address(page, layer="4", attention="decoder.self")
 
 
+def hear_tones_and_a_sound_of_ones_own(page: Page) -> None:
+    sound = screen(page, "sound")
+    player = sound.get_by_label("1.5 seconds to hear")
+    expect(player).to_have_js_property("duration", 1.536)
+    sound.get_by_test_id("input-sounds").fill("A4, 880")
+    expect(sound.get_by_role("alert")).to_contain_text("There is no sound 5")
+    sound.get_by_test_id("input-asked").fill("2")
+    expect(sound.get_by_label("0.5 seconds to hear")).to_have_js_property("duration", 0.512)
+    mine = wav(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16))
+    file = sound.get_by_test_id("input-recording")
+    file.set_input_files({"name": "mine.wav", "mimeType": "audio/wav", "buffer": b"no sound"})
+    expect(sound.locator(".recording")).to_contain_text("This is no WAV file.")
+    file.set_input_files({"name": "mine.wav", "mimeType": "audio/wav", "buffer": mine})
+    expect(sound.get_by_label("1.0 seconds to hear")).to_have_js_property("duration", 1.024)
+    wait_for_address(page, course_inputs=re.compile(r".*sound\.recording=own&.*"))
+    sound.get_by_test_id("clear-recording").click()
+    expect(sound.get_by_label("0.5 seconds to hear")).to_be_visible()
+
+
 def test_what_is_no_text_goes_through_attention_too(visitor: Visitor) -> None:
     page = course(visitor, chapter="beyond-text", screen="patches")
     patches = screen(page, "patches")
@@ -84,13 +104,7 @@ def test_what_is_no_text_goes_through_attention_too(visitor: Visitor) -> None:
     expect(graph.get_by_role("alert")).to_contain_text("There are A, B, C.")
     graph.get_by_test_id("input-node").fill("A")
     expect(graph.get_by_role("img", name="edges A–B, B–C").first).to_contain_text("C0 %")
-    sound = screen(page, "sound")
-    player = sound.get_by_label("1.5 seconds to hear")
-    expect(player).to_have_js_property("duration", 1.536)
-    sound.get_by_test_id("input-sounds").fill("A4, 880")
-    expect(sound.get_by_role("alert")).to_contain_text("There is no sound 5")
-    sound.get_by_test_id("input-asked").fill("2")
-    expect(sound.get_by_label("0.5 seconds to hear")).to_have_js_property("duration", 0.512)
+    hear_tones_and_a_sound_of_ones_own(page)
     page.get_by_test_id("contents").get_by_role("button", name="Exercises in code").click()
     with page.expect_download() as started:
         screen(page, "write").get_by_role("button", name="Download attention.ipynb").click()

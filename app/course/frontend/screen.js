@@ -40,7 +40,7 @@ export class ScreenView {
     this.row = row;
     this.#place = place;
     this.#questions = new ScreenQuestions(place.api, row.is_long);
-    this.#board = new ControlBoard(row.controls, place.models, (patch) => this.#change(patch));
+    this.#board = new ControlBoard(row.controls, place.models, place.api, (patch) => this.#change(patch));
     this.#parts = createParts(row);
     this.element = this.#parts.element;
     this.#parts.controls.replaceWith(this.#board.element);
@@ -76,7 +76,10 @@ export class ScreenView {
     this.#setRunning(true);
     const [model = "", other] = this.row.model_controls.map((name) => inputs[name]);
     const models = other ? { model, side_b: { model: other } } : { model };
-    const answer = await this.#questions.ask({ ...this.#place.request, screen: this.row.name, inputs, ...models });
+    const recording = this.row.controls.find(({ kind }) => kind === "recording");
+    const own = recording ? { image: inputs[recording.name] } : {};
+    const asked = { ...this.#place.request, screen: this.row.name, inputs, ...models, ...own };
+    const answer = await this.#questions.ask(asked);
     if (!answer) return;
     this.#setRunning(false);
     const { problem, rows } = this.#parts;

@@ -67,7 +67,12 @@ export interface ModelControl extends CommonControl {
   architectures: string[];
   images: boolean;
 }
-export type Control = MatrixControl | NumberControl | ChoiceControl | TextControl | ModelControl;
+/** A WAV file of the learner's own, by the name that the server has given it; `shared` stands for it in addresses. */
+export interface RecordingControl extends CommonControl {
+  kind: "recording";
+}
+
+export type Control = MatrixControl | NumberControl | ChoiceControl | TextControl | RecordingControl | ModelControl;
 
 /** A screen as its row says it. */
 export interface ScreenRow {
@@ -282,5 +287,7 @@ export interface ScreenRequest {
   model: string;
   /** Where a screen compares two models. */
   side_b?: { model: string };
+  /** The name of a file of the learner's own, which is given along. */
+  image?: string;
   device: string;
 }

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from model.array_types import Float
-from model.course.controls import NumberControl, SeedControl, TextControl
+from model.course.controls import NumberControl, RecordingControl, SeedControl, TextControl
 from model.course.modalities.melodies import (
     BANDS,
     BANDS_PER_OCTAVE,
@@ -21,6 +21,7 @@ from model.course.modalities.melodies import (
     melody_frames,
     train_encoder,
 )
+from model.course.modalities.recording import pieces_of
 from model.course.modalities.sound import FRAMES_PER_SOUND, SAMPLE_RATE, parse_sounds, spectrogram, synthesize, wav_url
 from model.course.modalities.sound_screen import sum_by_sound
 from model.course.pictures import (
@@ -42,10 +43,10 @@ TEST_ROWS = 120
 SMOOTHED = 10  # losses, of which the mean is drawn
 
 
-def show_melody(sounds: str, steps: int, seed: int) -> Answer:
-    """The encoder's training, its answer to the learner's sounds, and the frames at which it looked."""
-    heard = parse_sounds(sounds)
-    samples = synthesize(heard)
+def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " sample"] | None = None) -> Answer:
+    """The encoder's training, its answer to the learner's sounds or recording, and the frames at which it looked."""
+    heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
+    samples = synthesize(heard) if recording is None else recording
     encoder, losses = train_encoder(steps, seed)
     chances, weights = answer(encoder, samples)
     shares = sum_by_sound(weights.mean(0), len(heard))
@@ -159,6 +160,7 @@ MELODY = Screen(
         "sounds": TextControl(title="Your melody", default="C4, E4, G4, E4, C4", longest=240),
         "steps": NumberControl(title="Steps", default="300", low=20, high=600, step=20, whole=True),
         "seed": SeedControl(),
+        "recording": RecordingControl(title="Or whistle one: a WAV file of at most 3 seconds"),
     },
     compute=show_melody,
     formulas=(r"p = \mathrm{softmax}(W_c\, z_0),\quad z = \mathrm{encoder}(x_{\mathrm{class}}, W x_1, \ldots, W x_n)",),

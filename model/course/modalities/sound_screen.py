@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from model.array_types import Float
-from model.course.controls import NumberControl, TextControl
+from model.course.controls import NumberControl, RecordingControl, TextControl
 from model.course.modalities.patches import shape_text
+from model.course.modalities.recording import decode_recording, pieces_of
 from model.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from model.course.modalities.sound import (
     FRAME_SAMPLES,
     FRAMES_PER_SOUND,
+    LOWEST,
     MOST_SOUNDS,
     SAMPLE_RATE,
     Sound,
@@ -29,15 +31,23 @@ from model.course.pictures import BarsPicture, HeatMapPicture, Question, SoundPi
 from model.course.screen import Answer, Screen
 from model.errors import InputError
 
+OWN_SOUND = (
+    "Your sound is cut into pieces of a quarter of a second, named by when they begin. Frames of the same frequencies "
+    "are vectors of the same direction: a vowel, a note or a noise that comes again is found again."
+)
+NEARLY_ALL = 0.99
+MOST_ROWS = 48  # of a spectrogram
 ROOM_ABOVE = 1.25  # of the highest tone, as far as the spectrogram is drawn
 
 
-def show_sound(sounds: str, asked: int, sharpness: float) -> Answer:
-    """The sounds to hear, their spectrogram, and attention among its frames."""
-    heard = parse_sounds(sounds)
+def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tensor, " sample"] | None = None) -> Answer:
+    """The sounds to hear, their spectrogram, and attention among its frames. A recording takes the place of tones."""
+    heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
+    if recording is not None:
+        asked = min(asked, len(heard))  # who chooses a shorter file need not look for another piece first
     if asked > len(heard):
         raise InputError(f"There is no sound {asked}: you wrote {len(heard)}.")
-    samples = synthesize(heard)
+    samples = synthesize(heard) if recording is None else recording
     frames = spectrogram(samples)
     head = attend_by_similarity(frames, sharpness)
     query = frame_of(asked - 1)
@@ -69,7 +79,7 @@ def show_sound(sounds: str, asked: int, sharpness: float) -> Answer:
             text=NO_WEIGHTS,
             question=Question(f"Which sound will {heard[asked - 1].name} look at least?", labels, int(shares.argmin())),
         ),
-        row(Verdict(text=describe_shares(heard, asked - 1, shares))),
+        row(Verdict(text=describe_shares(heard, asked - 1, shares) if recording is None else OWN_SOUND)),
     )
 
 
@@ -110,15 +120,23 @@ def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
     )
 
 
+def highest_frequency(heard: tuple[Sound, ...], frames: Float[Tensor, "frame frequency"]) -> float:
+    """The highest tone, in hertz; of a recording the frequency below which nearly all of its energy lies."""
+    energy = frames.expm1().square().sum(0).cumsum(0)
+    loudest = SAMPLE_RATE / FRAME_SAMPLES * int((energy < NEARLY_ALL * energy[-1]).sum())
+    return max((tone for sound in heard for tone in sound.frequencies), default=max(loudest, LOWEST))
+
+
 def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPicture:
-    """The frames as columns, low frequencies at the bottom, up to somewhat above the highest tone."""
+    """The frames as columns, low frequencies at the bottom, up to somewhat above the highest; some share a row."""
     spacing = SAMPLE_RATE / FRAME_SAMPLES
-    highest = max(tone for sound in heard for tone in sound.frequencies)
-    shown = min(ceil(ROOM_ABOVE * highest / spacing) + 1, frames.shape[1])
+    shown = min(ceil(ROOM_ABOVE * highest_frequency(heard, frames) / spacing) + 1, frames.shape[1])
+    step = ceil(shown / MOST_ROWS)
+    values = torch.stack([part.amax(1) for part in torch.split(frames[:, :shown], step, 1)])
     return HeatMapPicture(
         title=f"Spectrogram: each column is a frame, a vector of {frames.shape[1]} frequencies",
-        values=frames[:, :shown].T.flip(0),
-        rows=tuple(f"{spacing * bin_number:.0f} Hz" for bin_number in reversed(range(shown))),
+        values=values.flip(0),
+        rows=tuple(f"{spacing * step * number:.0f} Hz" for number in reversed(range(len(values)))),
         columns=tuple(map(str, range(len(frames)))),
         column_axis="frame",
         colours="positive",
@@ -130,15 +148,16 @@ SOUND = Screen(
     title="A sound is a sequence of frames",
     lesson="Cut a sound into short overlapping pieces and measure how strong each frequency is in each piece: the "
     "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + for what sounds "
-    "together. The chord looks at itself, and then at its own notes.",
+    "together, or choose a recording. The chord looks at itself, and then at its own notes.",
     controls={
         "sounds": TextControl(title="Sounds", default="C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
         "asked": NumberControl(
             title="Sound that asks (1 is the first)", default="5", low=1, high=MOST_SOUNDS, whole=True
         ),
         "sharpness": replace(SHARPNESS, default="2"),
+        "recording": RecordingControl(title="Or your own sound, as a WAV file of at most 3 seconds"),
     },
     compute=show_sound,
     formulas=(r"x_t = \ln(1 + |\mathrm{DFT}(w \cdot s_t)|)",),
-    code=(spectrogram, synthesize, attend_by_similarity),
+    code=(spectrogram, synthesize, attend_by_similarity, decode_recording),
 )

@@ -39,6 +39,16 @@ test("what is as it began is not in the address", () => {
   assert.deepEqual(inputs.all(SCREEN), { keys: "1,0;0,1", text: "the cat" });
 });
 
+test("of a file of one's own the address says that it was there, and no more", () => {
+  const screen = /** @type {ScreenRow} */ (
+    /** @type {unknown} */ ({ name: "sound", controls: [{ name: "recording", kind: "recording", default: "" }] })
+  );
+  const inputs = new ChangedInputs();
+  inputs.change(screen, { recording: "own-secret" });
+  assert.equal(inputs.encode(), "sound.recording=own");
+  assert.deepEqual(inputs.all(screen), { recording: "own-secret" }, "for whoever brought it");
+});
+
 test("matrices that share an axis grow together", () => {
   const [tokens, channels, outputs] = ["tokens", "channels", "outputs"].map((name) => ({
     name,

@@ -3,6 +3,7 @@
 import { fillSelect, setValue } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
+import { createRecording } from "./recording.js";
 
 /** @import { Inputs } from "../inputs.js" */
 /** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, NumberControl, TextControl } from "../types.d.ts" */
@@ -15,12 +16,17 @@ export class ControlBoard {
   /** @type {Map<string, Drawn>} */
   #drawn = new Map();
   #change;
+  #api;
   /** @type {Record<string, string>} */
   #texts = {};
 
-  /** @param {Control[]} controls @param {CourseModel[]} models @param {(patch: Inputs) => void} change */
-  constructor(controls, models, change) {
+  /**
+   * @param {Control[]} controls @param {CourseModel[]} models @param {string} api where files go
+   * @param {(patch: Inputs) => void} change
+   */
+  constructor(controls, models, api, change) {
     this.#controls = controls;
+    this.#api = api;
     this.#change = change;
     for (const control of controls) this.#drawn.set(control.name, this.#create(control, models));
     const [tables, others] = [controls.filter(isMatrix), controls.filter((control) => !isMatrix(control))];
@@ -60,6 +66,7 @@ export class ControlBoard {
     }
     if (isNumber(control)) return createNumber(control, change);
     if (control.kind === "text") return createText(control, change);
+    if (control.kind === "recording") return createRecording(control, this.#api, change);
     if (control.kind === "choice") return createSelect(control, Object.entries(control.options), change);
     return createSelect(control, modelOptions(control, models), change);
   }
