@@ -6,7 +6,10 @@ import jaxtyping
 import torch
 from hypothesis import HealthCheck, settings
 
+from tests.shapes import jaxtyped_once
+
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
+jaxtyping.jaxtyped = jaxtyped_once  # type: ignore[assignment]
 jaxtyping.install_import_hook("model", "beartype.beartype")
 
 # No test asks the Hugging Face Hub for anything.

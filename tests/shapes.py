@@ -1,0 +1,68 @@
+"""What the import hook puts around every function of `model`: each call's types and shapes are checked.
+
+`jaxtyping.jaxtyped` does so, too, but binds the arguments of every call and checks them twice, also where no array is
+named. Half the time of whatever computes went there.
+"""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, get_args, get_type_hints
+
+from beartype import BeartypeConf, beartype
+from jaxtyping import AbstractArray, config, jaxtyped
+
+_WITH_TYPES = beartype(conf=BeartypeConf(violation_type=TypeError))
+
+
+def jaxtyped_once(*, typechecker: object) -> Callable[[Any], Any]:
+    """Stands for `jaxtyping.jaxtyped(typechecker=...)`, which the import hook writes above every function and class."""
+    return _checked
+
+
+def _checked(part: Any) -> Any:
+    if inspect.isclass(part):
+        if dataclasses.is_dataclass(part):
+            part.__init__ = _checked_function(part.__init__)  # type: ignore[method-assign]
+        return part
+    if isinstance(part, classmethod | staticmethod):
+        return type(part)(_checked_function(part.__func__))
+    if isinstance(part, property):
+        return property(*(each and _checked_function(each) for each in (part.fget, part.fset, part.fdel)))
+    return _checked_function(part)
+
+
+def _checked_function(function: Any) -> Any:
+    function.__annotations__ = hints = _hints(function)
+    with_types = _WITH_TYPES(function)
+    has_shapes = any(map(_names_shapes, hints.values()))
+
+    @functools.wraps(function)
+    def check_and_call(*args: Any, **kwargs: Any) -> Any:
+        if config.jaxtyping_disable:
+            return function(*args, **kwargs)
+        if not has_shapes:
+            return with_types(*args, **kwargs)
+        with jaxtyped("context"):  # in which `head` is one number
+            return with_types(*args, **kwargs)
+
+    return check_and_call
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """The annotations as types; what is imported for the type checker alone, and so isn't there, is anything."""
+    hints: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        try:
+            hints |= get_type_hints(
+                SimpleNamespace(__annotations__={name: annotation}), function.__globals__, include_extras=True
+            )
+        except (NameError, AttributeError):
+            hints[name] = Any
+    return hints
+
+
+def _names_shapes(hint: Any) -> bool:
+    return (inspect.isclass(hint) and issubclass(hint, AbstractArray)) or any(map(_names_shapes, get_args(hint)))
