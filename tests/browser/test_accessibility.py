@@ -2,11 +2,11 @@
 
 import os
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.visitor import Visitor, wait_until
 from tests.javascript import node
 
@@ -55,7 +55,7 @@ PLACES = {
     "course": Place("/course", "chapter=attention", '[data-testid="screen-steps"] .heat td'),
     "models": Place("/models", "", '[data-testid="model"]'),
 }
-SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.fixture(scope="session")
@@ -75,19 +75,27 @@ def opened(visitor: Visitor, place: Place) -> Page:
     return page
 
 
-@SCHEMES
+def wear(page: Page, scheme: Literal["light", "dark"]) -> None:
+    """The page as whoever prefers this colour scheme sees it: it follows the system while it is open."""
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
+
+
 @pytest.mark.parametrize("name", PLACES)
-def test_axe_finds_nothing_against_wcag_aa(visit: Visit, axe: str, name: str, dark: bool) -> None:
-    page = opened(visit(dark=dark), PLACES[name])
+def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, axe: str, name: str) -> None:
+    page = opened(visitor, PLACES[name])
     page.evaluate(axe)
-    wait_until(page, lambda: page.evaluate(VIOLATIONS, LEVELS), lambda found: not found)
+    for scheme in SCHEMES:
+        wear(page, scheme)
+        wait_until(page, lambda: page.evaluate(VIOLATIONS, LEVELS), lambda found: not found)
 
 
-@SCHEMES
-def test_what_a_chart_says_can_be_read(visit: Visit, dark: bool) -> None:
-    page = opened(visit(dark=dark), PLACES["positions"])
+def test_what_a_chart_says_can_be_read(visitor: Visitor) -> None:
+    page = opened(visitor, PLACES["positions"])
     expect(page.locator(".js-plotly-plot text.xtitle").first).to_be_visible()
-    wait_until(page, lambda: page.evaluate(LEAST_CONTRAST), lambda contrast: contrast >= 4.5)
+    for scheme in SCHEMES:
+        wear(page, scheme)
+        wait_until(page, lambda: page.evaluate(LEAST_CONTRAST), lambda contrast: contrast >= 4.5)
 
 
 def test_a_focused_link_of_the_sidebar_does_not_look_like_the_page_one_is_on(page: Page) -> None:
