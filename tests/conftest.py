@@ -1,8 +1,10 @@
 """What every test stands on. The import hook comes first: it must be there before `model` is imported."""
 
 import os
+from collections.abc import Iterator
 
 import jaxtyping
+import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
@@ -24,3 +26,11 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="module")
+def unchecked_shapes() -> Iterator[None]:
+    """For files that measure models by thousands of forwards; the tests of the parts check every call."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -19,6 +19,8 @@ from model.paths import assets_dir
 from model.tracing.run import run
 from model.training.recipe import load_recipe
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 MODELS = assets_dir() / "models"
 FRESH_SEED, FRESH_EXAMPLES = 20_261_122, 300
 

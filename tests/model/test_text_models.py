@@ -19,6 +19,8 @@ from model.evaluation.samples import Sample
 from model.evaluation.translation import SHORT_WORDS, corpus_bleu, group_references, translate
 from model.paths import assets_dir
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 MODELS = assets_dir() / "models"
 SENTENCES, ROWS, RESAMPLES, SEED = 100, 40, 50, 20_261_122
 

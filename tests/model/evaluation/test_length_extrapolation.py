@@ -32,6 +32,8 @@ from model.training.objectives.batch import IGNORE_INDEX
 from model.validation import from_plain
 from tests.model import toys
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 TRAINED = 12
 TEXT = "\n".join(toys.LINES[:16]) + "\n<|endoftext|>\nthe cat\n<|endoftext|>\n" + "\n".join(toys.LINES[:12]) + "\n"
 

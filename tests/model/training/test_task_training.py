@@ -19,6 +19,8 @@ from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
 from model.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 OBJECTIVE_OF = {
     "induction": "completion",
     "induction-fixed-offset": "completion",

@@ -33,6 +33,8 @@ from model.training.run_dir import RunFolder
 from model.training.train_step import ValidationMetrics
 from model.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 OBJECTIVE_OF = {
     "sentiment": "sequence-classification",
     "entities": "token-classification",
