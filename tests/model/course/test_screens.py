@@ -45,7 +45,7 @@ def drawn_commands() -> set[str]:
     return set(re.findall(r"[A-Za-z]+", FORMULAS.read_text(encoding="utf-8")))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def opened(name: str) -> Checkpoint:
     """A shipped model."""
     return load(find_checkpoint(name))
@@ -135,6 +135,8 @@ def test_the_ends_of_what_is_possible_compute_or_say_why_not(path: str) -> None:
     elif isinstance(control, TextControl):
         ends = ["x", "<b>$x$</b> \\frac{1}{2}", "שלום \N{GRINNING FACE}"]
     for text in ends:
+        if text == control.default:
+            continue  # every screen's defaults are computed above
         try:
             rows = screen.compute(**values(screen, **{name: text}))
         except HeadlightError as error:
