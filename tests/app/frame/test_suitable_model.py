@@ -58,3 +58,24 @@ def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None
     at = scripted(visit, model="mood", text="the dog")
     assert not at.exception
     assert "mood does not, so stories-causal is open" in at.text[0].value
+
+
+def test_the_address_gives_way_without_an_entry_in_the_history() -> None:
+    def visit() -> None:
+        import streamlit as st
+
+        from app.engine.models import available_models
+        from app.frame.suitable_model import suitable_state
+        from app.generate import page as generate
+        from app.state.session import address_script, current_state
+
+        suitable_state(generate, current_state(), available_models())
+        st.text(address_script())
+        current_state()
+        st.text(st.query_params["model"])
+
+    at = scripted(visit, model="mood")
+    assert not at.exception
+    script, address = (text.value for text in at.text)
+    assert script == '<script>history.replaceState(history.state, "", "?model=stories-causal");</script>'
+    assert address == "mood", "Streamlit itself would add an entry"

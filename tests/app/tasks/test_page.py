@@ -43,8 +43,9 @@ def test_the_head_to_begin_with_aligns_answer_and_text() -> None:
     assert (state["layer"], state["head"]) == (2, 1), "the card of sort says that this one looks at the right number"
 
 
-def test_a_chosen_task_opens_a_model_that_does_it() -> None:
-    at = alone("tasks", model="sort", text="5 3")
+@pytest.mark.parametrize("presenter", ["", "1"])
+def test_a_chosen_task_opens_a_model_that_does_it(presenter: str) -> None:
+    at = alone("tasks", model="sort", text="5 3", presenter=presenter)
     at.button_group(key="task").set_value("translate").run()
     assert not at.exception
     assert at.query_params["task"] in ("translate", ["translate"])
