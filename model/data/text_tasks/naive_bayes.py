@@ -31,10 +31,9 @@ class BigramNaiveBayes:
 
     def answer(self, text: str) -> str:
         """The likeliest label of a text."""
-        return max(sorted(self.counts), key=lambda label: self.log_probability(text, label))
+        return max(sorted(self.counts), key=lambda label: self._log_probability(text, label))
 
-    def log_probability(self, text: str, label: str) -> float:
-        """The log of the label's share times the probability that the label gives to the text."""
+    def _log_probability(self, text: str, label: str) -> float:
         counts, total = self.counts[label], self.totals[label] + self.vocabulary_size
         evidence = sum(math.log((counts[feature] + 1) / total) for feature in _features(text))
         return math.log(self.texts[label]) + evidence

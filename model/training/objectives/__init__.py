@@ -24,7 +24,6 @@ from model.training.objectives.examples import (
     TokenClassification,
 )
 from model.training.objectives.masked import MaskedLanguageModeling
-from model.training.objectives.phrases import PhraseClassification
 
 
 @runtime_checkable
@@ -65,7 +64,6 @@ EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
     {
         "completion": Completion,
         "masked-examples": MaskedExamples,
-        "phrase-classification": PhraseClassification,
         "sequence-classification": SequenceClassification,
         "token-classification": TokenClassification,
         "sequence-to-sequence": SequenceToSequence,

@@ -15,11 +15,9 @@ from model.cli.main import main
 from model.cli.train import train
 from model.data.examples import Example
 from model.data.tasks import EXAMPLE_TASKS
-from model.data.text_tasks.sentiment import SENTIMENT
 from model.data.text_tasks.text_task import TextExamples
 from model.errors import DataError
 from model.evaluation.labels import label_answer
-from model.training.loss import batch_loss, cross_entropy
 from model.training.objectives.batch import IGNORE_INDEX
 from model.training.objectives.examples import (
     ExampleObjective,
@@ -27,7 +25,6 @@ from model.training.objectives.examples import (
     SequenceClassification,
     TokenClassification,
 )
-from model.training.objectives.phrases import PhraseClassification
 from model.training.recipe import load_recipe
 from model.training.run_dir import RunFolder
 from model.training.train_step import ValidationMetrics
@@ -231,39 +228,3 @@ def test_the_exported_classifier_is_the_one_with_the_fewest_wrong_answers(
         run.evaluate()
         scores.append(run.progress.best_score)
     assert scores == pytest.approx([0.4, 0.2, 0.2])
-
-
-def test_a_phrase_has_the_log_odds_that_its_words_have_elsewhere() -> None:
-    objective = sentiment_objective(PhraseClassification)
-    first, again, other = (objective.batch(np.random.default_rng(seed), 50, 64) for seed in (1, 1, 2))
-    assert torch.equal(first.ids, again.ids) and first.ids.tolist() != other.ids.tolist()
-    assert first.logits is not None and first.logits.shape == (50, 2)
-    texts = objective.tokenizer.backend.decode_batch(first.ids.tolist())
-    for text, target, logits in zip(texts, first.targets, first.logits, strict=True):
-        assert int(target) == int(logits.argmax()) == ("good" in text) and abs(float(logits.sum())) < 1e-5
-
-
-def test_a_text_does_not_label_its_own_phrases() -> None:
-    texts = [Example(" ".join([f"word{n}"] * 20), "negative" if n % 3 else "positive") for n in range(100)]
-    data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
-    batch = PhraseClassification(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
-    assert len({*batch.targets.flatten().tolist()}) == 1, "no other text has these words: all are alike"
-
-
-def test_phrases_are_of_texts_that_are_read() -> None:
-    dates = EXAMPLE_TASKS["dates"].open()
-    objective = PhraseClassification(dates.make_tokenizer(), dates)
-    with pytest.raises(DataError, match="no texts with phrases"):
-        objective.batch(np.random.default_rng(1), 1, 64)
-
-
-def test_logits_are_learned_up_to_a_constant(tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path, "sentiment", steps=40)
-    recipe.write_text(recipe.read_text().replace("sequence-classification", "phrase-classification"))
-    train([str(recipe), "--out", str(tmp_path / "out")])
-    checkpoint = load(tmp_path / "out")
-    assert [label_answer(checkpoint, f"film 7 was {word}.") for word in ("good", "bad")] == ["positive", "negative"]
-    logits, wanted = torch.tensor([[3.0, 1.0], [0.0, 0.5]]), torch.tensor([[7.0, 5.0], [1.0, 2.5]])
-    targets = torch.tensor([0, 1])
-    assert float(batch_loss(logits, targets, wanted, 0.0)) == pytest.approx(2 * 0.5 * 0.5**2)
-    assert torch.equal(batch_loss(logits, targets, None, 0.1), cross_entropy(logits, targets, 0.1))
