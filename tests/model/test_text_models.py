@@ -12,9 +12,11 @@ import pytest
 
 from model.checkpoints import Checkpoint, load
 from model.data.examples import Example
+from model.data.text_tasks import TEXT_TASKS
 from model.data.text_tasks.translate import TRANSLATE
 from model.evaluation.example_accuracy import link_agreement
 from model.evaluation.hand_written import aligned_examples, hand_written_examples
+from model.evaluation.labels import Accuracy, accuracy, entity_score, label_answer
 from model.evaluation.samples import Sample
 from model.evaluation.translation import SHORT_WORDS, corpus_bleu, group_references, translate
 from model.paths import assets_dir
@@ -22,7 +24,8 @@ from model.paths import assets_dir
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 MODELS = assets_dir() / "models"
-SENTENCES, ROWS, RESAMPLES, SEED = 100, 40, 50, 20_261_122
+SENTENCES, ROWS, LABELED_ROWS, RESAMPLES, SEED = 100, 40, 300, 50, 20_261_122
+CLASSIFIERS = {"sentiment": r"right \(([\d.]+)%"}  # how a card states a score
 
 
 @lru_cache
@@ -75,3 +78,33 @@ def test_cross_attention_aligns_the_words_of_two_languages() -> None:
     stated = claimed("translate", r"translates in ([\d.]+)% of the cases") / 100
     assert best >= 0.6
     assert abs(best - stated) <= 3 * sqrt(stated * (1 - stated) / links)
+
+
+def label_score(name: str, examples: Sequence[Example], answers: Sequence[str]) -> float:
+    """The fraction of right labels of texts; the F1 of names."""
+    kinds = [label for label in TEXT_TASKS[name].labels if label != "O"]
+    scored = accuracy(examples, answers) if name == "sentiment" else entity_score(examples, answers, kinds)
+    return scored.value if isinstance(scored, Accuracy) else scored.f1
+
+
+def assert_labels_are_as_claimed(name: str, kind: str, examples: Sequence[Example]) -> None:
+    """The score is within three standard errors of the card's, by drawing with replacement."""
+    answers = [label_answer(opened(name), example.text) for example in examples]
+    draw, pairs = Random(SEED), list(zip(examples, answers, strict=True))
+    scores = [label_score(name, *zip(*draw.choices(pairs, k=len(pairs)), strict=True)) for _ in range(RESAMPLES)]
+    stated = claimed(name, rf"{kind} of the task {name}:\s+- the model: .*?{CLASSIFIERS[name]}") / 100
+    assert abs(label_score(name, examples, answers) - stated) <= 3 * float(np.std(scores))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_sentences_written_by_hand_are_labelled_as_well_as_the_card_says(name: str) -> None:
+    examples = hand_written_examples(name)
+    assert len(examples) >= SENTENCES
+    assert_labels_are_as_claimed(name, "hand-written sentences", examples)
+
+
+@pytest.mark.skipif("HEADLIGHT_DATA" not in os.environ, reason="needs the held-out texts")
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_held_out_sentences_are_labelled_as_well_as_the_card_says(name: str) -> None:
+    data = TEXT_TASKS[name].open()
+    assert_labels_are_as_claimed(name, "held-out examples", data.held_out_examples(SEED, LABELED_ROWS))

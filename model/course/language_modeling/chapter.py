@@ -5,6 +5,7 @@ from __future__ import annotations
 from model.course.language_modeling.ladder import LADDER
 from model.course.language_modeling.masking import MASKING
 from model.course.language_modeling.next_token import ANY_WORD, SHIFTED_TARGETS
+from model.course.language_modeling.pretraining import PRETRAINING
 from model.course.language_modeling.trained_ladder import TRAINED_LADDER
 from model.course.screen import Chapter
 from model.registry import Registry
@@ -20,6 +21,7 @@ LANGUAGE_MODELING = Chapter(
             "any-word": ANY_WORD,
             "ladder": LADDER,
             "trained-ladder": TRAINED_LADDER,
+            "pretraining": PRETRAINING,
         },
     ),
 )

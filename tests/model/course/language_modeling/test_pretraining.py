@@ -1,0 +1,81 @@
+"""What pretraining buys: labelled lines, the classifier on frozen vectors, and what the shipped model's card says."""
+
+import pytest
+import torch
+
+from model.checkpoints import Checkpoint
+from model.course.language_modeling.pretraining import (
+    LINES,
+    classify,
+    fit,
+    parse_lines,
+    pretraining,
+    reviews,
+    untrained,
+    variant_scores,
+)
+from model.course.pictures import TablePicture
+from model.data.examples import Example
+from model.errors import InputError
+from model.paths import assets_dir
+from tests.model import toys
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    """A small encoder that was never trained."""
+    return Checkpoint(toys.encoder(context_length=96), toys.masked(), "")
+
+
+def test_a_line_is_a_sign_and_a_text() -> None:
+    assert parse_lines("+good\n\n -  so bad \n+ fine\n- poor")[:2] == [
+        Example("good", "positive"),
+        Example("so bad", "negative"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ("+ good\ngood", "'good' does not"),
+        ("+ good\n-", "'-' does not"),
+        ("+ a\n+ b\n+ c\n+ d", "some with"),
+        ("+ a\n- b\n+ c", "3 labelled lines"),
+        ("\n".join(["+ a", "- b"] * 40), "80 labelled lines"),
+    ],
+)
+def test_other_lines_get_a_sentence(lines: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        parse_lines(lines)
+
+
+def test_the_classifier_finds_the_direction_that_tells_labels_apart() -> None:
+    generator = torch.Generator().manual_seed(1)
+    vectors = torch.randn(40, 8, generator=generator)
+    targets = vectors[:, 3].sign()
+    classifier = fit(vectors, targets)
+    assert int(classifier.weights.abs().argmax()) == 3
+    unseen = torch.randn(200, 8, generator=generator)
+    assert float((classifier.scores(unseen).sign() == unseen[:, 3].sign()).float().mean()) > 0.85
+
+
+def test_random_weights_are_the_seed_s_and_leave_the_model_as_it_is(checkpoint: Checkpoint) -> None:
+    before = checkpoint.model.embedding.weight.clone()
+    first, again, other = (untrained(checkpoint, seed).model.embedding.weight for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert torch.equal(checkpoint.model.embedding.weight, before)
+
+
+def test_each_start_answers_the_learner_s_sentence_and_the_reviews(checkpoint: Checkpoint) -> None:
+    table = pretraining(checkpoint, LINES, "a lovely film", 1)[0].pictures[0]
+    assert isinstance(table, TablePicture) and len(table.rows) == 3
+    answers = classify(checkpoint, parse_lines(LINES), [*reviews(), "a lovely film"])
+    right = sum(map(str.__eq__, answers, reviews().values()))
+    assert table.rows[0][1] == answers[-1] and f"{right} of {len(reviews())} right" in str(table.rows[0][2])
+
+
+def test_the_shipped_table_is_read_from_the_card() -> None:
+    card = (assets_dir() / "models" / "sentiment" / "README.md").read_text()
+    scores = dict(variant_scores(card))
+    assert len(scores) >= 4 and all("right (" in score for score in scores.values())
+    assert any("random weights" in what for what in scores)
