@@ -48,6 +48,7 @@ PLACES = {
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".lit bdi"),
     "model": Place("/", "tab=model", '[data-testid="diagram"] svg'),
     "classify": Place("/tasks", "model=sentiment", '[data-testid="class-tokens"] .chip'),
+    "tag": Place("/tasks", "model=entities", '[data-testid="tagged"] .chip'),
     "sort": Place("/tasks", "model=sort", '[data-testid="sort-verdict"]:not(:empty)'),
     "translate": Place("/tasks", "model=dates&beam_width=3", '[data-testid="beam-0"]'),
     "compare": Place("/compare", "", ".answers .candidate"),

@@ -144,7 +144,7 @@ def test_a_label_rests_on_tokens_and_heads(visitor: Visitor, tmp_path: Path) -> 
 def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(visitor: Visitor, tmp_path: Path) -> None:
     page = tasks_of(visitor, "model=mood&text=the+cat+sat", "task-classify")
     page.get_by_test_id("stButtonGroup").get_by_text("Tag", exact=True).click()
-    wait_for_address(page, model="tags", task="tag", text=None)
+    wait_for_address(page, model="entities", task="tag", text=None)
     tagged = page.get_by_test_id("tagged").locator(".chip")
     expect(tagged.first).to_be_visible()
     page.get_by_test_id("sentence").fill("the dog sat")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 MODELS = assets_dir() / "models"
 SENTENCES, ROWS, LABELED_ROWS, RESAMPLES, SEED = 100, 40, 300, 50, 20_261_122
-CLASSIFIERS = {"sentiment": r"right \(([\d.]+)%"}  # how a card states a score
+CLASSIFIERS = {"sentiment": r"right \(([\d.]+)%", "entities": r"F1 ([\d.]+)%"}  # how a card states a score
 
 
 @lru_cache
@@ -108,3 +108,11 @@ def test_sentences_written_by_hand_are_labelled_as_well_as_the_card_says(name: s
 def test_held_out_sentences_are_labelled_as_well_as_the_card_says(name: str) -> None:
     data = TEXT_TASKS[name].open()
     assert_labels_are_as_claimed(name, "held-out examples", data.held_out_examples(SEED, LABELED_ROWS))
+
+
+def test_names_are_found_better_than_by_the_most_frequent_label_of_each_word() -> None:
+    model, counting = (
+        claimed("entities", rf"held-out examples of(?:.|\n)*?- {who}: .*?{CLASSIFIERS['entities']}")
+        for who in ("the model", "each word's most frequent label")
+    )
+    assert model > counting + 5
