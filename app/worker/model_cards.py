@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 from app.engine.handlers import HANDLERS, Lane
@@ -52,6 +53,8 @@ def handle_warm_up(body: dict[str, Any]) -> bytes:
     for row in HANDLERS.values():
         if row.lane is Lane.SHORT and not row.is_local:
             import_module(row.function.partition(":")[0])
+    # With its first optimizer torch imports its compiler, which takes a second; beside the work nobody waits for it.
+    Thread(target=import_module, args=("torch._dynamo",), daemon=True, name="compiler").start()
     return pack({})
 
 

@@ -22,6 +22,7 @@ from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.norms import NORMS
 from model.nn.output_heads import POOLINGS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from model.training.mean_of_seeds import train_mean_of_seeds
 from model.training.objectives import OBJECTIVES
 from model.training.recipe import (
     MODEL_DEFAULTS,
@@ -184,6 +185,9 @@ def _train(recipe: Recipe, folder: Path, stop_signal: StopSignal, waiting: tuple
             return False
         training = replace(recipe.training, init_from=str(run_folder.start_folder))
         run_folder = replace(run_folder, recipe=replace(recipe, training=training))
+    if recipe.training.seeds:
+        stop_signal.is_training = True
+        return train_mean_of_seeds(run_folder, stop_signal)
     trainer = Trainer(run_folder, stop_signal)
     size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
     log_to_stderr(

@@ -11,7 +11,7 @@ from typing import Any
 from model.checkpoints import Checkpoint
 from model.data.examples import Example
 from model.data.text_tasks.entities import OUTSIDE
-from model.data.text_tasks.naive_bayes import BigramNaiveBayes
+from model.data.text_tasks.naive_bayes import NaiveBayes
 from model.data.text_tasks.text_task import TextExamples
 from model.data.text_tasks.words import word_spans
 from model.evaluation.baselines import MostFrequentLabels
@@ -109,7 +109,7 @@ def label_quality(
     answers = [label_answer(checkpoint, example.text) for example in examples]
     samples = tuple(Sample(one.text, given, (one.answer,)) for one, given in zip(examples, answers, strict=True))
     if task_of(checkpoint.model.config).whole_text:
-        bayes = BigramNaiveBayes(data.training)
+        bayes = NaiveBayes(data.training)
         baseline = [bayes.answer(example.text) for example in examples]
         scores: dict[str, Score] = {
             "the model": accuracy(examples, answers),

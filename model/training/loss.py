@@ -57,6 +57,23 @@ def cross_entropy(
     return total
 
 
+def batch_loss(
+    logits: Float[Tensor, "row token"],
+    targets: Int[Tensor, " row"],
+    wanted: Float[Tensor, "row token"] | None,
+    smoothing: float,
+) -> Float[Tensor, ""]:
+    """The loss of a batch, summed over the rows: cross-entropy, or the distance from the wanted logits where given.
+
+    A softmax does not change with a constant that is added to all logits, so only their differences are compared; a
+    difference of several counts as itself and not squared (Huber 1964).
+    """
+    if wanted is None:
+        return cross_entropy(logits, targets, smoothing)
+    given, wanted = (each.float() - each.float().mean(-1, keepdim=True) for each in (logits, wanted))
+    return functional.smooth_l1_loss(given, wanted, reduction="sum")
+
+
 def logits_and_targets(model: Transformer, batch: Batch, encode_hidden: Any = None) -> tuple[Tensor, Tensor]:
     """The logits [target token] at the positions of a batch that have a target, and the targets.
 

@@ -87,6 +87,7 @@ class TrainingOptions:
     save_minutes: float = option(5.0, "minutes between snapshots")
     keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept, for good")
     seed: int = option(1, "of weights, batches and dropout")
+    seeds: tuple[int, ...] = option((), "one run with each, from the same start; the mean of their weights is exported")
     precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
     threads: int = option(0, "processor threads (0: as torch chooses)")
@@ -115,7 +116,15 @@ class TrainingOptions:
         for name, value in asdict(self).items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
                 raise DataError(f"{name} is {value}; it must be a number from 0 on.")
+        self._check_seeds()
         OPTIMIZERS[self.optimizer], SCHEDULES[self.schedule]
+
+    def _check_seeds(self) -> None:
+        if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):
+            raise DataError(
+                "seeds are different numbers, one for each run whose weights are averaged; the runs need the same "
+                "start, init_from, and keep no steps."
+            )
 
 
 @dataclass(frozen=True)

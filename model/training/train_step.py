@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.nn.transformer import Transformer
 from model.training.hardware import PRECISIONS, choose_precision
-from model.training.loss import cross_entropy, logits_and_targets
+from model.training.loss import batch_loss, cross_entropy, logits_and_targets
 from model.training.objectives.batch import Batch
 from model.training.optimizers import OPTIMIZERS
 from model.training.recipe import TrainingOptions
@@ -55,7 +55,7 @@ class TrainState:
         for part in batch.split(self.training.micro_batch_size or len(batch.ids)):
             with self._autocast():
                 logits, targets = logits_and_targets(self.model, part.to(self.device), self.encode_hidden)
-                loss = cross_entropy(logits, targets, self.training.label_smoothing) / target_count
+                loss = batch_loss(logits, targets, part.logits, self.training.label_smoothing) / target_count
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)

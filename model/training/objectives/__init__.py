@@ -15,6 +15,7 @@ from model.registry import Registry
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import Batch
 from model.training.objectives.causal import CausalLanguageModeling, UnmaskedLanguageModeling
+from model.training.objectives.distillation import NaiveBayesDistillation
 from model.training.objectives.examples import (
     Completion,
     ExampleObjective,
@@ -65,6 +66,7 @@ EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
         "completion": Completion,
         "masked-examples": MaskedExamples,
         "sequence-classification": SequenceClassification,
+        "naive-bayes-distillation": NaiveBayesDistillation,
         "token-classification": TokenClassification,
         "sequence-to-sequence": SequenceToSequence,
     },

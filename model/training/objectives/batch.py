@@ -19,7 +19,8 @@ class Batch:
     """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
 
     `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
-    encoder-decoder reads, or the `pixels` of images.
+    encoder-decoder reads, or the `pixels` of images. `logits`, up to a constant for each row, are learned in place of
+    the targets where they are given.
     """
 
     ids: Int[Tensor, "row pos"]
@@ -29,6 +30,7 @@ class Batch:
     source: Int[Tensor, "row source"] | None = None
     source_padding_mask: Bool[Tensor, "row source"] | None = None
     pixels: Float[Tensor, "row color_channel pixel_row pixel_column"] | None = None
+    logits: Float[Tensor, "row label"] | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:

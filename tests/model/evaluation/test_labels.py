@@ -2,7 +2,7 @@
 
 from model.data.examples import Example
 from model.data.text_tasks.entities import tagged_example
-from model.data.text_tasks.naive_bayes import BigramNaiveBayes
+from model.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
 from model.data.text_tasks.words import join_words
 from model.evaluation.baselines import AnswerBigrams, MostFrequentLabels
 from model.evaluation.labels import EntityScore, accuracy, entities, entity_score
@@ -32,12 +32,24 @@ def test_a_name_counts_where_kind_and_extent_are_right() -> None:
 
 
 def test_naive_bayes_answers_with_the_likelier_label() -> None:
-    bayes = BigramNaiveBayes(
-        [Example("not good", "bad"), Example("very good", "fine"), Example("not bad at all", "fine")]
-    )
+    bayes = NaiveBayes([Example("not good", "bad"), Example("very good", "fine"), Example("not bad at all", "fine")])
     assert bayes.answer("it was not good") == "bad" and bayes.answer("Not bad") == "fine"
     result = accuracy([Example("not good", "bad"), Example("very good", "bad")], ["bad", "fine"])
     assert result.value == 0.5 and abs(result.standard_error - 0.3536) < 1e-3
+
+
+def test_characters_of_words_are_counted_with_their_ends() -> None:
+    assert list(character_ngrams("So! Dogs")) == [
+        *("<so", "so>", "<so>", "<!>"),
+        *("<do", "dog", "ogs", "gs>", "<dog", "dogs", "ogs>", "<dogs", "dogs>"),
+    ]
+    examples = [
+        Example("unlovable", "bad"),
+        Example("lovely", "fine"),
+        Example("hated", "bad"),
+        Example("love", "fine"),
+    ]
+    assert NaiveBayes(examples, character_ngrams).answer("lover") == "fine", "a word that was never seen"
 
 
 def test_each_word_gets_its_most_frequent_label() -> None:

@@ -15,10 +15,13 @@ from model.cli.main import main
 from model.cli.train import train
 from model.data.examples import Example
 from model.data.tasks import EXAMPLE_TASKS
+from model.data.text_tasks.sentiment import SENTIMENT
 from model.data.text_tasks.text_task import TextExamples
 from model.errors import DataError
 from model.evaluation.labels import label_answer
+from model.training.loss import batch_loss, cross_entropy
 from model.training.objectives.batch import IGNORE_INDEX
+from model.training.objectives.distillation import NaiveBayesDistillation
 from model.training.objectives.examples import (
     ExampleObjective,
     MaskedExamples,
@@ -228,3 +231,64 @@ def test_the_exported_classifier_is_the_one_with_the_fewest_wrong_answers(
         run.evaluate()
         scores.append(run.progress.best_score)
     assert scores == pytest.approx([0.4, 0.2, 0.2])
+
+
+def test_a_spliced_text_has_the_log_odds_that_its_words_have_elsewhere() -> None:
+    objective = sentiment_objective(NaiveBayesDistillation)
+    first, again, other = (objective.batch(np.random.default_rng(seed), 50, 64) for seed in (1, 1, 2))
+    assert torch.equal(first.ids, again.ids) and first.ids.tolist() != other.ids.tolist()
+    assert first.logits is not None and first.logits.shape == (50, 2)
+    texts = objective.tokenizer.backend.decode_batch(first.ids.tolist())
+    assert len({len(text.split()) for text in texts}) == 1, "all of a batch are equally long"
+    for text, target, (bad, good) in zip(texts, first.targets, first.logits, strict=True):
+        assert int(target) == int(good > bad)
+        if text.count("good") != text.count("bad"):
+            assert (good > bad) == (text.count("good") > text.count("bad"))
+
+
+def test_a_teacher_has_not_seen_the_texts_that_it_labels() -> None:
+    texts = [Example(" ".join([f"{n:03}"] * 30), "negative" if n % 3 else "positive") for n in range(100)]
+    data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
+    batch = NaiveBayesDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
+    assert len({*batch.targets.flatten().tolist()}) == 1, "no other text has these words: all are alike"
+
+
+def test_only_texts_can_be_spliced() -> None:
+    dates = EXAMPLE_TASKS["dates"].open()
+    objective = NaiveBayesDistillation(dates.make_tokenizer(), dates)
+    with pytest.raises(DataError, match="not texts whose words"):
+        objective.batch(np.random.default_rng(1), 1, 64)
+
+
+def test_logits_are_learned_up_to_a_constant(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path, "sentiment", steps=40)
+    recipe.write_text(recipe.read_text().replace("sequence-classification", "naive-bayes-distillation"))
+    train([str(recipe), "--out", str(tmp_path / "out")])
+    checkpoint = load(tmp_path / "out")
+    assert [label_answer(checkpoint, f"film 7 was {word}.") for word in ("good", "bad")] == ["positive", "negative"]
+    logits, wanted = torch.tensor([[3.0, 1.0], [0.0, 0.5]]), torch.tensor([[7.0, 5.0], [1.0, 2.5]])
+    targets = torch.tensor([0, 1])
+    assert float(batch_loss(logits, targets, wanted, 0.0)) == pytest.approx(2 * 0.5 * 0.5**2)
+    assert torch.equal(batch_loss(logits, targets, None, 0.1), cross_entropy(logits, targets, 0.1))
+
+
+def test_the_mean_of_runs_with_several_seeds_is_exported(tmp_path: Path) -> None:
+    train([str(write_recipe(tmp_path, "sentiment", steps=2)), "--out", str(tmp_path / "start")])
+    seeds = f'seeds = [3, 4]\ninit_from = "{tmp_path / "start"}"'
+    recipe, out = write_recipe(tmp_path, "sentiment", steps=5, training=seeds), tmp_path / "out"
+    assert train([str(recipe), "--out", str(out)]) == 0
+    first, second, mean = (load(folder) for folder in (out / "run/seed-3", out / "run/seed-4", out))
+    each = zip(first.model.parameters(), second.model.parameters(), mean.model.parameters(), strict=True)
+    assert all(torch.allclose((a + b) / 2, c, atol=1e-2) for a, b, c in each), "up to bfloat16"
+    assert not torch.equal(first.model.embedding.weight, second.model.embedding.weight)
+    assert "in 10 steps" in mean.card
+    assert train([str(recipe), "--out", str(out)]) == 0, "what is finished is not trained again"
+    assert "in 10 steps" in load(out).card
+
+
+@pytest.mark.parametrize(
+    "options", ["seeds = [1, 2]", 'seeds = [1, 1]\ninit_from = "x"', "seeds = [1]\nkeep_steps = [1]"]
+)
+def test_seeds_need_a_common_start(options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(write_recipe(tmp_path, "sentiment", training=options)), "--out", str(tmp_path)]) == 2
+    assert "the runs need the same start" in capsys.readouterr().err
