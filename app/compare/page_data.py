@@ -35,11 +35,12 @@ def handle_page(body: dict[str, Any]) -> bytes:
     """
     state = parse_state(body)
     entry, titles = find_model(state.model), dict(body.get("titles", {}))
-    shown_presets = (*encoding_presets(entry, dict(body.get("trained_models", {}))), *presets(entry, titles))
+    trained_models = dict(body.get("trained_models", {}))
+    shown_presets = (*encoding_presets(entry, trained_models), *presets(entry, titles))
     return pack(
         {
             "example": asdict(opening(entry, state, opening_example(entry, state.device))),
-            "default_side_b": default_difference(entry.config),
+            "default_side_b": default_difference(entry.config, trained_models),
             "presets": [{"title": each.title, "text": each.text, "side_b": each.side_b} for each in shown_presets],
             "options": {
                 **{field: list(names.items()) for field, (_, names) in variant_choices().items()},
@@ -63,11 +64,21 @@ def opening_example(entry: CatalogEntry, device: str = "auto") -> Example:
     return examples[min(3, len(examples) - 1)]
 
 
-def default_difference(config: Config) -> dict[str, Any]:
-    """What is different in B until somebody chooses: no positional encoding, or another mask where there is none."""
+def default_difference(config: Config, trained_models: dict[str, str]) -> dict[str, Any]:
+    """What is different in B until somebody chooses: the positional encoding, or the mask where there is none.
+
+    B is a model that was trained with another encoding where there is one; else A's own weights, rewired.
+    """
+    if trained_models:
+        return {"model": trained_models[_other_encoding(trained_models)], "positional_encoding": ""}
     if config.positional_encoding != "none":
         return {"positional_encoding": "none"}
     return {"masks": "none" if config.masks else "causal"}
+
+
+def _other_encoding(trained_models: dict[str, str]) -> str:
+    """The encoding that says most beside another: none, where a model was trained so."""
+    return "none" if "none" in trained_models else next(iter(trained_models))
 
 
 def encoding_presets(entry: CatalogEntry, trained_models: dict[str, str]) -> list[Preset]:
@@ -75,7 +86,8 @@ def encoding_presets(entry: CatalogEntry, trained_models: dict[str, str]) -> lis
     if not trained_models:
         return []
     encoding = entry.config.positional_encoding
-    other, model = next(iter(trained_models.items()))
+    other = _other_encoding(trained_models)
+    model = trained_models[other]
     own_title, other_title = POSITIONAL_ENCODINGS[encoding].title, POSITIONAL_ENCODINGS[other].title
     return [
         Preset(f"Positions, trained: {own_title} and {other_title}", None, {"model": model, "positional_encoding": ""}),
@@ -88,7 +100,7 @@ def presets(entry: CatalogEntry, titles: dict[str, str]) -> list[Preset]:
     config, found_presets = entry.config, []
     last = config.layers - 1
     if config.positional_encoding != "none":
-        found_presets.append(Preset("With and without positions", None, {"positional_encoding": "none"}))
+        found_presets.append(Preset("The same weights without positions", None, {"positional_encoding": "none"}))
     masks = "none" if "causal" in config.masks else "causal"
     found_presets.append(Preset("Causal or bidirectional", None, {"masks": masks}))
     found_presets.append(Preset("With and without the 1/√d scale", None, {"scale": "off" if config.scale else "on"}))

@@ -28,10 +28,10 @@ def requirement(page: ModuleType, state: State) -> Requirement:
 
 def with_suitable_model(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> State:
     """The same state with a model that the page can show; as it is where there is none."""
-    suits = requirement(page, state).suits
-    if not entries or suits(chosen_entry(state, entries).config):
+    required = requirement(page, state)
+    if not entries or required.suits(chosen_entry(state, entries).config):
         return state
-    other = next((entry for entry in entries if suits(entry.config)), None)
+    other = required.first_of(entries)
     return state.change(model=other.name, **OPENING) if other else state
 
 

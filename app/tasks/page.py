@@ -52,7 +52,7 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:
-    """Which task; it is done by the open model where that can, else by the first that can."""
+    """Which task; it is done by the open model where that can, else by one that can."""
     st.session_state.task = task
     st.segmented_control(
         "Task",
@@ -67,6 +67,6 @@ def _task_choice(task: str, entry: AvailableModel) -> None:
 
 def _choose_task(entry: AvailableModel) -> None:
     task = st.session_state.task
-    suits = TASK_VIEWS[task].suits
-    other = next((each for each in available_models() if suits(each.config)), entry)
-    change_state(task=task, **({} if suits(entry.config) else {**OPENING, "model": other.name}))
+    required = TASK_VIEWS[task].required
+    other = None if required.suits(entry.config) else required.first_of(available_models())
+    change_state(task=task, **({**OPENING, "model": other.name} if other else {}))

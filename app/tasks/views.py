@@ -18,7 +18,7 @@ class TaskView(Tab):
     """One task: `lesson` says what there is to see, in a sentence; `suits` says which models do it.
 
     `words` completes "a model that ", and `example` names one to open where there is none. `attention` is the kind of
-    attention that connects answer and text: the page opens with it.
+    attention that connects answer and text: the page opens with it. Of several models that do it `preferred` is opened.
     """
 
     lesson: str
@@ -26,11 +26,12 @@ class TaskView(Tab):
     example: str
     suits: Callable[[Config], bool]
     attention: str = "self"
+    preferred: str = ""
 
     @property
     def required(self) -> Requirement:
         """What this task needs of a model."""
-        return Requirement(self.words, self.suits)
+        return Requirement(self.words, self.suits, self.preferred)
 
 
 def _labels_tokens(config: Config) -> bool:
@@ -106,6 +107,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "an encoder-decoder such as MarianMT or T5",
             _translates,
             attention="cross",
+            preferred="translate",
         ),
         "describe": TaskView(
             "Describe",

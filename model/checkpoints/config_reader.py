@@ -69,7 +69,7 @@ class ConfigReader:
             raise self._type_error(names, layers, f"at most {MAX_LAYERS:,} layers")
         return layers
 
-    def number(self, names: FieldNames, default: float | None = None) -> float:
+    def number(self, names: FieldNames, default: float | int | None = None) -> float:
         """A finite number."""
         value = self._get(names, default)
         # A whole number beyond any float is no finite one either.

@@ -173,6 +173,8 @@ def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_o
     wait_for_address(page, model=sinusoidal, positional_encoding=None, layer="1", head="2")
     wait_until(page, lambda: pixels(page, 1, 2), lambda now: now == before)
     page.get_by_role("link", name="Compare", exact=True).click()
-    page.get_by_test_id("b-positional_encoding").select_option("trained:none")
     expect(page.get_by_test_id("b-model")).to_have_value(none)
-    wait_for_address(page, model=sinusoidal, side_b=f"model={none}&positional_encoding=")
+    rope = "positions-decoder-rope"
+    page.get_by_test_id("b-positional_encoding").select_option("trained:rope")
+    expect(page.get_by_test_id("b-model")).to_have_value(rope)
+    wait_for_address(page, model=sinusoidal, side_b=f"model={rope}&positional_encoding=")

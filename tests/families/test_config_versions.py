@@ -52,6 +52,10 @@ def of(case: Case) -> tuple[dict[str, Any], tuple[str, ...]]:
     return made(case.kind, json.dumps({"vocab_size": VOCABULARY, **case.config}))
 
 
+def test_an_absent_number_is_its_default_also_where_that_is_whole() -> None:
+    assert ConfigReader({}, "case").number("max_relative_positions", -1) == -1
+
+
 @pytest.mark.parametrize("name", MLP_ACTIVATIONS)
 def test_activations_are_those_of_the_same_name(name: str) -> None:
     x = torch.linspace(-9, 9, 601)

@@ -20,6 +20,12 @@ import { allLabels, exportedTags } from "./export/labels.js";
 /** @import { Candidate, ExplorePage, TokenLabelsMeta } from "../../explore/frontend/types.js" */
 
 const NOTHING = "O"; // the label of what belongs to nothing, as in CoNLL 2003
+const NAME_KINDS = new Map([
+  ["PER", "person"],
+  ["LOC", "place"],
+  ["ORG", "organization"],
+  ["MISC", "other name"],
+]); // what the short labels of CoNLL 2003 stand for
 const NAMED = 3; // tokens that the words name
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
@@ -72,6 +78,11 @@ export function labelKinds(names) {
   return [...new Set(names.map(labelKind))].filter((kind) => kind !== NOTHING);
 }
 
+/** A kind of name, and in words what it stands for where that is known. @param {string} kind */
+export function legendText(kind) {
+  return NAME_KINDS.has(kind) ? `${kind}: ${NAME_KINDS.get(kind)}` : kind;
+}
+
 /** @param {string[]} kinds @param {string} label */
 function labelColour(kinds, label) {
   const place = kinds.indexOf(labelKind(label));
@@ -111,7 +122,7 @@ function createTagged(page, { labels, as_trained, changed }, kinds, place, first
 /** @param {string[]} kinds */
 function createLegend(kinds) {
   return kinds.map((kind) => {
-    const entry = createElement("span", "kind", kind);
+    const entry = createElement("span", "kind", legendText(kind));
     entry.style.setProperty("--tint", labelColour(kinds, kind));
     return entry;
   });

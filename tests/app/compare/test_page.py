@@ -53,8 +53,8 @@ def test_side_b_has_no_positional_encoding_by_default(model: str) -> None:
 
 def test_side_b_of_a_model_without_positions_has_another_mask_by_default(tmp_path: Path) -> None:
     causal = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2, positional_encoding="none")
-    assert default_difference(causal) == {"masks": "none"}
-    assert default_difference(causal.replace(masks=())) == {"masks": "causal"}
+    assert default_difference(causal, {}) == {"masks": "none"}
+    assert default_difference(causal.replace(masks=()), {}) == {"masks": "causal"}
     assert opening_example(CatalogEntry("gone", tmp_path, causal, shipped=False)).text
 
 
@@ -65,6 +65,12 @@ def test_a_model_can_be_set_beside_one_trained_with_another_encoding(tmp_path: P
     assert trained.side_b == {"model": "with-alibi", "positional_encoding": ""}
     assert rewired.side_b == {"model": "with-alibi", "positional_encoding": "rope"}
     assert encoding_presets(entry, {}) == []
+    three = {"alibi": "with-alibi", "none": "with-none"}
+    assert encoding_presets(entry, three)[0].side_b["model"] == "with-none", "with and without says most"
+    assert default_difference(rope, three) == {"model": "with-none", "positional_encoding": ""}
+    assert (
+        default_difference(rope.replace(positional_encoding="none"), {"alibi": "with-alibi"})["model"] == "with-alibi"
+    )
 
 
 def test_the_address_decides_both_sides() -> None:

@@ -49,7 +49,7 @@ def test_a_chosen_task_opens_a_model_that_does_it(presenter: str) -> None:
     at.button_group(key="task").set_value("translate").run()
     assert not at.exception
     assert at.query_params["task"] in ("translate", ["translate"])
-    assert at.query_params["model"] in ("dates", ["dates"]) and "text" not in at.query_params
+    assert at.query_params["model"] in ("translate", ["translate"]) and "text" not in at.query_params
 
 
 def test_a_task_that_no_model_does_says_what_to_open() -> None:

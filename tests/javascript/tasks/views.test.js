@@ -6,7 +6,7 @@ import { survivors } from "../../../app/tasks/frontend/beams.js";
 import { readEffects } from "../../../app/tasks/frontend/classify.js";
 import { shareOf } from "../../../app/tasks/frontend/export/classification.js";
 import { sortedOutputs } from "../../../app/tasks/frontend/sort.js";
-import { labelKinds } from "../../../app/tasks/frontend/tag.js";
+import { labelKinds, legendText } from "../../../app/tasks/frontend/tag.js";
 
 /** @param {string[]} answers @param {string[]} [asTrained] */
 function labelled(answers, asTrained = answers) {
@@ -41,6 +41,7 @@ test("where something else than numbers was read nothing is right or wrong", () 
 
 test("labels of one kind have one colour, and those of nothing have none", () => {
   assert.deepEqual(labelKinds(["O", "B-PER", "I-PER", "B-LOC", "NOUN"]), ["PER", "LOC", "NOUN"]);
+  assert.deepEqual(["PER", "NOUN"].map(legendText), ["PER: person", "NOUN"]);
 });
 
 test("the numbers behind a label are those of the text, of each token, of each head", () => {
