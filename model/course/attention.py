@@ -131,4 +131,5 @@ def head_config(
 @lru_cache(maxsize=64)
 def _module(config: Config) -> Attention:
     """The module of one head, in training where it has dropout; only its `attend` is used, which has no weights."""
-    return Attention(config).train(config.dropout > 0)
+    with torch.random.fork_rng(devices=[]):  # what is built here once must not move what a seed draws afterwards
+        return Attention(config).train(config.dropout > 0)

@@ -66,9 +66,8 @@ class MatrixControl(Control):
         rows = [[cell.strip() for cell in row.split(",")] for row in text.split(";")]
         for axis, count in ((self.rows, len(rows)), (self.columns, len(rows[0]))):
             if not axis.least <= count <= axis.most:
-                raise InputError(
-                    f"{self.title} has {count} × {axis.name}; between {axis.least} and {axis.most} are possible."
-                )
+                possible = f"{axis.least} to {axis.most}" if axis.least < axis.most else f"{axis.least}"
+                raise InputError(f"{self.title} has {count} × {axis.name}; it takes {possible}.")
         for number, row in enumerate(rows, 1):
             if len(row) != len(rows[0]):
                 raise InputError(
@@ -190,9 +189,9 @@ class ModelControl(Control):
     def require(self, config: Config) -> None:
         """Raise InputError for a model that this screen cannot run on."""
         if config.architecture not in self.architectures or bool(config.image.channels) != self.images:
-            kinds = " or ".join(self.architectures)
+            kinds = " or ".join(f"{'an' if name.startswith('e') else 'a'} {name}" for name in self.architectures)
             reads = "images" if self.images else "text"
-            raise InputError(f"This screen needs a model that is a {kinds} and reads {reads}. Choose another model.")
+            raise InputError(f"This screen needs a model that is {kinds} and reads {reads}. Choose another model.")
 
 
 def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:

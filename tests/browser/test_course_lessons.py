@@ -49,6 +49,11 @@ def test_positions_are_drawn_and_told(visit: Visit) -> None:
     waves.get_by_test_id("picture-heat_map").get_by_role("img").hover(position={"x": 150, "y": 120})
     expect(waves.get_by_test_id("picture-heat_map")).to_contain_text(re.compile(r"position \d+, channel \d+: "))
     expect_to_fit(page, "screen-waves")
+    page.set_viewport_size({"width": 820, "height": 1180})
+    page.reload()
+    drawn = screen(page, "waves").get_by_test_id("picture-heat_map").get_by_role("img")
+    scale = drawn.evaluate("svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width")
+    assert 0.95 < scale < 1.05  # so its labels are as large as others beside the open sidebar, too
 
 
 def test_heads_are_counted_and_a_layer_is_entered(visitor: Visitor) -> None:

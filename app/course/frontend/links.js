@@ -5,7 +5,10 @@ import { encodeInputs } from "./inputs.js";
 
 /** @import { ContentsEntry, Link, ScreenLink } from "./types.d.ts" */
 /** @typedef {(link: ScreenLink) => HTMLAnchorElement} LinkTo */
-/** Where a part of a picture may lead: to another screen, or to Explore. @typedef {{ linkTo: LinkTo, explore: Link }} Links */
+/**
+ * What the pictures of a screen stand in: how wide it is in pixels, and where a part of one may lead, to another screen
+ * or to Explore. @typedef {{ width: number, linkTo: LinkTo, explore: Link }} Surroundings
+ */
 
 /**
  * The link, named as the screen is; a plain click is followed on the page, any other is the browser's.

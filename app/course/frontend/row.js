@@ -4,11 +4,11 @@ import { createElement } from "../../../model/rendering/static/ui/dom.js";
 import { titleNodes } from "./formula.js";
 import { createPicture } from "./pictures/pictures.js";
 
-/** @import { Links } from "./links.js" */
+/** @import { Surroundings } from "./links.js" */
 /** @import { Question, Row } from "./types.d.ts" */
 
-/** @param {Row} row @param {boolean} asksFirst @param {Links} links */
-export function createRow(row, asksFirst, links) {
+/** @param {Row} row @param {boolean} asksFirst @param {Surroundings} surroundings */
+export function createRow(row, asksFirst, surroundings) {
   const element = createElement("div", "row");
   if (row.title) {
     const title = createElement("h3");
@@ -17,7 +17,7 @@ export function createRow(row, asksFirst, links) {
   }
   if (row.text) element.append(createElement("p", "quiet", row.text));
   const pictures = createElement("div", "pictures");
-  pictures.append(...row.pictures.map((picture) => createPicture(picture, links)));
+  pictures.append(...row.pictures.map((picture) => createPicture(picture, surroundings)));
   if (row.question && asksFirst) element.append(createQuestion(row.question, pictures));
   element.append(pictures);
   return element;

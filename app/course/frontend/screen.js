@@ -117,7 +117,11 @@ export class ScreenView {
     const { rows, explore } = this.#parts;
     const { asksFirst, linkTo } = this.#place;
     const { rows: shown, explore: link } = this.#answer;
-    rows.replaceChildren(...shown.map((row) => createRow(row, asksFirst(), { linkTo, explore: link })));
+    rows.replaceChildren(
+      ...shown.map((row) =>
+        createRow(row, asksFirst(), { width: rows.clientWidth || innerWidth, linkTo, explore: link }),
+      ),
+    );
     explore.hidden = !link;
     if (link) explore.href = `${this.#place.explore}?${new URLSearchParams(link)}`;
   }

@@ -118,6 +118,7 @@ def one_to_another(model: Checkpoint, one: str, other: str) -> Answer:
             Verdict(
                 text=f"A Config has {len(fields(Config))} fields. Between these two {len(choices)} choices and "
                 f"{len(sizes)} sizes differ; everything else is the same code with the same values."
+                + ("" if OPENED in (one, other) else f" To compare your own model, choose “{OPENED}” as one of them.")
             )
         ),
     )

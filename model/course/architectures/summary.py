@@ -66,7 +66,9 @@ def split_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text. Raises InputError where there are too few or too many."""
     found = tuple(part.strip() for part in SENTENCE_END.split(text) if WORD.search(part))
     if not 3 <= len(found) <= MOST_SENTENCES:
-        raise InputError(f"The text has {len(found)} sentences; from 3 to {MOST_SENTENCES} are possible.")
+        raise InputError(
+            f"A text of 3 to {MOST_SENTENCES} sentences can be summarised here, and this one has {len(found)}."
+        )
     return found
 
 

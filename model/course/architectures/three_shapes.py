@@ -45,8 +45,7 @@ def three_shapes(model: Checkpoint, source: str, text: str) -> Answer:
     }
     return (
         _masks_row(configs["encoder-decoder"], token_labels(read), token_labels(written)),
-        row(diagrams["encoder"], diagrams["decoder"], title="One stack"),
-        row(diagrams["encoder-decoder"], title="Two stacks, joined by cross-attention"),
+        row(*diagrams.values(), title="One stack, or two that cross-attention joins"),
         *_measured_rows(configs, lengths, {name: picture.diagram for name, picture in diagrams.items()}),
     )
 

@@ -83,7 +83,7 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
         )
     active = [int(count) for count in (neurons.abs() > 1e-6).sum(1)]
     return Verdict(
-        text=f"Of {neurons.shape[1]} neurons, so many are not 0: "
+        text=f"Active neurons, which are not 0, of {neurons.shape[1]}: "
         + ", ".join(f"token {at + 1}: {count}" for at, count in enumerate(active))
         + ". The same two maps are applied to every token, and no token sees another one."
     )

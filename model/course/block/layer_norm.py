@@ -64,26 +64,35 @@ def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
 
 
 def _pencil(x: Float[Tensor, " channel"], normed: Tensor, norm: str, epsilon: float) -> tuple[str, ...]:
-    count, last = len(x), float(normed[0])
+    count, first, last = len(x), _written(float(x[0])), float(normed[0])
     numbers = " + ".join(_bracketed(float(each)) for each in x)
     if norm == "rmsnorm":
         squares = " + ".join(f"{_bracketed(float(each))}^2" for each in x)
         mean_square = float((x * x).mean())
         return (
-            rf"\mathrm{{mean\ square}} = ({squares}) / {count} = {mean_square:.4g}",
-            rf"{float(x[0]):g} / \sqrt{{{mean_square:.4g} + {epsilon:g}}} = {last:.3f}",
+            rf"\mathrm{{mean\ square}} = ({squares}) / {count} = {_written(mean_square)}",
+            rf"{first} / \sqrt{{{_written(mean_square)} + {_written(epsilon)}}} = {last:.3f}",
         )
     mean, variance = float(x.mean()), float(x.var(unbiased=False))
-    deviations = " + ".join(f"({each - mean:.4g})^2" for each in x.tolist())
+    deviations = " + ".join(f"({_written(each - mean)})^2" for each in x.tolist())
     return (
-        rf"\mu = ({numbers}) / {count} = {mean:.4g}",
-        rf"\sigma^2 = ({deviations}) / {count} = {variance:.4g}",
-        rf"({float(x[0]):g} - {_bracketed(mean)}) / \sqrt{{{variance:.4g} + {epsilon:g}}} = {last:.3f}",
+        rf"\mu = ({numbers}) / {count} = {_written(mean)}",
+        rf"\sigma^2 = ({deviations}) / {count} = {_written(variance)}",
+        rf"({first} - {_bracketed(mean)}) / \sqrt{{{_written(variance)} + {_written(epsilon)}}} = {last:.3f}",
     )
 
 
 def _bracketed(number: float) -> str:
-    return f"({number:.4g})" if number < 0 else f"{number:.4g}"
+    return f"({_written(number)})" if number < 0 else _written(number)
+
+
+def _written(number: float) -> str:
+    """A number in LaTeX with four digits that count, without the exponents of a program."""
+    digits, _, exponent = f"{number:.4g}".partition("e")
+    if not exponent:
+        return digits
+    power = f"10^{{{int(exponent)}}}"
+    return power if digits == "1" else rf"{digits} \cdot {power}"
 
 
 def _verdict(x: Tensor, normed: Tensor, norm: str) -> Verdict:

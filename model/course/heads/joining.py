@@ -9,7 +9,7 @@ from torch import Tensor
 
 from model.array_types import Float
 from model.checkpoints import Checkpoint
-from model.errors import InputError
+from model.course.sentences import require_layer
 from model.nn.attention import merge_heads
 from model.nn.transformer import attention_at
 from model.text.tokenizer import Encoded
@@ -37,10 +37,7 @@ class JoinedHeads:
 def join_heads(checkpoint: Checkpoint, text: str, layer: int) -> JoinedHeads:
     """Run a text and follow the heads of a layer (from 0) to the output. Raises InputError for a layer there is not."""
     model = checkpoint.model
-    stack = model.config.stacks[-1]
-    if layer >= model.config.num_layers(stack):
-        raise InputError(f"There is no layer {layer + 1}; this model has {model.config.num_layers(stack)}.")
-    path = f"{stack}.{layer}.self"
+    path = f"{require_layer(model, layer)}.self"
     trace = run(model, checkpoint.tokenizer, text, keep=(f"{path}.weighted_values", f"{path}.output"))
     head_outputs, output = (torch.tensor(trace[f"{path}.{name}"]) for name in ("weighted_values", "output"))
     linear = attention_at(model, path)[0].output

@@ -61,7 +61,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
 
 def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
     """Outputs of the heads side by side, times W_O, and what each head adds."""
-    found = join_heads(model, text, layer - 1)
+    found = join_heads(model, text, layer)
     heads, _, width = found.head_outputs.shape
     names = tuple(found.text.token_texts[:SHOWN_TOKENS])
     lengths = found.by_head[:, :SHOWN_TOKENS].norm(dim=-1)
@@ -100,7 +100,7 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
                 title="Length of what each head adds to each token",
                 values=lengths.T,
                 rows=names,
-                columns=tuple(f"head {number}" for number in range(1, heads + 1)),
+                columns=tuple(f"head {number}" for number in range(heads)),
                 colours="signed",
             )
         ),
@@ -276,12 +276,12 @@ JOINING = Screen(
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Text", default="The cat sat on the mat."),
-        "layer": NumberControl(title="Layer", default="2", low=1.0, high=48.0, whole=True),
+        "layer": NumberControl(title="Layer (0 is the first)", default="1", low=0, high=47, whole=True),
     },
     compute=show_joining,
     formulas=(r"\mathrm{Concat}(z_1, \dots, z_h)\,W^O = \sum_{n=1}^{h} z_n W^O_n",),
     code=(merge_heads, Attention.forward, join_heads),
-    explore=lambda model, text, layer: {"text": text, "model": model},
+    explore=lambda model, text, layer: {"text": text, "model": model, "layer": str(layer)},
 )
 COSTS = Screen(
     title="More heads at no more cost?",

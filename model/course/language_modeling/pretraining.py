@@ -17,7 +17,7 @@ from model.course.pictures import Row, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
 from model.course.tokens.model_vectors import text_vectors
 from model.data.examples import Example
-from model.data.text_tasks.naive_bayes import BigramNaiveBayes
+from model.data.text_tasks.naive_bayes import NaiveBayes
 from model.data.text_tasks.sentiment import LABELS
 from model.errors import InputError, shortened
 from model.evaluation.hand_written import hand_written_examples
@@ -71,7 +71,7 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
         "the same network, random weights": untrained(model, seed),
     }
     answers = {name: classify(start, examples, [*tests, sentence]) for name, start in starts.items()}
-    bayes = BigramNaiveBayes(examples)
+    bayes = NaiveBayes(examples)
     answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in [*tests, sentence]]
     scored = {
         name: Accuracy(sum(map(str.__eq__, given, tests.values())), len(tests)) for name, given in answers.items()

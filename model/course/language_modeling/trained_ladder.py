@@ -33,6 +33,7 @@ SENTENCE = (
     "They played with it until it was dark."
 )
 WRITTEN = 16  # tokens
+ENDS = "nothing: it ends the text at once"
 CHEAT = 2.0  # nats between the two losses, from which a model is said to look ahead
 
 
@@ -75,7 +76,7 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int) -> 
             TablePicture(
                 title=f"What they write after “{beginning}”",
                 columns=("model", f"up to {WRITTEN} tokens", "loss of held-out stories, as in training"),
-                rows=tuple((name, answer.written, answer.held_out_loss) for name, answer in answers.items()),
+                rows=tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
             )
         ),
         row(Verdict(text=told)),

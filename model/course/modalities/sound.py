@@ -37,7 +37,7 @@ def parse_sounds(text: str) -> tuple[Sound, ...]:
     """Sounds one after another, such as "C4, 440, C4+E4+G4". Raises InputError."""
     names = [" ".join(part.split()) for part in re.split(r"[,;\n]", text) if part.strip()]
     if not 2 <= len(names) <= MOST_SOUNDS:
-        raise InputError(f"These are {len(names)} sounds; from 2 to {MOST_SOUNDS} are possible, with commas between.")
+        raise InputError(f"From 2 to {MOST_SOUNDS} sounds are possible, with commas between; found {len(names)}.")
     return tuple(_parse_sound(name) for name in names)
 
 

@@ -162,7 +162,7 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
             LinesPicture(
                 title="Bias over distance",
                 x=list(range(length)),
-                x_title="tokens between query and key",
+                x_title="distance of query and key in tokens",
                 y_title="bias",
                 series={f"head {number + 1}": bias[number, :, 0] for number in range(min(heads, 8))},
             ),
@@ -230,7 +230,7 @@ LEARNED = Screen(
     ),
     controls={
         "model": ModelControl(
-            default="positions-encoder-sinusoidal", architectures=("decoder", "encoder", "encoder-decoder")
+            default="positions-encoder-learned", architectures=("decoder", "encoder", "encoder-decoder")
         )
     },
     compute=show_table,

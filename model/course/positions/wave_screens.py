@@ -158,7 +158,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
         ),
         row(
             Equations(
-                title="Put in",
+                title="With the numbers put in",
                 lines=(
                     rf"\begin{{pmatrix}} {_matrix(found.matrices[pair])} \end{{pmatrix}}"
                     rf"\begin{{pmatrix}} {sine:.4f} \\ {cosine:.4f} \end{{pmatrix}} ="

@@ -259,7 +259,7 @@ NEXT_WORD = Screen(
     },
     compute=train_live,
     formulas=(
-        r"p = \mathrm{softmax}(W \frac{1}{n}\sum_{j=1}^{n} E_{t_{i-j}} + b)",
+        r"p = \mathrm{softmax}(W\, \frac{1}{n}\sum_{j=1}^{n} E_{t_{i-j}} + b)",
         r"E \leftarrow E - \eta\,\frac{\partial}{\partial E}\,(-\log p_{t_i})",
     ),
     code=(NextWordNet, train_next_word),

@@ -173,7 +173,7 @@ def show_texts(model: Checkpoint, texts: str) -> Answer:
     """A vector for each line, in a plane, and the cosine of each two."""
     lines = [line.strip() for line in texts.splitlines() if line.strip()]
     if not 2 <= len(lines) <= MAX_TEXTS:
-        raise InputError(f"These are {len(lines)} lines; give 2 to {MAX_TEXTS}, a sentence in each.")
+        raise InputError(f"Give 2 to {MAX_TEXTS} lines, a sentence in each. What was given has {len(lines)}.")
     vectors = text_vectors(model, lines)
     # What all sentences have in common would hide in what they differ.
     centred = torch.tensor(vectors - vectors.mean(0))

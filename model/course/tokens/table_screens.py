@@ -79,7 +79,7 @@ def compare_one_hot(words: str, model: Checkpoint) -> Answer:
     """Cosines of one-hot vectors beside those of a trained model's embeddings."""
     ids = word_ids(model, words)
     if not 2 <= len(ids) <= MAX_COMPARED:
-        raise InputError(f"These are {len(ids)} different tokens; give 2 to {MAX_COMPARED}.")
+        raise InputError(f"Give 2 to {MAX_COMPARED} different tokens. What was given has {len(ids)}.")
     names = tuple(model.tokenizer.stripped_token_text(token_id) for token_id in ids)
     learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
     # Two different one-hot vectors have no channel in common.

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs, encodeInputs } from "../../../app/course/frontend/inputs.js";
+import { placeNames } from "../../../app/course/frontend/pictures/arrows.js";
 import { formatFixed, formatMark, largestSize } from "../../../app/course/frontend/pictures/drawing/numbers.js";
 import { placeLabels } from "../../../app/course/frontend/pictures/points.js";
 
@@ -85,12 +86,35 @@ test("names stand beside their points, cover no other name and stay on the sheet
   assert.equal(below.left, 108);
   assert.ok(below.top - right.top >= 13);
   assert.ok(placeLabels([{ left: 290, top: 10, width: 40 }], 300)[0].left < 290);
+  const [name] = placeLabels(
+    [100, 125].map((left) => ({ left, top: 50, width: 40 })),
+    300,
+  );
+  assert.ok(name.left + name.width < 120 || Math.abs(name.top - 54) >= 13, "it does not cover the other point");
+});
+
+test("names of arrows that lie close together stand apart and beyond their tips", () => {
+  const tips = [0.5, 0.6, 0.7, 0.8, 0.9].map((turn) => {
+    const [left, top] = [160 + 120 * Math.cos(turn), 160 - 120 * Math.sin(turn)];
+    return { label: "10", left, top };
+  });
+  const names = placeNames(tips, 320);
+  names.forEach(({ left, top, width }, index) => {
+    for (const other of names.slice(0, index))
+      assert.ok(Math.abs(other.top - top) >= 13 || Math.abs(other.left - left) >= width, "no name covers another one");
+    assert.ok(Math.hypot(left + width / 2 - 160, top - 4 - 160) > 120, "no name stands among the arrows");
+    assert.ok(left >= 0 && left + width <= 320);
+  });
 });
 
 test("numbers read as numbers do", () => {
   assert.deepEqual(
     [1, -0.5, 0.123, "-Infinity", "NaN", 0, -0.001].map((value) => formatFixed(value, 2)),
     ["1", "−0.50", "0.12", "−∞", "NaN", "0", "0.00"],
+  );
+  assert.deepEqual(
+    [0.99999994, -1.0000001, 0.999, 1e-9, 294_912, -16_384, 1e12, 123_456.7].map((value) => formatFixed(value, 2)),
+    ["1", "−1", "1.00", "0.00", "294,912", "−16,384", "1.00e+12", "1.23e+5"],
   );
   assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
   assert.equal(largestSize([]), 1);

@@ -11,7 +11,8 @@ from torch.nn import functional
 from model.course.attention import attend
 from model.course.attention_by_hand.look_up import look_up
 from model.course.attention_by_hand.moving import MOVING
-from model.course.pictures import BarsPicture, MovingPointsPicture
+from model.course.chapters import CHAPTERS
+from model.course.pictures import BarsPicture, MovingPointsPicture, plain
 from model.errors import InputError
 
 
@@ -59,3 +60,9 @@ def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_me
     assert len(moving.names) == len(moving.frames) and len(moving.labels) == len(moving.groups) == len(last)
     with pytest.raises(InputError, match="no token 4"):
         MOVING.compute(**MOVING.parse({"query": "4"}))
+
+
+def test_a_seed_drops_the_same_weights_whatever_was_computed_before() -> None:
+    screen = CHAPTERS["attention"].screens["dropout"]
+    once, again = (plain(screen.compute(**screen.parse({"rate": "0.15"}))) for _ in range(2))
+    assert once == again

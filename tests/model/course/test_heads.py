@@ -42,7 +42,7 @@ def test_joining_is_a_sum_over_heads(bias: bool) -> None:
     weights = attention_at(opened.model, "decoder.1.self")[0].output
     torch.testing.assert_close(weights(found.concatenated), found.output)
     torch.testing.assert_close(found.concatenated[:, 4:8], found.head_outputs[1])
-    with pytest.raises(InputError, match="no layer 3"):
+    with pytest.raises(InputError, match="no layer 2"):
         join_heads(opened, toys.SENTENCE, 2)
 
 

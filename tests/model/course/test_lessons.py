@@ -13,7 +13,14 @@ from model.course.screen import Answer, Chapter
 from model.course.tokens.chapter import TOKENS
 from model.errors import HeadlightError
 
-MODELS = ("stories-causal", "stories-masked", "dates", "positions-encoder-sinusoidal", "positions-decoder-none")
+MODELS = (
+    "stories-causal",
+    "stories-masked",
+    "dates",
+    "positions-encoder-sinusoidal",
+    "positions-encoder-learned",
+    "positions-decoder-none",
+)
 CHAPTERS: dict[str, Chapter] = {"tokens": TOKENS, "positions": POSITIONS, "heads": HEADS}
 SCREENS = [(chapter, screen) for chapter, row in CHAPTERS.items() for screen in row.screens]
 
@@ -51,9 +58,9 @@ def test_a_screen_runs_as_it_opens(opened: dict[str, Checkpoint], chapter: str, 
         ("tokens", "merges", {"word": " "}, "empty"),
         ("tokens", "merges", {"vocabulary_size": "many"}, "takes a number"),
         ("tokens", "lookup", {"ids": "1, 100"}, "no row 100"),
-        ("tokens", "one-hot", {"words": "king"}, "give 2 to 12"),
+        ("tokens", "one-hot", {"words": "king"}, "Give 2 to 12"),
         ("tokens", "nearest", {"words": "a b c d e f g h i"}, "at most 8"),
-        ("tokens", "sentences", {"texts": "one line"}, "give 2 to 24"),
+        ("tokens", "sentences", {"texts": "one line"}, "Give 2 to 24"),
         ("tokens", "ngrams", {"shortest": "5", "longest": "4"}, "smaller"),
         ("tokens", "next-word", {"text": "one"}, "needs 3 or more"),
         ("tokens", "next-word", {"followed": "walrus", "steps": "1"}, "None of the words"),
@@ -68,7 +75,7 @@ def test_a_screen_runs_as_it_opens(opened: dict[str, Checkpoint], chapter: str, 
         ("positions", "order", {"other": "dog chased mouse"}, "same words"),
         ("positions", "shuffled", {"text": "dog"}, "only one word"),
         ("heads", "cut", {"heads": "3"}, "does not divide"),
-        ("heads", "join", {"layer": "7"}, "no layer 7"),
+        ("heads", "join", {"layer": "6"}, "no layer 6: this model has 6, counted from 0"),
         ("heads", "cost", {"heads": "7"}, "does not divide"),
     ],
 )

@@ -22,6 +22,7 @@ from model.course.controls import (
     MatrixControl,
     ModelControl,
     NumberControl,
+    RecordingControl,
     TextControl,
 )
 from model.course.pictures import Equations, Row, plain
@@ -34,6 +35,18 @@ CONTROLS = {
     for path, screen in SCREENS.items()
     for name, control in screen.controls.items()
 }
+SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
+# Inputs with which a control changes what is shown, and what is chosen before where it has no meaning otherwise.
+SENSIBLE = {
+    "tokens/context.word": "the",
+    "positions/order.one": "dog chased cat",
+    "positions/order.other": "chased cat dog",
+    "beyond-text/graph.edges": "C1-H4",
+    "beyond-text/graph.node": "C1",
+    "beyond-text/sound.sounds": "C4, E4, G4, C4, A4",
+    "beyond-text/melody.sounds": "C4, E4, G4",
+}
+BEFORE = {"masks/added.width": ("mask", "window"), "architectures/one-to-another.model": ("other", "your model")}
 FORMULAS = Path(__file__).parents[3] / "app/course/frontend/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -121,28 +134,79 @@ def test_a_bad_value_gets_a_sentence_that_names_the_control(path: str) -> None:
         assert control.title in str(said.value) and str(said.value).endswith("."), said.value
 
 
-@pytest.mark.parametrize("path", [path for path, (screen, *_) in CONTROLS.items() if not screen.is_long])
-def test_the_ends_of_what_is_possible_compute_or_say_why_not(path: str) -> None:
-    screen, name, control = CONTROLS[path]
-    ends: list[str] = []
-    if isinstance(control, NumberControl):
-        ends = [f"{control.low:g}", f"{control.high:g}"]
-    elif isinstance(control, ChoiceControl):
-        ends = list(control.options)
-    elif isinstance(control, MatrixControl):
-        ends = [re.sub(r"[^,;]+", number, control.default) for number in ("0", f"{control.high:g}", f"{control.low:g}")]
-        ends = ["0", "1"] if control.switches and len(control.default) == 1 else ends
-    elif isinstance(control, TextControl):
-        ends = ["x", "<b>$x$</b> \\frac{1}{2}", "שלום \N{GRINNING FACE}"]
-    for text in ends:
-        if text == control.default:
-            continue  # every screen's defaults are computed above
+def ends(control: Control) -> list[str]:
+    """Texts at the ends of what the control can read."""
+    match control:
+        case MatrixControl(switches=True) if len(control.default) == 1:
+            return ["0", "1"]
+        case MatrixControl():
+            return [
+                re.sub(r"[^,;]+", number, control.default) for number in ("0", f"{control.high:g}", f"{control.low:g}")
+            ]
+        case NumberControl():
+            return [f"{control.low:g}", f"{control.high:g}"]
+        case ChoiceControl():
+            return list(control.options)
+        case TextControl():
+            return ["x", "<b>$x$</b> \\frac{1}{2}", "שלום \N{GRINNING FACE}"]
+        case _:
+            return []
+
+
+def others(path: str, control: Control) -> list[str]:
+    """Values as a learner may choose them."""
+    match control:
+        case MatrixControl():
+            return [re.sub(r"[^,;]+", number, control.default, count=1) for number in ("0", "1")]
+        case NumberControl(title="Steps"):
+            return [f"{control.low + 1:g}"]
+        case NumberControl():
+            return [f"{float(control.default) + sign * control.step:g}" for sign in (1, -1)]
+        case ChoiceControl():
+            return list(control.options)
+        case TextControl():
+            return [SENSIBLE.get(path, control.default[:-1]), control.default.replace("a", "o", 1)]
+        case ModelControl():
+            return [name for name in SHIPPED if fits(control, name)]
+        case _:
+            return []
+
+
+def fits(control: ModelControl, name: str) -> bool:
+    """Whether a screen's picker has a model."""
+    try:
+        control.require(opened(name).model.config)
+    except InputError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=4)
+def shown(path: str, *changed: tuple[str, str]) -> str:
+    """What a screen shows once these inputs are changed. Raises HeadlightError."""
+    screen = SCREENS[path]
+    return json.dumps(plain(screen.compute(**values(screen, **(brief(screen) | dict(changed))))), allow_nan=False)
+
+
+def has_another_value(control: Control) -> bool:
+    """Whether there is another value without a file of one's own: of the models that see, one is shipped."""
+    return not isinstance(control, RecordingControl) and not (isinstance(control, ModelControl) and control.images)
+
+
+@pytest.mark.parametrize("path", CONTROLS)
+def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(path: str) -> None:
+    row, name, control = CONTROLS[path]
+    screen, before = path.removesuffix(f".{name}"), (BEFORE[path],) if path in BEFORE else ()
+    needed = [] if row.is_long else ends(control)  # the ends of what runs for seconds run for minutes
+    answers = {shown(screen, *before)}
+    for number, text in enumerate((*needed, *others(path, control))):
+        if text == control.default or (number >= len(needed) and len(answers) > 1):
+            continue
         try:
-            rows = screen.compute(**values(screen, **{name: text}))
+            answers.add(shown(screen, *before, (name, text)))
         except HeadlightError as error:
             assert str(error).endswith(".")
-        else:
-            json.dumps(plain(rows), allow_nan=False)
+    assert len(answers) > 1 or not has_another_value(control)
 
 
 def test_what_no_screen_has_is_said() -> None:

@@ -134,8 +134,10 @@ function createText(control, change) {
   else field.type = "text";
   field.dataset.testid = `input-${control.name}`;
   field.oninput = () => change(field.value);
+  const element = labelled(control, field);
+  element.style.setProperty("--letters", String(control.title.length + control.default.length));
   return {
-    element: labelled(control, field),
+    element,
     draw: (text) => {
       if (field.value !== text) field.value = text;
     },

@@ -21,11 +21,11 @@ const MOST_LETTERS = 12; // of a label
 const LEAST_LINED = 12; // pixels of a cell that has lines around it
 const [LETTER, MARGIN] = [7, 2]; // about as wide as one of a label; at the right of the cells
 
-/** @param {HeatMapPicture} picture */
-export function createHeatMap(picture) {
+/** @param {HeatMapPicture} picture @param {number} room that it has, in pixels */
+export function createHeatMap(picture, room) {
   const { values, colours } = picture;
   const reach = colours === "weights" ? 1 : largestSize(values.flat());
-  const layout = layoutCells(picture);
+  const layout = layoutCells(picture, room);
   const { rows, columns, width, height, left, top } = layout;
   const size = [left + columns * width + MARGIN, top + rows * height + MARGIN];
   const sheet = createSheet(size[0], size[1], `${rows} × ${columns} numbers ${extent(picture, reach)}`);
@@ -67,14 +67,15 @@ function extent({ colours }, reach) {
   return `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
 }
 
-/** @param {HeatMapPicture} picture @returns {Layout} */
-function layoutCells({ values, rows, column_axis, columns, is_small }) {
+/** @param {HeatMapPicture} picture @param {number} room @returns {Layout} */
+function layoutCells({ values, rows, column_axis, columns, is_small }, room) {
   const { widest, tallest } = is_small ? SMALL : LARGE;
   const [down, across] = [values.length, values[0]?.length ?? 0];
   const left = Math.min(longestName(rows, 3), MOST_LETTERS) * LETTER + 8;
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
-    Math.min(LARGEST_CELL, Math.max(1.5, room / Math.max(count, 1)));
-  const [width, height] = [side(widest - left, across), side(tallest, down)];
+    Math.min(LARGEST_CELL, Math.max(1, room / Math.max(count, 1)));
+  const whole = Math.min(widest, room); // were it made smaller afterwards, its labels would be, too
+  const [width, height] = [side(whole - left - MARGIN, across), side((tallest * whole) / widest, down)];
   const letters = longestName(columns);
   const isTurned = columns.some(isWord) && width >= LINE - 2 && letters * LETTER + 6 > width;
   const labels = isTurned ? Math.min(letters, MOST_LETTERS) * LETTER : column_axis || columns.length ? LINE : 0;

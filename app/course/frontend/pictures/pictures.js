@@ -17,10 +17,10 @@ import { createPoints } from "./points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
 /** @import { Picture } from "../types.d.ts" */
-/** @import { Links } from "../links.js" */
+/** @import { Surroundings } from "../links.js" */
 
-/** @param {Picture} picture @param {Links} links */
-export function createPicture(picture, links) {
+/** @param {Picture} picture @param {Surroundings} surroundings */
+export function createPicture(picture, surroundings) {
   const figure = createElement("figure", `picture-${picture.kind}`);
   figure.dataset.testid = `picture-${picture.kind}`;
   if (picture.title) {
@@ -28,7 +28,7 @@ export function createPicture(picture, links) {
     caption.append(...titleNodes(picture.title));
     figure.append(caption);
   }
-  figure.append(draw(picture, links));
+  figure.append(draw(picture, surroundings));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
   if (!picture.before) return figure;
   const joined = createElement("div", "joined");
@@ -36,13 +36,13 @@ export function createPicture(picture, links) {
   return joined;
 }
 
-/** @param {Picture} picture @param {Links} links @returns {Element} */
-function draw(picture, links) {
+/** @param {Picture} picture @param {Surroundings} surroundings @returns {Element} */
+function draw(picture, surroundings) {
   switch (picture.kind) {
     case "matrix":
       return createMatrix(picture);
     case "heat_map":
-      return createHeatMap(picture);
+      return createHeatMap(picture, surroundings.width);
     case "moving_points":
       return createMovingPoints(picture);
     case "bars":
@@ -58,9 +58,9 @@ function draw(picture, links) {
     case "table":
       return createTable(picture);
     case "model_diagram":
-      return createModelDiagram(picture, links.explore);
+      return createModelDiagram(picture, surroundings.explore);
     case "claims":
-      return createClaims(picture, links.linkTo);
+      return createClaims(picture, surroundings.linkTo);
     case "image":
       return createImage(picture);
     case "graph":

@@ -9,7 +9,9 @@ import { createLegend } from "./lines.js";
 /** @import { PointsPicture } from "../types.d.ts" */
 
 const [CROWDED, LONG] = [10, 16]; // more names, and longer ones, need a larger plane
-const [LETTER, LINE] = [7.5, 13]; // a name's size in pixels
+export const LETTER = 7.5; // the width of a name's letter in pixels
+const LINE = 13; // its height
+const DOT = 5; // half the width of a point
 
 /** @param {PointsPicture} picture */
 export function createPoints({ points, groups, x_title, y_title }) {
@@ -45,24 +47,26 @@ export function createPoints({ points, groups, x_title, y_title }) {
 /** @typedef {{ left: number, top: number, width: number }} Box from its left end, on its base line */
 
 /**
- * Where the labels of points stand: beside their points, where that is free and on the sheet.
+ * Where the labels of points stand: beside their points, on the sheet, on no other label and on no point where that is free.
  * @param {Box[]} points @param {number} size of the sheet @returns {Box[]}
  */
 export function placeLabels(points, size) {
   /** @type {Box[]} */
   const placed = [];
+  const dots = points.map(({ left, top }) => ({ left: left - DOT, top: top + 4, width: 2 * DOT }));
   for (const { left, top, width } of points) {
     const sides = [0, 1, -1, 2, -2].flatMap((line) =>
       [left + 8, left - 8 - width].map((start) => ({ left: start, top: top + 4 + line * LINE, width })),
     );
     const inside = sides.filter((box) => box.left >= 0 && box.left + width <= size);
-    placed.push(inside.find((box) => !placed.some((other) => isCovering(box, other))) ?? inside[0] ?? sides[0]);
+    const free = inside.filter((box) => !placed.some((other) => isCovering(box, other)));
+    placed.push(free.find((box) => !dots.some((dot) => isCovering(box, dot))) ?? free[0] ?? inside[0] ?? sides[0]);
   }
   return placed;
 }
 
 /** @param {Box} one @param {Box} other */
-function isCovering(one, other) {
+export function isCovering(one, other) {
   const apart = one.left >= other.left + other.width || other.left >= one.left + one.width;
   return !apart && Math.abs(one.top - other.top) < LINE;
 }

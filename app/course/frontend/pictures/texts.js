@@ -1,7 +1,7 @@
 // Tokens as chips, tables of texts, formulas with numbers in them, and verdicts.
 
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
-import { createElement, visibleText } from "../../../../model/rendering/static/ui/dom.js";
+import { createElement, inlineText, visibleText } from "../../../../model/rendering/static/ui/dom.js";
 import { fitFormulas } from "../fit_formulas.js";
 import { createFormula } from "../formula.js";
 
@@ -40,7 +40,11 @@ export function createTable({ columns, rows, digits }) {
         ...cells.map((cell) => {
           const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
           const style = number ? "figure" : LONG_WORD.test(String(cell)) ? "long" : "";
-          return createElement("td", style, number ? formatNumber(Number(cell), digits) : cell);
+          return createElement(
+            "td",
+            style,
+            number ? formatNumber(Number(cell), digits) : cell && inlineText(String(cell)),
+          );
         }),
       );
       return line;

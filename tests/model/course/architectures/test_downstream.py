@@ -98,5 +98,5 @@ def test_a_summary_leaves_something_out() -> None:
     with pytest.raises(InputError, match="8 sentences"):
         summary(**values | {"sentences": 8})
     for text in ("One. Two.", "A b. " * 21):
-        with pytest.raises(InputError, match="from 3 to 20"):
+        with pytest.raises(InputError, match="3 to 20 sentences"):
             split_sentences(text)

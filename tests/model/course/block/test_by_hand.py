@@ -47,6 +47,7 @@ def test_the_screen_says_which_tokens_become_the_same_and_what_epsilon_is_for() 
     assert told.good is False and "variance 0" in told.text
     (lines,) = [p.lines for row in compute(LAYER_NORM) for p in row.pictures if isinstance(p, Equations)]
     assert lines[0].endswith("= 3") and lines[1].endswith("= 3.5") and lines[2].endswith("= -1.069")
+    assert r"\sqrt{3.5 + 10^{-5}}" in lines[2]
 
 
 def test_the_table_of_a_norm_has_the_means_and_variances() -> None:

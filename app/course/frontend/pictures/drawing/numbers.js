@@ -4,11 +4,17 @@ import { formatNumber } from "../../../../../model/rendering/static/ui/charts.js
 
 /** @import { Numeric } from "../../types.d.ts" */
 
-/** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not. @param {Numeric} value @param {number} digits */
+const ROUNDING = 1e-6; // of a number of 32 bits: a cosine of 0.9999999 is 1
+
+/** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not, and long ones have commas. @param {Numeric} value @param {number} digits */
 export function formatFixed(value, digits) {
-  const number = Number(value);
-  if (Number.isNaN(number)) return "NaN";
-  if (!Number.isFinite(number)) return formatNumber(number);
+  const exact = Number(value);
+  if (Number.isNaN(exact)) return "NaN";
+  if (!Number.isFinite(exact)) return formatNumber(exact);
+  const nearest = Math.round(exact);
+  const number = nearest !== 0 && Math.abs(exact - nearest) < ROUNDING * Math.abs(nearest) ? nearest : exact;
+  if (Number.isInteger(number) && Math.abs(number) >= 10_000 && Math.abs(number) < 1e9)
+    return number.toLocaleString("en").replace("-", "−");
   if (Math.abs(number) >= 100_000) return formatNumber(number, 2);
   const text = Number.isInteger(number) ? String(number) : number.toFixed(digits);
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
