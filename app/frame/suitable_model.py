@@ -44,7 +44,8 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
     suited = with_suitable_model(page, state, entries)
     if suited != state:
         left = state.model
-        replace_state(model=suited.model, **OPENING)
+        # A text that came without the name of a model was written for this page, whichever model suits it.
+        replace_state(model=suited.model, **(OPENING if left else {}))
         state = current_state()
     elif last_path == page.PATH:
         left = ""

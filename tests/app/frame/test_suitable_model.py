@@ -38,6 +38,25 @@ def test_one_that_does_not_gives_way_to_the_first_that_does() -> None:
     assert words == "This page needs a model that writes. mood does not, so stories-causal is open."
 
 
+def test_a_text_that_names_no_model_is_read_by_the_one_that_suits() -> None:
+    def visit() -> None:
+        import streamlit as st
+
+        from app.engine.models import available_models
+        from app.frame.suitable_model import suitable_state
+        from app.state.session import current_state
+        from app.tasks import page as tasks
+
+        state, words = suitable_state(tasks, current_state(), available_models())
+        assert not words, "nobody chose the model that does not suit"
+        st.text(state.model)
+        st.text(state.text)
+
+    at = scripted(visit, task="classify", text="a dull film")
+    assert not at.exception
+    assert [text.value for text in at.text] == ["sentiment", "a dull film"]
+
+
 def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None:
     def visit() -> None:
         import streamlit as st
