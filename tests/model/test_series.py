@@ -1,4 +1,4 @@
-"""The shipped models that differ in their positional encoding alone: what their recipes and cards say holds."""
+"""The shipped series, of positional encodings and of the ladder: what their recipes and cards say holds."""
 
 import os
 import re
@@ -15,6 +15,7 @@ from model.paths import assets_dir
 from model.training.recipe import load_recipe
 
 FOLDERS = sorted((assets_dir() / "models").glob("positions-*"))
+LADDER = sorted((assets_dir() / "models").glob("ladder-*"))
 SMALL_TEXTS = ("storybooks", "captions")  # of the held-out ones, which are measured again
 
 
@@ -34,15 +35,16 @@ def test_a_model_is_what_its_recipe_makes_and_differs_in_its_encoding_alone(
 
 
 @pytest.mark.skipif("HEADLIGHT_DATA" not in os.environ, reason="needs the held-out texts")
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*FOLDERS, *LADDER], ids=lambda folder: folder.name)
 def test_a_model_is_as_good_as_its_card_says(folder: Path) -> None:
     checkpoint = load(folder)
     measured = checkpoint.card.partition("## Measured")[2].partition("## ")[0]
     header, *lines = (line.split(" | ") for line in re.findall(r"^\| (.+) \|$", measured, re.MULTILINE))
     claims = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
-    paths = [expand_path(f"$HEADLIGHT_DATA/text/{name}.valid.txt.xz") for name in SMALL_TEXTS]
+    names = SMALL_TEXTS if folder in FOLDERS else tuple(claims)
+    paths = [expand_path(f"$HEADLIGHT_DATA/text/{name}.valid.txt.xz") for name in names]
     report = evaluate_model(checkpoint, folder.name, paths, (), lambda line: None)
-    for name in SMALL_TEXTS:
+    for name in names:
         claim, found = claims[name], report.texts[f"{name}.valid"]
         if "bits per byte" in claim:
             assert found["bits per byte"] == pytest.approx(float(claim["bits per byte"]), abs=0.001)
