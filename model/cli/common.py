@@ -10,9 +10,9 @@ from model import checkpoints
 from model.checkpoints import Checkpoint, find_checkpoint, load
 from model.checkpoints.load import DEVICE_COUNTS
 from model.cli.parser import CommandParser
-from model.errors import TextError
+from model.errors import ConfigError, TextError
 from model.nn.transformer import Transformer
-from model.tasks import require_token_task
+from model.tasks import task_of
 from model.tracing.trace import Trace
 from model.vision.image import ProcessedImage, process_image, read_image
 
@@ -73,14 +73,16 @@ def read_input(
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
 
 
-def require_vocabulary_head(model: Transformer) -> None:
-    """Raise TextError or ConfigError unless the model reads one text and predicts tokens of its vocabulary."""
+def require_prediction(model: Transformer) -> None:
+    """Raise TextError or ConfigError unless the model reads one text and predicts tokens or labels."""
     if model.config.has_cross_attention:
         raise TextError(
             "This is an encoder-decoder, which reads two texts; predict is for models that read one. "
             "Its logits are in the file of headlight trace SOURCE --target TEXT."
         )
-    require_token_task(model.config)
+    task = task_of(model.config)
+    if not task.predicts:
+        raise ConfigError(task.no_prediction)
 
 
 def positive_int(text: str) -> int:

@@ -1,4 +1,4 @@
-"""`headlight predict`: the likeliest next tokens, or the likeliest tokens for each mask."""
+"""`headlight predict`: the likeliest next tokens, the likeliest tokens for each mask, or the likeliest labels."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from model.checkpoints import Checkpoint
 from model.cli.common import (
     add_model_options,
     make_parser,
     open_model,
     positive_int,
-    require_vocabulary_head,
+    require_prediction,
     warn_of_overflow,
 )
 from model.errors import TextError
 from model.tasks import task_of
+from model.text.tokenizer import Encoded
 from model.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
 
 MASK = "[MASK]"
@@ -24,7 +26,7 @@ MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped m
 
 
 def predict(arguments: Sequence[str]) -> int:
-    """Print the likeliest next tokens, or the likeliest tokens for each [MASK]."""
+    """Print the likeliest next tokens, those for each [MASK], or a classifier's labels of the text or each token."""
     parser = make_parser("predict", predict)
     parser.add_argument("text", metavar="TEXT")
     add_model_options(parser, default=f" (default: {MASKED_MODEL} for a text with {MASK}, else {CAUSAL_MODEL})")
@@ -33,12 +35,12 @@ def predict(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     options.model = options.model or (MASKED_MODEL if MASK in options.text else CAUSAL_MODEL)
     loaded = open_model(options)
-    require_vocabulary_head(loaded.model)
-    fills_masks = task_of(loaded.model.config).fills_masks
-    if MASK in options.text and not fills_masks:
+    require_prediction(loaded.model)
+    task = task_of(loaded.model.config)
+    if MASK in options.text and task.continues_text:
         raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
     encoded = encode_input(loaded.model, loaded.tokenizer, options.text)
-    positions = prediction_positions(loaded.model, loaded.tokenizer, encoded)
+    positions = _asked_positions(loaded, encoded)
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
     traced = run(loaded.model, loaded.tokenizer, options.text, keep=("logits",))
@@ -48,9 +50,17 @@ def predict(arguments: Sequence[str]) -> int:
         print(json.dumps([_prediction_json(*prediction) for prediction in predictions.items()]))  # in ASCII
         return 0
     for position, each in predictions.items():
-        token = encoded.token_texts[position].strip()
-        print(_format_prediction(f"token {position}: {token if fills_masks else f'after {token}'}", each))
+        place = f"token {position}: {task.preposition}{encoded.token_texts[position].strip()}"
+        print(_format_prediction(task.preposition if task.whole_text else place, each))
     return 0
+
+
+def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
+    """Each of the text's own tokens where these get labels; else the position that a person asks for."""
+    task = task_of(loaded.model.config)
+    if task.predicts_labels and not task.whole_text:
+        return tuple(position for position, is_special in enumerate(encoded.special_mask) if not is_special)
+    return prediction_positions(loaded.model, loaded.tokenizer, encoded)
 
 
 def _prediction_json(position: int, each: Sequence[Candidate]) -> dict[str, object]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
 from model.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook
 from model.nn.kv_cache import KVCache
 from model.nn.transformer import Transformer
-from model.tasks import task_of
+from model.tasks import label_text, task_of
 from model.text.tokenizer import Encoded, Tokenizer
 from model.tracing.interventions import Intervention, InterventionHook
 from model.tracing.trace import Trace
@@ -77,7 +77,7 @@ def _compile_patterns(keep: tuple[str, ...]) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One possible token: its display text, its id, and its probability over the whole vocabulary."""
+    """One possible token or label: its display text, its id, and its probability among all."""
 
     token: str
     id: int
@@ -201,12 +201,12 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
 
 
 def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
-    """The most probable tokens at a position, best first."""
+    """The most probable tokens at a position, or labels where the model predicts these, best first."""
     probabilities = trace.probabilities(position)
     best = np.argsort(-probabilities, kind="stable")[:count]
-    return tuple(
-        Candidate(tokenizer.stripped_token_text(int(token)), int(token), float(probabilities[token])) for token in best
-    )
+    config = trace.config
+    in_words = partial(label_text, config) if task_of(config).predicts_labels else tokenizer.stripped_token_text
+    return tuple(Candidate(in_words(int(each)), int(each), float(probabilities[each])) for each in best)
 
 
 def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:

@@ -82,6 +82,17 @@ def test_without_json_lines_are_printed(models: Path, capsys: pytest.CaptureFixt
     assert "%" in lines[1]
 
 
+def test_a_classifier_labels_the_text_or_each_of_its_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "A wonderful film.", "--model", "sentiment"]) == 0
+    assert re.fullmatch(r"of the whole text\n +[\d.]+%  positive\n +[\d.]+%  negative\n", capsys.readouterr().out)
+    assert main(["predict", "They live in London", "--model", "entities", "--top", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    places, labels = lines[::2], [line.split()[-1] for line in lines[1::2]]
+    assert places[0] == "token 1: of They"
+    first = next(at for at, place in enumerate(places) if place.endswith("of in")) + 1
+    assert set(labels[:first]) == {"O"} and set(labels[first:]) == {"LOC"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
