@@ -41,14 +41,14 @@ def handle_screen(body: dict[str, Any]) -> bytes:
     if not isinstance(inputs, dict) or not all(isinstance(text, str) for text in inputs.values()):
         raise InputError("The inputs of a screen are texts by the names of its controls.")
     values = screen.parse(inputs)
-    link = screen.explore(**values) if screen.explore else None
+    links = screen.links(values)
     for name, control in screen.controls.items():
         if isinstance(control, RecordingControl) and values[name] is not None:
             values[name] = decode_recording(own_file(values[name]))
     for name, control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], str(body.get("device") or "auto"))
         control.require(values[name].model.config)
-    return pack({"rows": plain(screen.compute(**values)), "explore": link})
+    return pack({"rows": plain(screen.compute(**values)), "links": links})
 
 
 def handle_run(body: dict[str, Any]) -> bytes:
@@ -64,6 +64,7 @@ def _screen_payload(screen: Screen) -> dict[str, Any]:
         "controls": [{"name": name} | _control_payload(control) for name, control in screen.controls.items()],
         "code": [{"name": part.__qualname__, "code": source_of(part)} for part in screen.code],
         "is_long": screen.is_long,
+        "see_also": plain(screen.see_also),
         "model_controls": list(screen.model_controls),
     }
 

@@ -35,7 +35,7 @@ def _component_data(state: State) -> dict[str, Any]:
     titles = own_titles()
     return {
         "api": api_address(),
-        "explore": f"{base_path()}/",
+        "pages": f"{base_path()}/",
         "state": {name: getattr(state, name) for name in STATE_FIELDS},
         "models": [
             {

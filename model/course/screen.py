@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from model.course.controls import MAX_INPUT_LENGTH, Control, ModelControl
-from model.course.pictures import Row
+from model.course.pictures import Row, ScreenLink
 from model.errors import InputError
 from model.registry import Registry
 
@@ -15,14 +16,20 @@ Answer = tuple[Row, ...]
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 
 
+def compared(one: StateFields, other: StateFields) -> StateFields:
+    """The parameters of a link to the page Compare, whose other side has these fields in place of the first one's."""
+    return one | {"side_b": urlencode(other)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Screen:
     """One idea: its title, a lesson of two or three sentences, what a learner can change, and what is computed then.
 
     `compute` takes the controls' values by their names and gives rows of pictures. `formulas` are LaTeX. `code` are the
-    functions and classes whose source is shown: those that ran. `explore` takes the same values and gives the
-    parameters of a link to the page Explore. A screen that `is_long` runs for seconds: only when it is asked to, with
-    a button that stops it, and it calls `check_cancelled`.
+    functions and classes whose source is shown: those that ran. `explore` takes the same values (a model as its name)
+    and gives the parameters of a link to the page Explore, `elsewhere` those of links to other pages, by their names
+    in addresses; `see_also` are screens that go on from this one. A screen that `is_long` runs for seconds: only when
+    it is asked to, with a button that stops it, and it calls `check_cancelled`.
     """
 
     title: str
@@ -32,12 +39,19 @@ class Screen:
     formulas: tuple[str, ...] = ()
     code: tuple[Callable[..., Any] | type, ...] = ()
     explore: Callable[..., StateFields] | None = None
+    elsewhere: Mapping[str, Callable[..., StateFields]] = field(default_factory=dict)
+    see_also: tuple[ScreenLink, ...] = ()
     is_long: bool = False
 
     @property
     def model_controls(self) -> dict[str, ModelControl]:
         """The controls that choose a model, by their names: at most two, as a comparison has."""
         return {name: control for name, control in self.controls.items() if isinstance(control, ModelControl)}
+
+    def links(self, values: Mapping[str, Any]) -> dict[str, StateFields]:
+        """The parameters of each link to another page, by the page's name in addresses."""
+        pages = ({"explore": self.explore} if self.explore else {}) | dict(self.elsewhere)
+        return {page: link(**values) for page, link in pages.items()}
 
     def parse(self, inputs: Mapping[str, str]) -> dict[str, Any]:
         """The value of each control, its default where nothing was given. Raises InputError."""

@@ -135,7 +135,7 @@ class CoursePage {
   #createScreen(row, chapter) {
     return new ScreenView(row, {
       api: this.#data.api,
-      explore: this.#data.explore,
+      pages: this.#data.pages,
       models: this.#data.models,
       request: { chapter, device: this.#data.device },
       inputs: () => this.#inputs.all(row),

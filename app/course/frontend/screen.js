@@ -14,7 +14,7 @@ import { ScreenQuestions } from "./server.js";
 /**
  * What a screen needs of the page it is on.
  * @typedef {object} ScreenPlace
- * @property {string} api @property {string} explore the address of Explore @property {CourseModel[]} models
+ * @property {string} api @property {string} pages the address of all pages @property {CourseModel[]} models
  * @property {Pick<ScreenRequest, "chapter" | "device">} request
  * @property {() => Record<string, string>} inputs the text of each control
  * @property {(patch: Inputs) => void} change
@@ -41,7 +41,7 @@ export class ScreenView {
     this.#place = place;
     this.#questions = new ScreenQuestions(place.api, row.is_long);
     this.#board = new ControlBoard(row.controls, place.models, place.api, (patch) => this.#change(patch));
-    this.#parts = createParts(row);
+    this.#parts = createParts(row, place.linkTo);
     this.element = this.#parts.element;
     this.#parts.controls.replaceWith(this.#board.element);
     this.#parts.run.onclick = () => (this.#running ? this.#stop() : this.#ask());
@@ -114,21 +114,30 @@ export class ScreenView {
   /** Draws the answer that is here. */
   draw() {
     if (!this.#answer) return;
-    const { rows, explore } = this.#parts;
-    const { asksFirst, linkTo } = this.#place;
-    const { rows: shown, explore: link } = this.#answer;
+    const { rows, ways } = this.#parts;
+    const { asksFirst, linkTo, pages } = this.#place;
+    const { rows: shown, links } = this.#answer;
     rows.replaceChildren(
       ...shown.map((row) =>
-        createRow(row, asksFirst(), { width: rows.clientWidth || innerWidth, linkTo, explore: link }),
+        createRow(row, asksFirst(), { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null }),
       ),
     );
-    explore.hidden = !link;
-    if (link) explore.href = `${this.#place.explore}?${new URLSearchParams(link)}`;
+    ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
   }
 }
 
-/** @param {ScreenRow} row */
-function createParts(row) {
+/**
+ * A link to another page, with what is chosen here.
+ * @param {string} pages @param {string} page @param {Record<string, string>} link
+ */
+function createPageLink(pages, page, link) {
+  const way = createElement("a", "act", `Continue in ${page[0].toUpperCase()}${page.slice(1)}`);
+  way.href = `${pages}${page === "explore" ? "" : page}?${new URLSearchParams(link)}`;
+  return way;
+}
+
+/** @param {ScreenRow} row @param {LinkTo} linkTo */
+function createParts(row, linkTo) {
   const element = createElement("section", "panel screen");
   element.dataset.testid = `screen-${row.name}`;
   element.dataset.state = "new";
@@ -146,12 +155,13 @@ function createParts(row) {
   problem.dataset.testid = "screen-problem";
   problem.hidden = true;
   const rows = createElement("div", "rows");
-  const explore = createElement("a", "act", "Continue in Explore");
-  explore.hidden = true;
+  const ways = createElement("span", "onward");
+  const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
+  others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot");
-  footer.append(explore, createCode(row));
+  footer.append(ways, others, createCode(row));
   element.append(title, lesson, formulas, controls, run, problem, rows, footer);
-  return { element, controls, run, problem, rows, explore };
+  return { element, controls, run, problem, rows, ways };
 }
 
 /** @param {ScreenRow} row */

@@ -49,7 +49,7 @@ export class ScreenQuestions {
       return number !== this.#number || meta.superseded ? null : meta;
     } catch (error) {
       if (isAbort(error) || number !== this.#number) return null;
-      return { rows: [], explore: null, error: failureText(error) };
+      return { rows: [], links: {}, error: failureText(error) };
     }
   }
 

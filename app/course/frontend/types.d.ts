@@ -20,8 +20,8 @@ export interface CourseChoice {
 /** What Streamlit says. */
 export interface CourseData {
   api: string;
-  /** The address of the page Explore. */
-  explore: string;
+  /** What stands before the names of pages in their addresses. */
+  pages: string;
   state: CourseChoice;
   models: CourseModel[];
   device: string;
@@ -83,6 +83,8 @@ export interface ScreenRow {
   controls: Control[];
   code: { name: string; code: string }[];
   is_long: boolean;
+  /** Screens that go on from this one. */
+  see_also: ScreenLink[];
   /** The names of the controls that choose a model: at most two. */
   model_controls: string[];
 }
@@ -276,7 +278,8 @@ export interface ScreenAnswer {
   error?: string;
   superseded?: boolean;
   rows: Row[];
-  explore: Link;
+  /** The parameters of a link to each page where one can go on, by its name in addresses. */
+  links: Record<string, Record<string, string>>;
 }
 
 /** What a screen is asked. */

@@ -11,7 +11,7 @@ from model.array_types import Float
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import MatrixPicture, Question, Verdict, row
-from model.course.screen import Answer, Screen
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.sentences import value
 from model.errors import InputError
 from model.nn.masks import causal
@@ -97,6 +97,15 @@ def _words(one: str, other: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return tuple(words), changed
 
 
+def _explore(encoder: str, decoder: str, one: str, other: str) -> StateFields:
+    return {"model": encoder, "text": one}
+
+
+def _compare(encoder: str, decoder: str, one: str, other: str) -> StateFields:
+    """Both sentences under the decoder: what stands before the exchanged word is the same."""
+    return compared({"model": decoder, "text": one}, {"text": other})
+
+
 CHANGED_WORD = Screen(
     title="Exchange a word: whose vectors move?",
     lesson=(
@@ -113,4 +122,6 @@ CHANGED_WORD = Screen(
     compute=changed_word,
     formulas=(r"\text{decoder: } x_i = f(w_1 \ldots w_i)", r"\text{encoder: } x_i = f(w_1 \ldots w_n)"),
     code=(vector_distances, causal),
+    explore=_explore,
+    elsewhere={"compare": _compare},
 )

@@ -162,6 +162,7 @@ CONFIGURATIONS = Screen(
     },
     compute=configurations,
     code=(read_family, at_size, count_parameters, Transformer),
+    explore=lambda model, **_: {"model": model, "tab": "model"},
 )
 NAMES = {name: name for name in (*PAPERS, OPENED)}
 ONE_TO_ANOTHER = Screen(
@@ -177,4 +178,5 @@ ONE_TO_ANOTHER = Screen(
     },
     compute=one_to_another,
     code=(one_to_another, Config),
+    explore=lambda model, **_: {"model": model, "tab": "model"},
 )

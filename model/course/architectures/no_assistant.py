@@ -122,6 +122,11 @@ def _explore(model: str, prompt: str, answer: str, seed: int) -> StateFields:
     return {"model": model, "text": prompt}
 
 
+def _generate(model: str, prompt: str, answer: str, seed: int) -> StateFields:
+    """The same beginning and seed, to be written token by token."""
+    return {"model": model, "text": prompt, "sampling": f"t{TEMPERATURE:g},p{TOP_P:g},s{seed}"}
+
+
 NO_ASSISTANT = Screen(
     title="What these small models are not",
     lesson=(
@@ -138,4 +143,5 @@ NO_ASSISTANT = Screen(
     compute=no_assistant,
     code=(continuation, generate, prompt_bits),
     explore=_explore,
+    elsewhere={"generate": _generate},
 )

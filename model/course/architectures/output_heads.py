@@ -206,4 +206,5 @@ OUTPUT_HEADS = Screen(
         r"\text{next token: } \mathrm{softmax}(W_U\, x_n)",
     ),
     code=(read, fit_classifier, fit_tagger, SequenceClassifier, TokenClassifier, LanguageModelHead),
+    explore=lambda model, examples, text: {"model": model, "text": text},
 )

@@ -12,7 +12,7 @@ from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
 from model.course.language_modeling.next_token import word_pieces
 from model.course.pictures import BarsPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
-from model.course.screen import Answer, Screen, StateFields
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.sentences import token_labels, value
 from model.errors import InputError
 from model.tasks import task_of
@@ -141,6 +141,11 @@ def _explore(encoder: str, decoder: str, text: str, word: str) -> StateFields:
     return {"model": encoder, "text": text}
 
 
+def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
+    """The decoder reads what stands before the gap."""
+    return compared({"model": encoder, "text": text}, {"model": decoder, "text": _split(text)[0].rstrip()})
+
+
 SAME_GAP = Screen(
     title="One gap, asked of an encoder and a decoder",
     lesson=(
@@ -161,4 +166,5 @@ SAME_GAP = Screen(
     ),
     code=(ask_encoder, ask_decoder, sentence_scores),
     explore=_explore,
+    elsewhere={"compare": _compare},
 )

@@ -15,7 +15,7 @@ from model.checkpoints.load import Checkpoint
 from model.course.architectures.no_assistant import continuation
 from model.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
 from model.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, Verdict, row
-from model.course.screen import Answer, Screen, StateFields
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.tokens.model_vectors import text_vectors
 from model.errors import InputError
 from model.tasks import task_of
@@ -147,6 +147,11 @@ def _explore(model: str, decoder: str, text: str, sentences: int, vectors: str) 
     return {"model": model, "text": text}
 
 
+def _compare(model: str, decoder: str, text: str, sentences: int, vectors: str) -> StateFields:
+    """The decoder reads the words that announce a summary, too."""
+    return compared({"model": model, "text": text}, {"model": decoder, "text": f"{text.strip()} {PROMPT}"})
+
+
 SUMMARY = Screen(
     title="A summary made of the text's own sentences",
     lesson=(
@@ -170,4 +175,5 @@ SUMMARY = Screen(
     ),
     code=(select, text_vectors, word_vectors),
     explore=_explore,
+    elsewhere={"compare": _compare},
 )

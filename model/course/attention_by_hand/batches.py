@@ -11,7 +11,7 @@ from torch import Tensor
 from model.course.attention import HeadValues, attend
 from model.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from model.course.pictures import BarsPicture, MatrixPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
-from model.course.screen import Answer, Screen
+from model.course.screen import Answer, Screen, compared
 from model.errors import InputError
 from model.nn.attention import Attention
 from model.nn.masks import MASKS, QueryKeyPositions, padding
@@ -117,6 +117,8 @@ BATCH = Screen(
     compute=two_sentences,
     formulas=(MASKS["padding"].formula,),
     code=(padding, two_sentences, Attention.weighted_sum),
+    explore=lambda first, second, mask: {"text": first},
+    elsewhere={"compare": lambda first, second, mask: compared({"text": first}, {"text": second})},
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from torch import Tensor
 from model.course.attention import attend
 from model.course.controls import ChoiceControl, NumberControl, SeedControl
 from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict, row
-from model.course.screen import Answer, Screen
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction
 
@@ -103,6 +104,16 @@ def _facts(width: int, products: Tensor) -> TablePicture:
     )
 
 
+def explore_unscaled(**inputs: Any) -> StateFields:
+    """A trained model whose scores are not divided."""
+    return {"model": "stories-causal", "scale": "off"}
+
+
+def compare_unscaled(**inputs: Any) -> StateFields:
+    """The same model with and without the scale."""
+    return compared({"model": "stories-causal"}, {"scale": "off"})
+
+
 SCALING = Screen(
     title="Why the square root of d",
     lesson=(
@@ -123,5 +134,6 @@ SCALING = Screen(
         r"\mathrm{Var}\left(\frac{q \cdot k}{\sqrt{d}}\right) = 1",
     ),
     code=(variance_of_scores, Attention.score_scales, AttentionFunction.score, attend),
-    explore=lambda width, draw, seed: {"scale": "off"},
+    explore=explore_unscaled,
+    elsewhere={"compare": compare_unscaled},
 )

@@ -8,7 +8,7 @@ from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint
 from model.course.block.sublayer_switches import SublayerSwitches, require_pre_norm
 from model.course.controls import ModelControl, TextControl
-from model.course.pictures import BarsPicture, TablePicture, Verdict, row
+from model.course.pictures import BarsPicture, ScreenLink, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss
 from model.nn.hooks import Hook
@@ -120,4 +120,5 @@ SWITCH_OFF = Screen(
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(\mathrm{token}_i)",),
     code=(target_loss, SublayerSwitches),
     explore=_explore,
+    see_also=(ScreenLink("training", "ladder"), ScreenLink("training", "trained-ladder")),
 )

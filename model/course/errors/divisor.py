@@ -6,6 +6,7 @@ import torch
 
 from model.array_types import Float
 from model.course.attention import HeadValues, attend
+from model.course.attention_by_hand.scaling import compare_unscaled, explore_unscaled
 from model.course.controls import NumberControl, SeedControl
 from model.course.pictures import BarsPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
@@ -88,5 +89,6 @@ DIVISOR = Screen(
     compute=divisors,
     formulas=(r"\frac{Q K^\top}{\sqrt{d_k}}", r"d_k = \frac{d_\mathrm{model}}{h}"),
     code=(divide, Attention.score_scales, attend),
-    explore=lambda d_model, heads, tokens, seed: {"scale": "off"},
+    explore=explore_unscaled,
+    elsewhere={"compare": compare_unscaled},
 )

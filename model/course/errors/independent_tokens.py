@@ -9,7 +9,7 @@ from model.array_types import Float
 from model.checkpoints import Checkpoint
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import LinesPicture, TablePicture, Verdict, row
-from model.course.screen import Answer, Screen, StateFields
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.sentences import value
 from model.errors import InputError
 from model.nn.transformer import Transformer
@@ -91,6 +91,11 @@ def explore_sentence(model: str, text: str, other: str) -> StateFields:
     return {"model": model, "text": text}
 
 
+def compare_sentences(model: str, text: str, other: str) -> StateFields:
+    """Both sentences."""
+    return compared({"model": model, "text": text}, {"text": other})
+
+
 INDEPENDENT_TOKENS = Screen(
     title="Is each token processed by itself?",
     lesson="Of masked training it is said that each token is processed independently. That holds for the classifier at "
@@ -105,4 +110,5 @@ INDEPENDENT_TOKENS = Screen(
     formulas=(r"p = \mathrm{softmax}(W z_i)", r"z_i = f_i(x_1, \ldots, x_n)"),
     code=(independent_tokens, classify_alone),
     explore=explore_sentence,
+    elsewhere={"compare": compare_sentences},
 )

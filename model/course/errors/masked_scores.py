@@ -13,7 +13,7 @@ from model.course.attention_by_hand.words import TOKENS
 from model.course.controls import MatrixControl, ModelControl, TextControl
 from model.course.masks.look_ahead import MOST_TOKENS, next_token_losses
 from model.course.pictures import BarsPicture, MatrixPicture, Question, Verdict, row
-from model.course.screen import Answer, Screen, StateFields
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.errors import InputError
 from model.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from model.nn.masks import MASKS, causal
@@ -155,4 +155,7 @@ ITSELF = Screen(
     formulas=(MASKS["causal"].formula,),
     code=(causal, next_token_losses, variant),
     explore=explore_without_itself,
+    elsewhere={
+        "compare": lambda model, text: compared({"model": model, "text": text}, {"masks": ITSELF_FORBIDDEN}),
+    },
 )

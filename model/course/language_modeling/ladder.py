@@ -17,7 +17,7 @@ from model.cancellation import check_cancelled
 from model.config import Config
 from model.config_groups import EmbeddingConfig
 from model.course.controls import NumberControl, SeedControl, TextControl
-from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict, row
+from model.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
 from model.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
 from model.errors import InputError
@@ -181,5 +181,6 @@ LADDER = Screen(
     compute=ladder,
     formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),
     code=(rung_configs, climb, writing_loss, write),
+    see_also=(ScreenLink("training", "trained-ladder"), ScreenLink("masks", "cheating")),
     is_long=True,
 )

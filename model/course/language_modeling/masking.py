@@ -130,4 +130,5 @@ MASKING = Screen(
     compute=masking,
     formulas=(r"L = -\frac{1}{|M|} \sum_{i \in M} \log p(t_i)",),
     code=(TokenMasker, token_losses),
+    explore=lambda model, text, **_: {"model": model, "text": text},
 )

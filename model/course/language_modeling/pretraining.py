@@ -172,5 +172,6 @@ PRETRAINING = Screen(
     compute=pretraining,
     formulas=(r"w = X^T (X X^T + n I)^{-1} y",),
     code=(classify, fit, untrained),
-    explore=lambda sentence, **_: {"model": "sentiment", "text": sentence},
+    explore=lambda model, sentence, **_: {"model": model, "text": sentence},
+    elsewhere={"tasks": lambda sentence, **_: {"model": "sentiment", "text": sentence, "task": "classify"}},
 )

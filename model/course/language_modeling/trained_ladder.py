@@ -8,14 +8,16 @@ from functools import lru_cache
 from math import log, nan
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
+from model.array_types import Float
 from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint, load
-from model.course.controls import NumberControl, SeedControl, TextControl
-from model.course.pictures import BarsPicture, TablePicture, Verdict, row
-from model.course.screen import Answer, Screen
-from model.course.sentences import sentence_batch, target_loss
+from model.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
+from model.course.pictures import BarsPicture, ScreenLink, TablePicture, Verdict, row
+from model.course.screen import Answer, Screen, StateFields
+from model.course.sentences import sentence_batch, target_loss, token_labels
 from model.generation.generate import generate
 from model.paths import assets_dir
 
@@ -32,7 +34,7 @@ SENTENCE = (
     "One day, a girl named Mia found a red ball in the garden. She was very happy and ran to her mother. "
     "They played with it until it was dark."
 )
-WRITTEN = 16  # tokens
+WRITTEN, SHOWN_TOKENS = 16, 12
 ENDS = "nothing: it ends the text at once"
 CHEAT = 2.0  # nats between the two losses, from which a model is said to look ahead
 
@@ -51,8 +53,8 @@ class RungAnswer:
     written: str
 
 
-def trained_ladder(text: str, beginning: str, temperature: float, seed: int) -> Answer:
-    """What each shipped rung makes of the sentence."""
+def trained_ladder(text: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
+    """What each shipped rung makes of the sentence, and one of them of each token."""
     answers = {RUNGS[name]: ask_rung(shipped_rung(name), text, beginning, temperature, seed) for name in RUNGS}
     cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
     honest = min(answers, key=lambda name: answers[name].writing_loss)
@@ -72,6 +74,7 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int) -> 
                 "asked for.",
             )
         ),
+        row(_token_losses(shipped_rung(rung), RUNGS[rung], text)),
         row(
             TablePicture(
                 title=f"What they write after “{beginning}”",
@@ -95,7 +98,8 @@ def ask_rung(rung: Checkpoint, text: str, beginning: str, temperature: float, se
     batch = sentence_batch(rung, text)[1]
     steps = generate(rung.model, rung.tokenizer, beginning, steps=WRITTEN, temperature=temperature, seed=seed, keep=())
     written = rung.tokenizer.decode([step.chosen_token for step in steps])
-    return RungAnswer(held_out_loss(rung.card), target_loss(rung.model, batch), writing_loss(rung, text), written)
+    writing = float(writing_losses(rung, text).mean())
+    return RungAnswer(held_out_loss(rung.card), target_loss(rung.model, batch), writing, written)
 
 
 def held_out_loss(card: str) -> float:
@@ -105,15 +109,37 @@ def held_out_loss(card: str) -> float:
 
 
 @torch.inference_mode()
-def writing_loss(rung: Checkpoint, text: str) -> float:
-    """The mean loss of a token after what stands before it, and nothing behind: a forward for each beginning."""
+def writing_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
+    """The loss of each token after what stands before it, and nothing behind: a forward for each beginning."""
     batch = sentence_batch(rung, text)[1]
     losses = [
         functional.cross_entropy(rung.model(batch.ids[:, :length])[:, -1].float(), batch.targets[:, length - 1])
-        for length in range(1, batch.ids.shape[1] + 1)
-        if batch.targets[0, length - 1] >= 0
+        for length in range(1, batch.ids.shape[1])
     ]
-    return float(torch.stack(losses).mean())
+    return torch.stack(losses)
+
+
+@torch.inference_mode()
+def whole_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
+    """The loss of each token where the whole sentence is read at once, as in training."""
+    batch = sentence_batch(rung, text)[1]
+    return functional.cross_entropy(rung.model(batch.ids)[0, :-1].float(), batch.targets[0, :-1], reduction="none")
+
+
+def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
+    encoded, _ = sentence_batch(rung, text)
+    losses = {"training": whole_losses(rung, text), "writing": writing_losses(rung, text)}
+    return BarsPicture(
+        title=f"“{name}”: loss of each token",
+        labels=token_labels(encoded)[1 : SHOWN_TOKENS + 1],
+        series={way: each[:SHOWN_TOKENS] for way, each in losses.items()},
+        note="0 is certain. The first token has nothing before it and is not predicted.",
+    )
+
+
+def _generate(text: str, beginning: str, temperature: float, seed: int, rung: str) -> StateFields:
+    """The same beginning and seed, to be written token by token."""
+    return {"model": rung, "text": beginning, "sampling": f"t{temperature:g},s{seed}"}
 
 
 TRAINED_LADDER = Screen(
@@ -128,9 +154,12 @@ TRAINED_LADDER = Screen(
         "beginning": TextControl(title="Beginning to continue", default="Once upon a time"),
         "temperature": NumberControl(title="Temperature", default="0.8", low=0.0, high=2.0, step=0.1),
         "seed": SeedControl(default="1"),
+        "rung": ChoiceControl(title="Token by token", default="ladder-2-positions", options=RUNGS),
     },
     compute=trained_ladder,
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_{i+1} \mid t_1, \ldots, t_i)",),
-    code=(ask_rung, writing_loss, target_loss),
-    explore=lambda text, **_: {"model": "ladder-2-positions", "text": text},
+    code=(ask_rung, whole_losses, writing_losses),
+    explore=lambda text, rung, **_: {"model": rung, "text": text},
+    elsewhere={"generate": _generate},
+    see_also=(ScreenLink("training", "ladder"), ScreenLink("masks", "cheating")),
 )

@@ -12,8 +12,8 @@ from model.cancellation import check_cancelled
 from model.checkpoints import Checkpoint
 from model.config import Config
 from model.course.controls import ModelControl, NumberControl, SeedControl, TextControl
-from model.course.pictures import BarsPicture, LinesPicture, Verdict, row
-from model.course.screen import Answer, Screen, StateFields
+from model.course.pictures import BarsPicture, LinesPicture, ScreenLink, Verdict, row
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.errors import InputError
 from model.nn.masks import causal
 from model.nn.transformer import Transformer
@@ -96,6 +96,7 @@ LIFTED = Screen(
     formulas=(r"L = -\frac{1}{T - 1} \sum_{i=1}^{T-1} \log p(x_{i+1} \mid x_1, \ldots, x_i)",),
     code=(lifted_mask, causal, variant),
     explore=explore_lifted,
+    elsewhere={"compare": lambda model, text: compared({"model": model, "text": text}, {"masks": "none"})},
 )
 
 
@@ -171,5 +172,6 @@ CHEATING = Screen(
     compute=train_either_way,
     formulas=(r"L \ge \log V \text{ for } V \text{ tokens drawn at random}",),
     code=(train_either_way, _train, causal),
+    see_also=(ScreenLink("training", "ladder"), ScreenLink("training", "trained-ladder")),
     is_long=True,
 )

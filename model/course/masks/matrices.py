@@ -79,7 +79,19 @@ def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
 def explore_mask(mask: str, tokens: int, width: int, seed: int) -> StateFields:
     """The same mask on a trained model."""
     names = {"none": "none", "causal": "causal", "window": f"window:{width}"}
-    return {"masks": names[mask]} if mask in names else {}
+    masks = names.get(mask) or painted_mask(mask_cells(mask, tokens, width))
+    return _explore_words(tokens, masks)
+
+
+def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
+    """A mask for a model that puts a token before the text: words see what is allowed, and nothing of that token."""
+    words = range(1, len(allowed) + 1)
+    forbidden = [(query, key) for query in words for key in (0, *words) if key == 0 or not allowed[query - 1, key - 1]]
+    return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"
+
+
+def _explore_words(count: int, masks: str) -> StateFields:
+    return {"model": "stories-causal", "text": " ".join(TOKENS.label_all(count)), "masks": masks}
 
 
 ADDED = Screen(
@@ -218,4 +230,5 @@ DRAWN = Screen(
         r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
     ),
     code=(SoftmaxAttention.normalize, AttentionFunction.mask, drawn_mask, Attention.weighted_sum),
+    explore=lambda cells, seed: _explore_words(len(cells), painted_mask(cells.bool())),
 )

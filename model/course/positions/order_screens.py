@@ -8,7 +8,7 @@ from model.checkpoints import Checkpoint
 from model.course.controls import ModelControl, SeedControl, TextControl
 from model.course.pictures import MatrixPicture, TablePicture, TokensPicture, Verdict, row
 from model.course.positions.order import OrderTest, compare_orders, shuffled
-from model.course.screen import Answer, Screen
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.nn.attention import Attention
 from model.nn.variants import variant
 
@@ -93,6 +93,16 @@ def _verdict(tests: dict[str, OrderTest]) -> str:
     )
 
 
+def explore_order(model: str, one: str) -> StateFields:
+    """One order, read as here: with a space in front, as inside a sentence."""
+    return {"text": f" {one}", "model": model}
+
+
+def compare_both(model: str, one: str, other: str) -> StateFields:
+    """Both orders side by side."""
+    return compared(explore_order(model, one), {"text": f" {other}"})
+
+
 FORMULA = (r"f(X_{\pi}) = f(X)_{\pi}", r"\mathrm{mean}\,f(X_{\pi}) = \mathrm{mean}\,f(X)")
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
@@ -109,7 +119,8 @@ ORDER = Screen(
     compute=two_orders,
     formulas=FORMULA,
     code=(compare_orders, variant, Attention.weighted_sum),
-    explore=lambda model, one, other: {"text": one, "model": model},
+    explore=lambda model, one, other: explore_order(model, one),
+    elsewhere={"compare": compare_both},
 )
 SHUFFLED = Screen(
     title="Shuffled words",
@@ -125,5 +136,6 @@ SHUFFLED = Screen(
     compute=shuffle_words,
     formulas=FORMULA,
     code=(shuffled, compare_orders),
-    explore=lambda model, text, seed: {"text": text, "model": model},
+    explore=lambda model, text, seed: explore_order(model, text),
+    elsewhere={"compare": lambda model, text, seed: compare_both(model, text, shuffled(text, seed))},
 )

@@ -21,7 +21,8 @@ from model.course.pictures import (
     row,
 )
 from model.course.positions.rotary import encoding_config, turn
-from model.course.screen import Answer, Screen
+from model.course.positions.trained import trained_with
+from model.course.screen import Answer, Screen, StateFields
 from model.errors import InputError
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
 
@@ -221,6 +222,15 @@ def _range(distances: list[int]) -> str:
     return (f"{first}" if first == last else f"{first} to {last}").replace("-", "−")
 
 
+def _shown_model(model: str) -> StateFields:
+    return {"model": model}
+
+
+def _trained_with_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> StateFields:
+    """The shipped model that looks as here."""
+    return {"model": "positions-encoder-relative" if direction == "both" else "positions-decoder-relative"}
+
+
 LEARNED = Screen(
     title="A table of positions",
     lesson=(
@@ -236,7 +246,8 @@ LEARNED = Screen(
     compute=show_table,
     formulas=(LearnedPositions.formula,),
     code=(LearnedPositions, position_profile),
-    explore=lambda model: {"model": model},
+    explore=_shown_model,
+    elsewhere={"positions": _shown_model},
 )
 ROPE = Screen(
     title="RoPE: turning arrows",
@@ -257,6 +268,8 @@ ROPE = Screen(
     compute=show_rope,
     formulas=(Rope.formula,),
     code=(Rope, turn),
+    explore=trained_with("positions-decoder-rope"),
+    elsewhere={"positions": trained_with("positions-decoder-rope")},
 )
 ALIBI = Screen(
     title="ALiBi: a penalty for distance",
@@ -273,6 +286,8 @@ ALIBI = Screen(
     compute=show_alibi,
     formulas=(Alibi.formula,),
     code=(Alibi,),
+    explore=trained_with("positions-decoder-alibi"),
+    elsewhere={"positions": trained_with("positions-decoder-alibi")},
 )
 BUCKETS = Screen(
     title="T5: distances in buckets",
@@ -296,4 +311,6 @@ BUCKETS = Screen(
     compute=show_buckets,
     formulas=(RelativeBias.formula,),
     code=(RelativeBias,),
+    explore=_trained_with_buckets,
+    elsewhere={"positions": _trained_with_buckets},
 )

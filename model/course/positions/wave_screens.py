@@ -18,6 +18,7 @@ from model.course.pictures import (
     Verdict,
     row,
 )
+from model.course.positions.trained import trained_with
 from model.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
 from model.course.screen import Answer, Screen
 from model.errors import InputError
@@ -228,6 +229,8 @@ WAVES = Screen(
     compute=show_waves,
     formulas=FORMULA,
     code=(sinusoids, waves, wavelengths),
+    explore=trained_with("positions-encoder-sinusoidal"),
+    elsewhere={"positions": trained_with("positions-encoder-sinusoidal")},
 )
 BASES = Screen(
     title="What the base does",
@@ -244,6 +247,8 @@ BASES = Screen(
     compute=compare_bases,
     formulas=(r"10^{4i/d} = (10^2)^{2i/d} = 100^{2i/d} \neq 10000^{2i/d}",),
     code=(wavelengths, sinusoids),
+    explore=trained_with("positions-encoder-sinusoidal"),
+    elsewhere={"positions": trained_with("positions-encoder-sinusoidal")},
 )
 UNIQUE = Screen(
     title="Every position has a vector of its own",
@@ -260,6 +265,8 @@ UNIQUE = Screen(
     compute=check_unique,
     formulas=FORMULA,
     code=(nearest_positions, sinusoids),
+    explore=trained_with("positions-encoder-sinusoidal"),
+    elsewhere={"positions": trained_with("positions-encoder-sinusoidal")},
 )
 ROTATION = Screen(
     title="A step is a rotation",
@@ -283,6 +290,8 @@ ROTATION = Screen(
         r"\begin{pmatrix} \sin \omega p \\ \cos \omega p \end{pmatrix}",
     ),
     code=(rotate, sinusoids),
+    explore=trained_with("positions-encoder-sinusoidal"),
+    elsewhere={"positions": trained_with("positions-encoder-sinusoidal")},
 )
 BANDS = Screen(
     title="What fast and slow channels are for",
@@ -306,4 +315,6 @@ BANDS = Screen(
     compute=drop_bands,
     formulas=FORMULA,
     code=(similarity_without_band, sinusoids),
+    explore=trained_with("positions-encoder-sinusoidal"),
+    elsewhere={"positions": trained_with("positions-encoder-sinusoidal")},
 )

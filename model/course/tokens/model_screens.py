@@ -20,7 +20,7 @@ from model.course.pictures import (
     Verdict,
     row,
 )
-from model.course.screen import Answer, Screen
+from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.tokens.embedding_table import cosines
 from model.course.tokens.model_vectors import (
     EmbeddingSum,
@@ -171,9 +171,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
 
 def show_texts(model: Checkpoint, texts: str) -> Answer:
     """A vector for each line, in a plane, and the cosine of each two."""
-    lines = [line.strip() for line in texts.splitlines() if line.strip()]
-    if not 2 <= len(lines) <= MAX_TEXTS:
-        raise InputError(f"Give 2 to {MAX_TEXTS} lines, a sentence in each. What was given has {len(lines)}.")
+    lines = _lines(texts)
     vectors = text_vectors(model, lines)
     # What all sentences have in common would hide in what they differ.
     centred = torch.tensor(vectors - vectors.mean(0))
@@ -198,6 +196,26 @@ def show_texts(model: Checkpoint, texts: str) -> Answer:
             TablePicture(title="Lines", columns=("line", "sentence"), rows=tuple(zip(numbers, lines, strict=True))),
         ),
     )
+
+
+def _lines(texts: str) -> list[str]:
+    """The sentences. Raises InputError for too few or too many."""
+    lines = [line.strip() for line in texts.splitlines() if line.strip()]
+    if not 2 <= len(lines) <= MAX_TEXTS:
+        raise InputError(f"Give 2 to {MAX_TEXTS} lines, a sentence in each. What was given has {len(lines)}.")
+    return lines
+
+
+def _compare_lines(model: str, texts: str) -> StateFields:
+    """The first two sentences."""
+    one, other, *_ = _lines(texts)
+    return compared({"text": one, "model": model}, {"text": other})
+
+
+def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateFields:
+    """The same model with the positions that are wired in."""
+    wired = {} if positions == "trained" else {"positional_encoding": positions}
+    return {"text": text, "model": model} | wired
 
 
 NEIGHBOURS = Screen(
@@ -243,7 +261,7 @@ SUM = Screen(
     compute=show_sum,
     formulas=(r"x_i = E_{t_i} + P_i",),
     code=(Transformer.embed, Stack.forward),
-    explore=lambda model, text, positions, channels: {"text": text, "model": model},
+    explore=_explore_sum,
 )
 CONTEXT = Screen(
     title="One word in two sentences",
@@ -263,6 +281,7 @@ CONTEXT = Screen(
     compute=show_context,
     code=(word_in_context,),
     explore=lambda model, word, one, other: {"text": one, "model": model},
+    elsewhere={"compare": lambda model, word, one, other: compared({"text": one, "model": model}, {"text": other})},
 )
 TEXTS = Screen(
     title="A map of sentences",
@@ -286,4 +305,6 @@ TEXTS = Screen(
     },
     compute=show_texts,
     code=(text_vectors, project_to_plane),
+    explore=lambda model, texts: {"text": _lines(texts)[0], "model": model},
+    elsewhere={"compare": _compare_lines},
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.frame.main import PAGES
 from app.state.state import State
+from app.state.url import decode_sampling, decode_side_b, encode_sampling
 from app.ui.wire_format import unpack
 from model.course.chapters import CHAPTERS
 from model.course.pictures import plain
@@ -60,12 +63,14 @@ def test_what_cannot_be_computed_gets_a_sentence(client: TestClient, body: dict[
     assert sentence in ask(client, "course_screen", **asked)["error"]
 
 
-def test_links_to_explore_are_states() -> None:
+def test_links_to_other_pages_are_states_of_theirs() -> None:
+    paths = {page.PATH for page in PAGES}
     for chapter in CHAPTERS.values():
         for screen in chapter.screens.values():
-            if screen.explore:
-                link = screen.explore(**screen.parse({}))
-                assert State.from_query(link).to_query() == link
+            for page, link in screen.links(screen.parse({})).items():
+                assert page in paths and State.from_query(link).to_query() == link
+                assert (decode_side_b(link.get("side_b", "")) or {}) == dict(parse_qsl(link.get("side_b", "")))
+                assert encode_sampling(decode_sampling(link.get("sampling", ""))) in link.get("sampling", "")
 
 
 def test_the_component_is_given_the_address_and_the_models() -> None:
