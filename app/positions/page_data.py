@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from app.state.request import integer_or_zero, parse_question
@@ -12,12 +10,9 @@ from app.ui.wire_format import pack, pack_arrays
 from app.worker.export.pdf import writes_pdf
 from app.worker.resolved_question import resolve
 from app.worker.source_code import positional_encoding_section
-from model.errors import DataError
-from model.evaluation.length_extrapolation import Extrapolation
+from model.evaluation.length_extrapolation import Extrapolation, shipped_extrapolations
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from model.nn.variants import describe_missing_weights
-from model.paths import assets_dir
-from model.validation import from_plain
 
 
 def handle_profile(body: dict[str, Any]) -> bytes:
@@ -40,14 +35,13 @@ def handle_profile(body: dict[str, Any]) -> bytes:
 
 def handle_losses(body: dict[str, Any]) -> bytes:
     """What was measured of models that differ in their positional encoding alone; one table for each architecture."""
-    return pack({"tables": [_losses_table(path) for path in sorted((assets_dir() / "positions").glob("*.json"))]})
+    return pack({"tables": [_losses_table(*each) for each in shipped_extrapolations().items()]})
 
 
-def _losses_table(path: Path) -> dict[str, Any]:
-    found = from_plain(Extrapolation, json.loads(path.read_text(encoding="utf-8")), "table", DataError)
+def _losses_table(architecture: str, found: Extrapolation) -> dict[str, Any]:
     titles = {name: encoding.title for name, encoding in POSITIONAL_ENCODINGS.items()}
     return {
-        "architecture": path.stem,
+        "architecture": architecture,
         "lengths": found.lengths,
         "rows": [asdict(one) | {"title": titles[one.positional_encoding]} for one in found.models],
         "target_count": found.models[0].target_count,

@@ -6,8 +6,10 @@ same token and begins earlier: the same targets with more context, so that lengt
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,10 +22,12 @@ from model.data.corpus import TokenizedText
 from model.errors import DataError
 from model.nn.transformer import Transformer
 from model.nn.variants import with_context_length
+from model.paths import assets_dir
 from model.tasks import task_of
 from model.text.tokenizer import Tokenizer
 from model.training.loss import logits_and_targets
 from model.training.objectives.batch import IGNORE_INDEX, Batch
+from model.validation import from_plain
 
 FACTORS = (1, 2, 4)  # of the trained length
 MASK_RATE, SEED = 0.15, 15
@@ -77,6 +81,17 @@ class Extrapolation:
 
 def _means(measured: ModelLosses) -> list[float]:
     return [np.nan if loss is None else loss.mean for loss in (*measured.losses, measured.shuffled)]
+
+
+def read_extrapolation(path: Path) -> Extrapolation:
+    """What `headlight extrapolate --out` has written. Raises DataError for anything else."""
+    return from_plain(Extrapolation, json.loads(path.read_text(encoding="utf-8")), "table", DataError)
+
+
+def shipped_extrapolations() -> dict[str, Extrapolation]:
+    """What was measured of the shipped models, by their architecture."""
+    paths = sorted((assets_dir() / "positions").glob("*.json"))
+    return {path.stem: read_extrapolation(path) for path in paths}
 
 
 def extrapolation(command: str, config: Config, measured: Sequence[ModelLosses]) -> Extrapolation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.course.positions.measured import MEASURED
 from model.course.positions.order_screens import ORDER, SHUFFLED
 from model.course.positions.scheme_screens import ALIBI, BUCKETS, LEARNED, ROPE
 from model.course.positions.wave_screens import BANDS, BASES, ROTATION, UNIQUE, WAVES
@@ -25,6 +26,7 @@ POSITIONS = Chapter(
             "rope": ROPE,
             "alibi": ALIBI,
             "buckets": BUCKETS,
+            "measured": MEASURED,
         },
     ),
 )

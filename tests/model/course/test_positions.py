@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import cos, pi, sin
 
 import pytest
@@ -10,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.checkpoints import Checkpoint
+from model.course.pictures import BarsPicture, TablePicture, Verdict
+from model.course.positions import measured
 from model.course.positions.order import compare_orders, shuffled
 from model.course.positions.rotary import turn
 from model.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
 from model.errors import InputError
+from model.evaluation.length_extrapolation import Loss, shipped_extrapolations
 from tests.model import toys
 
 DIMS = st.integers(1, 32).map(lambda pairs: 2 * pairs)
@@ -104,3 +108,34 @@ def test_other_words_are_no_other_order() -> None:
         compare_orders(
             Checkpoint(toys.decoder(), toys.causal(), ""), "the cat", "the dog", positional_encoding=None, masks=None
         )
+
+
+@pytest.mark.parametrize("text", measured.TEXTS)
+def test_the_measured_table_is_that_of_the_page_on_positions(text: str) -> None:
+    found = shipped_extrapolations()["decoder"]
+    bars, _ = measured.measured("decoder", text, "rope", "learned")[0].pictures
+    losses = [measured.columns(model)[list(measured.TEXTS).index(text)] for model in found.models]
+    assert isinstance(bars, BarsPicture) and bars.series[""] == [loss.mean for loss in losses if loss]
+    table, *_ = measured.measured("decoder", text, "rope", "learned")[1].pictures
+    assert isinstance(table, TablePicture)
+    assert [cell == "undefined" for cell in _cells(table, text)] == [loss is None for loss in losses]
+
+
+def _cells(table: TablePicture, text: str) -> list[object]:
+    return [row[1 + list(measured.TEXTS).index(text)] for row in table.rows]
+
+
+def test_the_spread_of_seeds_is_shown_once_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = replace(shipped_extrapolations()["encoder"], repeats=())
+    monkeypatch.setattr(measured, "shipped_extrapolations", lambda: {"encoder": found})
+    *_, said = measured.measured("encoder", "trained", "rope", "alibi")
+    assert isinstance(said.pictures[0], Verdict) and "is not measured" in said.pictures[0].text
+    rope = next(model for model in found.models if model.positional_encoding == "rope")
+    assert rope.losses[0]
+    again = replace(rope, losses=(Loss(rope.losses[0].mean + 0.25, 0.01), *rope.losses[1:]))
+    found = replace(found, repeats=(again,))
+    *_, said, seeds = measured.measured("encoder", "trained", "rope", "alibi")
+    assert isinstance(said.pictures[0], Verdict) and "by up to 0.250" in said.pictures[0].text
+    assert isinstance(seeds.pictures[0], TablePicture)
+    ((title, count, *_, spread),) = seeds.pictures[0].rows
+    assert (title, count) == (measured.TITLES["rope"], 2) and spread == pytest.approx(0.25)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -20,16 +19,15 @@ from model.data.corpus import TextSource, TokenizedText, expand_path, tokenize_s
 from model.errors import DataError
 from model.evaluation.length_extrapolation import (
     FACTORS,
-    Extrapolation,
     ModelLosses,
     _WindowCutter,
     measure_losses,
+    read_extrapolation,
 )
 from model.paths import assets_dir
 from model.tasks import task_of
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import IGNORE_INDEX
-from model.validation import from_plain
 from tests.model import toys
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
@@ -116,7 +114,7 @@ def test_the_command_writes_what_it_prints(tmp_path: Path, capsys: pytest.Captur
     arguments = [*models, "--text", str(tmp_path / "tales.valid.txt"), "--out", str(tmp_path / "out.json")]
     assert main(["extrapolate", *arguments]) == 0
     assert "undefined" in capsys.readouterr().out and len(text.ids)
-    found = from_plain(Extrapolation, json.loads((tmp_path / "out.json").read_text()), "table", DataError)
+    found = read_extrapolation(tmp_path / "out.json")
     assert found.command.startswith("headlight extrapolate ") and found.lengths == (12, 24, 48)
     assert ([one.name for one in found.models], [one.name for one in found.repeats]) == (["first", "second"], ["again"])
     first, again = found.models[0].losses[1], found.repeats[0].losses[1]
@@ -128,23 +126,19 @@ def test_the_command_writes_what_it_prints(tmp_path: Path, capsys: pytest.Captur
 SHIPPED = sorted((assets_dir() / "positions").glob("*.json"))
 
 
-def shipped(path: Path) -> Extrapolation:
-    return from_plain(Extrapolation, json.loads(path.read_text(encoding="utf-8")), "table", DataError)
-
-
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_shipped_tables_are_of_shipped_models(path: Path) -> None:
-    for one in shipped(path).models:
+    for one in read_extrapolation(path).models:
         config = load(assets_dir() / "models" / one.name).model.config
         assert config.positional_encoding == one.positional_encoding
-        assert shipped(path).lengths == tuple(factor * config.context_length for factor in FACTORS)
+        assert read_extrapolation(path).lengths == tuple(factor * config.context_length for factor in FACTORS)
 
 
 @pytest.mark.skipif("HEADLIGHT_DATA" not in os.environ, reason="needs the held-out texts")
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_small_part_measured_again_says_what_the_shipped_table_says(path: Path) -> None:
-    texts = [expand_path(found) for found in re.findall(r"--text '?([^ ']+)", shipped(path).command)]
-    for one in shipped(path).models:
+    texts = [expand_path(found) for found in re.findall(r"--text '?([^ ']+)", read_extrapolation(path).command)]
+    for one in read_extrapolation(path).models:
         checkpoint = load(assets_dir() / "models" / one.name)
         separator = checkpoint.tokenizer.start_id if task_of(checkpoint.model.config).continues_text else None
         tokens = [tokenize_source(TextSource(text), checkpoint.tokenizer, separator) for text in texts]
