@@ -174,6 +174,7 @@ AVERAGES_IN_MODEL = Screen(
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
     },
     compute=averages_in_model,
+    formulas=(r"\min_j v_{jc} \le z_{ic} \le \max_j v_{jc}",),
     code=(averages_in_model, _check_layer),
     explore=_explore,
 )

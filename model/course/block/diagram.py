@@ -79,6 +79,7 @@ DIAGRAM = Screen(
         "layer": LAYER,
     },
     compute=diagram,
+    formulas=(r"x \leftarrow x + \mathrm{Attention}(x),\quad x \leftarrow x + \mathrm{FFN}(x)",),
     code=(Block, parameters_by_part),
     explore=_explore,
 )

@@ -140,6 +140,7 @@ GRADIENTS = Screen(
         "seed": SeedControl(),
     },
     compute=gradients,
+    formulas=(r"g_l = \lVert \nabla_{\theta_l} L \rVert",),
     code=(train, gradient_norms, SublayerSwitches),
     is_long=True,
 )

@@ -155,6 +155,7 @@ MISTAKE = Screen(
         "seed": SeedControl(),
     },
     compute=mistake,
+    formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
     code=(Steps, compute),
 )
 CODE = Chapter(

@@ -69,5 +69,6 @@ MASK_SHAPE = Screen(
         "d_model": NumberControl(title="Channels d_model", default="16", low=1, high=64, whole=True),
     },
     compute=mask_shape,
+    formulas=(r"(B, 1, 1, T) \text{ against } (B, H, T, T)",),
     code=(masked_weights, padding),
 )

@@ -144,8 +144,8 @@ PATCH = NumberControl(title="Patch that asks (0 is the top left)", default="13",
 PATCHES = Screen(
     title="An image is a sequence of patches",
     lesson="Attention takes a sequence of vectors and does not ask what they are. Cut an image into squares, write the "
-    "numbers of each square one after another, and there is such a sequence. The first vision transformer did this "
-    "with 16 × 16 pixels (ViT, Dosovitskiy et al. 2021).",
+    "numbers of each square one after another, and there is such a sequence. The first vision transformer (ViT, "
+    "Dosovitskiy and others 2021) did this with squares of 16 × 16 pixels.",
     controls={
         "picture": PICTURE,
         "grid": ChoiceControl(title="Patches", default="6", options={str(each): f"{each} × {each}" for each in GRIDS}),

@@ -201,7 +201,7 @@ PAIRS = Screen(
     title="A word is known by its neighbours",
     lesson=(
         "Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, CBOW "
-        "the word from all its neighbours. GloVe counts the pairs first. Words with the same neighbours get similar "
+        "the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
         "vectors. Widen the window, and topics count more than grammar."
     ),
     controls={
@@ -219,6 +219,10 @@ PAIRS = Screen(
         "words": NumberControl(title="Words in the table of counts", default="10", low=2.0, high=24.0, whole=True),
     },
     compute=show_pairs,
+    formulas=(
+        r"\text{skip-gram: } p(c \mid w) = \mathrm{softmax}_c(u_c \cdot v_w)",
+        r"\text{CBOW: } p(w \mid c_1 \ldots c_n) = \mathrm{softmax}_w(u_w \cdot \frac{1}{n} \sum_i v_{c_i})",
+    ),
     code=(skip_gram_pairs, cbow_questions, co_occurrences),
     explore=lambda text, **others: {"text": text},
 )
@@ -236,6 +240,7 @@ NGRAMS = Screen(
         "longest": NumberControl(title="Longest n-gram", default="5", low=1.0, high=8.0, whole=True),
     },
     compute=show_ngrams,
+    formulas=(r"v_w = \sum_{g \in G(w)} v_g",),
     code=(character_ngrams,),
 )
 NEXT_WORD = Screen(

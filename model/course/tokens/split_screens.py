@@ -147,5 +147,6 @@ MERGES = Screen(
         "vocabulary_size": VOCABULARY,
     },
     compute=show_merges,
+    formulas=(r"(a, b) = \arg\max_{(a, b)} \mathrm{count}(a\,b),\quad a\,b \to ab",),
     code=(merge_steps, TOKENIZER_TRAINERS["bpe"]),
 )

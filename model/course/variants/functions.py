@@ -69,7 +69,7 @@ def _weights(name: str, head: HeadValues) -> MatrixPicture:
 FUNCTIONS = Screen(
     title="Three functions on the same head",
     lesson=(
-        "Softmax gives every key a share, and larger scores far more of it. Argmax gives all to the best key. Linear "
+        "Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. Linear "
         "attention leaves out the exponential: queries and keys are made positive, and their products are the "
         "shares. In all three a row adds up to 1."
     ),

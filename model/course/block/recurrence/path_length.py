@@ -139,9 +139,9 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
 PATH_LENGTH = Screen(
     title="Path length: what was said long ago",
     lesson=(
-        "A symbol, then many fillers, then the question which symbol it was. To attention every token is one step "
-        "away. A recurrent network has to carry the symbol through every step between, and a convolution sees no "
-        "further than its layers reach. All three learn this task here and now, from the same batches."
+        "A symbol, then many fillers, then the question which symbol it was: three networks learn this here and now, "
+        "from the same batches. To attention every token is one step away. A recurrent network has to carry the symbol "
+        "through every step between, and a convolution sees no further than its layers reach."
     ),
     controls={
         "layers": NumberControl(title="Layers", default="2", low=1, high=4, whole=True),

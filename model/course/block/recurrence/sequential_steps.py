@@ -117,6 +117,7 @@ SEQUENTIAL_STEPS = Screen(
         "layers": NumberControl(title="Layers", default="2", low=1, high=4, whole=True),
     },
     compute=sequential_steps,
+    formulas=(r"\text{recurrent: } n + L - 1\ \text{steps}", r"\text{attention, convolution: } L\ \text{steps}"),
     code=(training_time, AttentionNetwork, RecurrentNetwork),
     is_long=True,
 )
