@@ -70,6 +70,11 @@ def shortened(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit - limit // 3]} ... {text[-(limit // 3) :]}"
 
 
+def numbered(name: str, count: int, first: int = 0) -> str:
+    """Which of several things there are, by number: "layers 0 to 5", or "layer 0 alone"."""
+    return f"{name}s {first} to {first + count - 1}" if count > 1 else f"{name} {first} alone"
+
+
 def unforeseen(error: BaseException, advice: str) -> str:
     """A sentence for what should not have happened; `advice` says what the person can do."""
     return f"Something went wrong inside Headlight ({type(error).__name__}). {advice}"

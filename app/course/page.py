@@ -9,6 +9,7 @@ from app.state.session import apply_reports, report_serial
 from app.state.state import State
 from app.ui.component import Component, api_address, shared_styles
 from app.ui.modules import base_path
+from model.course.requirements import PARTS, REQUIREMENTS
 
 TITLE, ICON, PATH = "Course", ":material/school:", "course"
 CHOOSES_OWN_MODELS = True  # each screen its own
@@ -41,8 +42,8 @@ def _component_data(state: State) -> dict[str, Any]:
             {
                 "name": each.name,
                 "title": titles.get(each.name, each.name),
-                "architecture": each.config.architecture,
-                "images": bool(each.config.image.channels),
+                "suits": [name for name, row in REQUIREMENTS.items() if row.suits(each.config)],
+                "parts": {name: count(each.config) for name, count in PARTS.items()},
             }
             for each in available_models()
         ],

@@ -15,6 +15,8 @@ from model.nn.attention import Attention, AttentionContext
 from model.nn.masks import QueryKeyPositions
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 
+MOST_HEADS = 16  # that a sentence offers
+
 
 @dataclass(frozen=True)
 class HeadValues:
@@ -133,3 +135,13 @@ def _module(config: Config) -> Attention:
     """The module of one head, in training where it has dropout; only its `attend` is used, which has no weights."""
     with torch.random.fork_rng(devices=[]):  # what is built here once must not move what a seed draws afterwards
         return Attention(config).train(config.dropout > 0)
+
+
+def require_equal_heads(d_model: int, heads: int) -> None:
+    """Raise InputError where channels cannot be cut into heads of one width; it says into how many they can."""
+    if d_model % heads:
+        possible = " or ".join(str(count) for count in range(1, MOST_HEADS + 1) if d_model % count == 0)
+        raise InputError(
+            f"A width of {d_model} channels does not divide into {heads} equal heads. Choose {possible} heads, or "
+            "another width."
+        )

@@ -11,6 +11,7 @@ import torch
 
 from model.array_types import Float
 from model.config import Config
+from model.course.requirements import REQUIREMENTS
 from model.errors import InputError, shortened
 
 MAX_INPUT_LENGTH = 5_000  # characters of one input
@@ -64,14 +65,15 @@ class MatrixControl(Control):
     def parse(self, text: str) -> Float[torch.Tensor, "row column"]:
         """The matrix."""
         rows = [[cell.strip() for cell in row.split(",")] for row in text.split(";")]
-        for axis, count in ((self.rows, len(rows)), (self.columns, len(rows[0]))):
+        for side, axis, count in (("row", self.rows, len(rows)), ("column", self.columns, len(rows[0]))):
             if not axis.least <= count <= axis.most:
                 possible = f"{axis.least} to {axis.most}" if axis.least < axis.most else f"{axis.least}"
-                raise InputError(f"{self.title} has {count} × {axis.name}; it takes {possible}.")
+                given = f"{count} {side}{'' if count == 1 else 's'} ({axis.name})"
+                raise InputError(f"The matrix {self.title} has {given}; possible: {possible}.")
         for number, row in enumerate(rows, 1):
             if len(row) != len(rows[0]):
                 raise InputError(
-                    f"Row {number} of {self.title} has {len(row)} numbers and row 1 has {len(rows[0])}. "
+                    f"Row {number} of {self.title} is of length {len(row)} and row 1 of length {len(rows[0])}. "
                     "All rows of a matrix are equally long."
                 )
         return torch.tensor(
@@ -91,13 +93,14 @@ class MatrixControl(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberControl(Control):
-    """A slider from `low` to `high`; with `whole` its value is a whole number."""
+    """A slider from `low` to `high`; with `whole` its value is a whole number, and with `even` an even one."""
 
     kind: ClassVar[str] = "number"
     low: float | int
     high: float | int
     step: float | int = 1
     whole: bool = False
+    even: bool = False
 
     def parse(self, text: str) -> float | int:
         """The number."""
@@ -105,7 +108,9 @@ class NumberControl(Control):
         if not self.whole:
             return number
         if number != int(number):
-            raise InputError(f"{self.title} is {text}; it is a whole number.")
+            raise InputError(f"{self.title} is {text}; it must be a whole number.")
+        if self.even and number % 2:
+            raise InputError(f"{self.title} is {int(number)}; it must be even, because channels go in pairs.")
         return int(number)
 
 
@@ -131,7 +136,7 @@ class ChoiceControl(Control):
     def parse(self, text: str) -> str:
         """The name."""
         if text not in self.options:
-            raise InputError(f"{self.title} is {shortened(text)!r}; possible are {', '.join(self.options)}.")
+            raise InputError(f"{self.title} is {shortened(text, 30)!r}; possible are {', '.join(self.options)}.")
         return text
 
 
@@ -146,9 +151,11 @@ class TextControl(Control):
     def parse(self, text: str) -> str:
         """The text."""
         if not text.strip():
-            raise InputError(f"{self.title} is empty. Type something.")
+            raise InputError(f"“{self.title}” is empty. Type something.")
         if len(text) > self.longest:
-            raise InputError(f"{self.title} has {len(text)} characters; at most {self.longest} are possible.")
+            raise InputError(
+                f"“{self.title}” has {len(text):,} characters; at most {self.longest:,} are possible. Shorten it."
+            )
         return text
 
 
@@ -175,12 +182,11 @@ class RecordingControl(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelControl(Control):
-    """A model by its name; `compute` is given the opened Checkpoint. It must have one of these architectures."""
+    """A model by its name; `compute` is given the opened Checkpoint. `needs` names a row of REQUIREMENTS."""
 
     kind: ClassVar[str] = "model"
     title: str = "Model"
-    architectures: tuple[str, ...] = ("decoder", "encoder")
-    images: bool = False
+    needs: str = "one-stack"
 
     def parse(self, text: str) -> str:
         """The name; whoever calls `compute` opens the model."""
@@ -188,15 +194,28 @@ class ModelControl(Control):
 
     def require(self, config: Config) -> None:
         """Raise InputError for a model that this screen cannot run on."""
-        if config.architecture not in self.architectures or bool(config.image.channels) != self.images:
-            kinds = " or ".join(f"{'an' if name.startswith('e') else 'a'} {name}" for name in self.architectures)
-            reads = "images" if self.images else "text"
-            raise InputError(f"This screen needs a model that is {kinds} and reads {reads}. Choose another model.")
+        requirement = REQUIREMENTS[self.needs]
+        if not requirement.suits(config):
+            raise InputError(f"This screen needs a model that {requirement.words}. Choose another model.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartControl(NumberControl):
+    """A layer or head of the model that the control `model` chooses, counted from 0; `part` names a row of PARTS.
+
+    A page offers those that the model has. Where another model has fewer, its last one takes the place.
+    """
+
+    kind: ClassVar[str] = "part"
+    part: str
+    low: float | int = 0
+    high: float | int = 1_023
+    whole: bool = True
 
 
 def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:
     """A number between two others; `place` is what a sentence calls it. Raises InputError."""
-    expected = f"a number from {low:g} to {high:g}".replace("-", "−")
+    expected = f"a number from {_plainly(low)} to {_plainly(high)}"
     try:
         number = float(text.replace("−", "-"))
     except ValueError:
@@ -205,3 +224,8 @@ def parse_number(text: str, place: str, low: float | int, high: float | int) -> 
     if not (isfinite(number) and low <= number <= high):
         raise InputError(f"{place} is {shortened(text.strip(), 30)}; it takes {expected}.")
     return number
+
+
+def _plainly(number: float | int) -> str:
+    """A number as people write it: 1,000,000 and not 1e+06."""
+    return (f"{number:,.0f}" if number == int(number) else f"{number:g}").replace("-", "−")

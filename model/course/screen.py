@@ -61,7 +61,9 @@ class Screen:
                     f"This screen has no input {name[:40]!r}. It has {', '.join(self.controls) or 'none'}."
                 )
             if len(text) > MAX_INPUT_LENGTH:
-                raise InputError(f"{self.controls[name].title} is longer than {MAX_INPUT_LENGTH} characters.")
+                raise InputError(
+                    f"“{self.controls[name].title}” is longer than {MAX_INPUT_LENGTH:,} characters. Shorten it."
+                )
         return {name: control.parse(inputs.get(name, control.default)) for name, control in self.controls.items()}
 
 

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from model.array_types import Float
 from model.checkpoints.load import Checkpoint
-from model.course.controls import NumberControl
-from model.errors import InputError
+from model.course.controls import NumberControl, PartControl
+from model.course.requirements import require_part
+from model.errors import InputError, numbered
 from model.nn.hooks import Hook, no_hook
 from model.nn.transformer import Transformer
 from model.tasks import require_token_task, task_of
@@ -20,7 +21,8 @@ from model.training.objectives.batch import IGNORE_INDEX, Batch
 
 MASKED_EVERY = 4  # tokens, where a sentence is read by a model that fills masks
 MOST_TOKENS, MOST_LAYERS = 200, 100
-LAYER = NumberControl(title="Layer (0 is the first)", default="0", low=0, high=11, whole=True)
+LAYER = PartControl(title="Layer (0 is the first)", default="0", part="layer")
+HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")
 TOKEN = NumberControl(title="Token (0 is the first)", default="2", low=0, high=31, whole=True)
 
 
@@ -63,17 +65,13 @@ def value(trace: Trace, path: str) -> Float[Tensor, ...]:
 
 def require_layer(model: Transformer, layer: int) -> str:
     """The path of a layer of the stack that makes the prediction. Raises InputError for one that does not exist."""
-    stack = model.config.stacks[-1]
-    count = model.config.num_layers(stack)
-    if layer >= count:
-        raise InputError(f"There is no layer {layer}: this model has {count}, counted from 0.")
-    return f"{stack}.{layer}"
+    return f"{model.config.stacks[-1]}.{require_part(model.config, 'layer', layer)}"
 
 
 def require_token(text: Encoded, token: int) -> int:
     """The token's position. Raises InputError for one that does not exist."""
     if token >= len(text.ids):
-        raise InputError(f"There is no token {token}: the text has {len(text.ids)}, counted from 0.")
+        raise InputError(f"There is no token {token} in this text: it has {numbered('token', len(text.ids))}.")
     return token
 
 

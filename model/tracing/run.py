@@ -307,7 +307,10 @@ def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
     ids, size = input_ids(encoded), model.config.vocabulary_size
     if not ids and not isinstance(encoded, EncodedImage):
-        raise TextError("No token is left of this text; type a sentence.")
+        raise TextError(
+            "No token is left of this text: the model's tokenizer knows nothing of it. Type a text such as "
+            "the model was trained on."
+        )
     if max(ids, default=0) >= size:
         raise TextError(f"The tokenizer gave the number {max(ids)}, but the model knows {size} tokens.")
     return torch.tensor([ids], dtype=torch.long, device=model.device)

@@ -42,7 +42,7 @@ class CoursePage {
     this.#elements = findElements(place);
     this.#data = data;
     this.#choice = data.state;
-    this.#inputs = new ChangedInputs(data.state.course_inputs);
+    this.#inputs = new ChangedInputs(data.state.course_inputs, this.#data.models);
     this.#reporter = new Reporter(() => ({ ...this.#choice }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
@@ -60,7 +60,7 @@ class CoursePage {
     const choice = this.#reporter.news({ ...data.state }, data.serial);
     if (!choice) return;
     this.#choice = choice;
-    this.#inputs = new ChangedInputs(choice.course_inputs);
+    this.#inputs = new ChangedInputs(choice.course_inputs, this.#data.models);
     this.#open();
   }
 
@@ -155,7 +155,7 @@ class CoursePage {
   #go(chapter, screen, inputs = "") {
     this.#endKeeping();
     const isHere = chapter === this.#chapter?.chapter && !inputs;
-    if (!isHere) this.#inputs = new ChangedInputs(inputs);
+    if (!isHere) this.#inputs = new ChangedInputs(inputs, this.#data.models);
     this.#report({ chapter, screen });
     if (!isHere) {
       this.#elements.root.scrollIntoView();

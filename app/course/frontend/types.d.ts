@@ -6,8 +6,10 @@ import type { ModelDiagram } from "../../ui/frontend/model_diagram/types.js";
 export interface CourseModel {
   name: string;
   title: string;
-  architecture: string;
-  images: boolean;
+  /** The requirements of screens that it meets. */
+  suits: string[];
+  /** How many layers and heads it has. */
+  parts: Record<string, number>;
 }
 
 /** What a link holds: a chapter, the screen that is looked at, and what was changed, encoded as a query is. */
@@ -53,6 +55,14 @@ export interface NumberControl extends CommonControl {
   high: number;
   step: number;
 }
+/** A layer or head of the model that the control `model` chooses. */
+export interface PartControl extends CommonControl {
+  kind: "part";
+  part: string;
+  low: number;
+  high: number;
+  step: number;
+}
 export interface ChoiceControl extends CommonControl {
   kind: "choice";
   options: Record<string, string>;
@@ -64,15 +74,21 @@ export interface TextControl extends CommonControl {
 }
 export interface ModelControl extends CommonControl {
   kind: "model";
-  architectures: string[];
-  images: boolean;
+  needs: string;
 }
 /** A WAV file of the learner's own, by the name that the server has given it; `shared` stands for it in addresses. */
 export interface RecordingControl extends CommonControl {
   kind: "recording";
 }
 
-export type Control = MatrixControl | NumberControl | ChoiceControl | TextControl | RecordingControl | ModelControl;
+export type Control =
+  | MatrixControl
+  | NumberControl
+  | PartControl
+  | ChoiceControl
+  | TextControl
+  | RecordingControl
+  | ModelControl;
 
 /** A screen as its row says it. */
 export interface ScreenRow {

@@ -114,8 +114,8 @@ CHANGED_WORD = Screen(
         "already complete. Both sentences are run under both models."
     ),
     controls={
-        "encoder": ModelControl(title="Encoder", default="stories-masked", architectures=("encoder",)),
-        "decoder": ModelControl(title="Decoder", default="stories-causal", architectures=("decoder",)),
+        "encoder": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
+        "decoder": ModelControl(title="Decoder", default="stories-causal", needs="decoder"),
         "one": TextControl(title="One sentence", default="He sat by the bank of the river"),
         "other": TextControl(title="With other words", default="He sat by the bank of the city"),
     },

@@ -147,7 +147,7 @@ def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-MODEL = ModelControl(title="Your model", default="stories-causal", architectures=ARCHITECTURES)
+MODEL = ModelControl(title="Your model", default="stories-causal", needs="text")
 CONFIGURATIONS = Screen(
     title="BERT, GPT-2, T5, ViT: rows of one table",
     lesson=(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import Tensor
 
 from model.checkpoints.load import Checkpoint
 from model.course.architectures.three_shapes import shape_text
-from model.course.controls import ModelControl, NumberControl, TextControl
+from model.course.controls import ModelControl, TextControl
 from model.course.pictures import HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
+from model.course.requirements import require_part
 from model.course.screen import Answer, Screen, StateFields
-from model.course.sentences import LAYER, require_layer, token_labels, value
-from model.errors import InputError
+from model.course.sentences import HEAD, LAYER, require_layer, token_labels, value
 from model.generation.generate import generate
 from model.nn.attention import Attention
 from model.nn.block import Block
@@ -26,10 +27,9 @@ CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
 def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> Answer:
     """The model's own answer, the weights of one head, how both attentions differ, and the answer without the link."""
     path = require_layer(model.model, layer)
+    require_part(model.model.config, "head", head)
     answer = write(model, source)
     trace = run(model.model, model.tokenizer, answer, source=source, keep=("*.weights", "*.mask"))
-    if head >= trace.config.heads:
-        raise InputError(f"There is no head {head}: this model has {trace.config.heads}, counted from 0.")
     return (
         _answer_row(trace, answer, value(trace, f"{path}.cross.weights")[head]),
         _maps_row(trace, path, head),
@@ -142,10 +142,10 @@ CROSS_ATTENTION = Screen(
         "another length, so the weights are a rectangle."
     ),
     controls={
-        "model": ModelControl(default="dates", architectures=("encoder-decoder",)),
+        "model": ModelControl(default="dates", needs="encoder-decoder"),
         "source": TextControl(title="Source", default="the third day of March in 2021", longest=160),
         "layer": LAYER,
-        "head": NumberControl(title="Head (0 is the first)", default="2", low=0, high=31, whole=True),
+        "head": replace(HEAD, default="2"),
     },
     compute=cross_attention,
     formulas=(

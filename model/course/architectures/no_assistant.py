@@ -14,9 +14,7 @@ from model.course.language_modeling.next_token import word_pieces
 from model.course.pictures import BarsPicture, Row, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss, value
-from model.errors import InputError
 from model.generation.generate import generate
-from model.tasks import task_of
 from model.tracing.run import run
 
 WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
@@ -26,8 +24,6 @@ Table = tuple[tuple[str, ...], ...]
 
 def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> Answer:
     """The model's continuations, the rank of the true answer, and what its card says that it has read."""
-    if not task_of(model.model.config).continues_text:
-        raise InputError("This model continues no texts. Choose one that does.")
     rows = (
         row(
             Verdict(text=f"{prompt} ▸{continuation(model, prompt, temperature=0.0)}"),
@@ -135,12 +131,13 @@ NO_ASSISTANT = Screen(
         "something that you know, and read what it has learned from."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder",)),
+        "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "prompt": TextControl(title="Prompt", default="The capital of France is"),
         "answer": TextControl(title="The true answer", default="Paris", longest=40),
         "seed": SeedControl(),
     },
     compute=no_assistant,
+    formulas=(r"t_{n+1} \sim p(t \mid t_1, \ldots, t_n)",),
     code=(continuation, generate, prompt_bits),
     explore=_explore,
     elsewhere={"generate": _generate},

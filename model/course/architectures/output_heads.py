@@ -20,7 +20,7 @@ from model.course.screen import Answer, Screen
 from model.course.sentences import token_labels
 from model.errors import InputError
 from model.nn.output_heads import LanguageModelHead, SequenceClassifier, TokenClassifier
-from model.tasks import require_token_task, task_of
+from model.tasks import task_of
 from model.text.tokenizer import Encoded
 from model.tracing.run import encode_input, prediction_positions, token_tensor
 
@@ -58,7 +58,6 @@ class Read:
 def output_heads(model: Checkpoint, examples: str, text: str) -> Answer:
     """A classifier and a tagger fitted to the learner's lines, and the model's own head, on the same vectors."""
     config = model.model.config
-    require_token_task(config)
     lines = parse_lines(examples)
     labels = tuple(dict.fromkeys(line.label for line in lines))
     learned = [read(model, line.sentence) for line in lines]
@@ -193,7 +192,7 @@ OUTPUT_HEADS = Screen(
         "fitted to them on the spot, and the network itself does not change."
     ),
     controls={
-        "model": ModelControl(default="stories-causal"),
+        "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "examples": TextControl(
             title="Your lines, each “label: sentence”, with *marked* words", default=EXAMPLES, longest=1_200, lines=7
         ),

@@ -16,7 +16,6 @@ from model.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import token_labels, value
 from model.errors import InputError
-from model.tasks import task_of
 from model.tracing.run import candidates, encode_input, run, token_tensor
 from model.tracing.trace import Trace
 
@@ -60,8 +59,6 @@ class WordRanking:
 
 def question_answering(model: Checkpoint, passage: str, questions: str, shown: int) -> Answer:
     """Every question's answer with and without the passage, and one of them in detail."""
-    if not task_of(model.model.config).continues_text:
-        raise InputError("This model continues no texts. Choose one that does.")
     asked, words = parse_questions(questions), passage_words(passage)
     if shown > len(asked):
         raise InputError(f"There is no question {shown}: you wrote {len(asked)}.")
@@ -216,7 +213,7 @@ QUESTION_ANSWERING = Screen(
         "asked without any training: let the answer complete a sentence, and keep to the words of the passage."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder",)),
+        "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "passage": TextControl(title="Passage", default=PASSAGE, longest=600, lines=3),
         "questions": TextControl(
             title="Questions, each “sentence that the answer completes: answer”", default=QUESTIONS, longest=600,

@@ -66,8 +66,8 @@ def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> 
 
 def ask_encoder(model: Checkpoint, before: str, after: str) -> Guess:
     """The word at the mask token, with both sides to look at."""
-    if not task_of(model.model.config).fills_masks or model.tokenizer.mask_id is None:
-        raise InputError("This encoder fills no masks. Choose one that does.")
+    if model.tokenizer.mask_id is None:
+        raise InputError("The tokenizer of this encoder has no mask token. Choose another model.")
     mask = model.tokenizer.token_text(model.tokenizer.mask_id)
     trace = run(model.model, model.tokenizer, f"{before}{mask}{after}", keep=("logits", "*.mask"))
     return _guess(model, trace, trace.text.ids.index(model.tokenizer.mask_id))
@@ -75,8 +75,6 @@ def ask_encoder(model: Checkpoint, before: str, after: str) -> Guess:
 
 def ask_decoder(model: Checkpoint, before: str) -> Guess:
     """The next word after what stands before the gap: all that the decoder may see when it answers."""
-    if not task_of(model.model.config).continues_text:
-        raise InputError("This decoder continues no text. Choose one that does.")
     trace = run(model.model, model.tokenizer, before.rstrip(), keep=("logits", "*.mask"))
     return _guess(model, trace, len(trace.text.ids) - 1)
 
@@ -154,8 +152,8 @@ SAME_GAP = Screen(
         "word, where what decides it stands behind the gap."
     ),
     controls={
-        "encoder": ModelControl(title="Encoder", default="stories-masked", architectures=("encoder",)),
-        "decoder": ModelControl(title="Decoder", default="stories-causal", architectures=("decoder",)),
+        "encoder": ModelControl(title="Encoder", default="stories-masked", needs="fills-masks"),
+        "decoder": ModelControl(title="Decoder", default="stories-causal", needs="continues-texts"),
         "text": TextControl(title="Sentence", default="She [MASK] the bread with a knife."),
         "word": TextControl(title="Word", default="cut", longest=40),
     },

@@ -18,7 +18,6 @@ from model.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture
 from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.tokens.model_vectors import text_vectors
 from model.errors import InputError
-from model.tasks import task_of
 
 MOST_SENTENCES = 20
 PROMPT = "In short,"
@@ -125,8 +124,6 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
 
 def _written_row(decoder: Checkpoint, text: str, sentences: tuple[str, ...]) -> Row:
     """What a decoder writes after the text and words that announce a summary."""
-    if not task_of(decoder.model.config).continues_text:
-        raise InputError("This decoder continues no texts. Choose one that does.")
     written = continuation(decoder, f"{text.strip()} {PROMPT}", temperature=0.0)
     words = {word.lower() for word in WORD.findall(" ".join(sentences))}
     own = [word for word in WORD.findall(written) if word.lower() not in words]
@@ -160,9 +157,9 @@ SUMMARY = Screen(
         "this, and nothing is understood: a sentence is chosen because it resembles the others."
     ),
     controls={
-        "model": ModelControl(title="Encoder", default="stories-masked", architectures=("encoder",)),
+        "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(
-            title="Decoder, for a summary in its own words", default="stories-causal", architectures=("decoder",)
+            title="Decoder, for a summary in its own words", default="stories-causal", needs="continues-texts"
         ),
         "text": TextControl(title="Text", default=TEXT, longest=2_000, lines=6),
         "sentences": NumberControl(title="Sentences of the summary", default="3", low=1, high=10, whole=True),

@@ -16,7 +16,7 @@ from model.course.pictures import HeatMapPicture, ModelDiagramPicture, Row, Tabl
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import token_labels
 from model.nn.hooks import no_hook
-from model.nn.masks import QueryKeyPositions, combine_masks
+from model.nn.masks import MASKS, QueryKeyPositions, combine_masks
 from model.nn.stack import Stack
 from model.nn.transformer import Transformer, meta_model
 from model.rendering.model_diagram import ModelDiagram, model_diagram
@@ -172,16 +172,21 @@ def _explore(model: str, source: str, text: str) -> StateFields:
 THREE_SHAPES = Screen(
     title="One block, three shapes",
     lesson=(
-        "An encoder reads a whole text at once: every token looks at every other. A decoder writes, so each token sees "
+        "In an encoder, which reads, every token looks at every other; in a decoder, which writes, each token sees "
         "only what stands before it. An encoder-decoder has both, and its decoder looks into what the encoder has read "
         "by cross-attention. Below are the sizes of the model that you choose, in all three shapes."
     ),
     controls={
-        "model": ModelControl(default="dates", architectures=ARCHITECTURES),
+        "model": ModelControl(default="dates", needs="text"),
         "source": TextControl(title="What is read", default="third of March 2021", longest=120),
         "text": TextControl(title="What is written", default="2021-03", longest=120),
     },
     compute=three_shapes,
+    formulas=(
+        r"\text{encoder: } m_{ij} = 1",
+        rf"\text{{decoder: }} {MASKS['causal'].formula}",
+        r"\text{cross-attention: } m_{ij} = 1",
+    ),
     code=(with_architecture, run_shapes, Stack),
     explore=_explore,
 )

@@ -10,7 +10,7 @@ from model.course.attention_by_hand.words import TOKENS, number
 from model.course.controls import Axis, MatrixControl, NumberControl
 from model.course.pictures import BarsPicture, MovingPointsPicture, Verdict, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
+from model.errors import InputError, numbered
 from model.nn.attention import Attention
 
 PLANE = Axis("channels", 2, 2, ("x", "y"))
@@ -27,7 +27,7 @@ def move(
 ) -> Answer:
     """The points of one query, of all keys and values, and of the output, in every frame; and the weights."""
     if query > len(x):
-        raise InputError(f"There is no token {query}: there are {len(x)}, counted from 1.")
+        raise InputError(f"There is no token {query}: X has {numbered('token', len(x), 1)}.")
     values = attend_with_weights(x, None, w_q, w_k, w_v)
     q, k, v, weights, output = (values[name][0, 0] for name in ("q", "k", "v", "weights", "weighted_values"))
     asking, names = query - 1, TOKENS.label_all(len(x))

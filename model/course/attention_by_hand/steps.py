@@ -14,7 +14,7 @@ from model.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNEL
 from model.course.controls import ChoiceControl, MatrixControl, NumberControl
 from model.course.pictures import Arrow, ArrowsPicture, Equations, MatrixPicture, Question, Row, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
+from model.errors import InputError, numbered
 from model.nn.attention import Attention
 from model.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunction, SoftmaxAttention, score_formula
 from model.nn.masks import MASKS, QueryKeyPositions, combine_masks
@@ -35,7 +35,7 @@ def attention_steps(
     allowed = combine_masks([] if mask == "none" else [mask], positions)[0, 0]
     head = attend(q, k, v, allowed=allowed, scale=scale == "on")
     if query > len(q):
-        raise InputError(f"Query {query} is written out below, but there are only {len(q)} tokens.")
+        raise InputError(f"There is no query {query} to write out: there are {numbered('token', len(q), 1)}.")
     names = TOKENS.label_all(len(q))
     return (_matrix_form(head, names), _scalar_form(head, q, k, v, query - 1), *_plane(q, k, head, query - 1))
 

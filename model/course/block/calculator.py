@@ -6,10 +6,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.config import Config
+from model.course.attention import require_equal_heads
 from model.course.controls import ChoiceControl, NumberControl
 from model.course.pictures import BarsPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
 from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.transformer import Transformer, meta_model
 
@@ -22,10 +22,7 @@ def calculator(
     layers: int, d_model: str, heads: int, feed_forward: str, vocabulary: str, length: str, tied: str
 ) -> Answer:
     """The formulas beside what is counted on a module of this config."""
-    if int(d_model) % heads:
-        raise InputError(
-            f"A width of {d_model} does not divide into {heads} heads. Choose a number of heads that divides it."
-        )
+    require_equal_heads(int(d_model), heads)
     config = Config(
         vocabulary_size=int(vocabulary), context_length=int(length), d_model=int(d_model), layers=layers, heads=heads,
         feed_forward=feed_forward, tied_embeddings=tied == "yes",

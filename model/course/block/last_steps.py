@@ -14,7 +14,7 @@ from model.course.sentences import token_labels, value
 from model.errors import InputError
 from model.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead
 from model.nn.transformer import Transformer
-from model.tasks import require_token_task, task_of
+from model.tasks import task_of
 from model.tracing.run import prediction_positions, run
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
@@ -23,7 +23,6 @@ SHOWN_CHANNELS, CANDIDATES = 8, 8
 def last_steps(model: Checkpoint, text: str) -> Answer:
     """The steps at the token whose prediction a person wants: the last one, or the first mask."""
     network = model.model
-    require_token_task(network.config)
     stack = network.config.stacks[-1]
     trace = run(network, model.tokenizer, text, keep=(f"{stack}.residual", f"{stack}.final_residual", "logits"))
     places = prediction_positions(network, model.tokenizer, trace.text)
@@ -104,7 +103,7 @@ LAST_STEPS = Screen(
         "vocabulary: a dot product each, the logits. Softmax makes probabilities of them."
     ),
     controls={
-        "model": ModelControl(default="stories-causal"),
+        "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl(title="Sentence", default="The little dog ran to the"),
     },
     compute=last_steps,

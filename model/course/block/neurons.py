@@ -11,7 +11,6 @@ from model.course.controls import ModelControl, TextControl
 from model.course.pictures import BarsPicture, MatrixPicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
-from model.errors import InputError
 from model.nn.feed_forward import FEED_FORWARDS, MLP, GatedMLP
 from model.nn.hooks import no_hook
 from model.nn.transformer import Transformer
@@ -24,8 +23,6 @@ MOST_OF_IT = 0.9  # of the squared length of the neurons
 def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     """The strongest neurons of a token, the same neurons at all tokens, and a check that no token sees another."""
     network = model.model
-    if not network.config.has_feed_forward:
-        raise InputError("The blocks of this model have no feed-forward network. Choose another model.")
     path = f"{require_layer(network, layer)}.feed_forward"
     trace = run(network, model.tokenizer, text, keep=(f"{path}.*",))
     at, labels = require_token(trace.text, token), token_labels(trace.text)
@@ -97,7 +94,7 @@ NEURONS = Screen(
         "has brought."
     ),
     controls={
-        "model": ModelControl(default="stories-causal"),
+        "model": ModelControl(default="stories-causal", needs="feed-forward"),
         "text": TextControl(title="Sentence", default="The cat saw a dog and the dog saw the cat"),
         "layer": LAYER,
         "token": TOKEN,

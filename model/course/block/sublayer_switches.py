@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from model.errors import InputError
-from model.nn.transformer import Transformer
-
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")
 
 
@@ -33,13 +30,3 @@ class SublayerSwitches:
         if name == "output":
             self._output = value
         return value
-
-
-def require_pre_norm(model: Transformer) -> None:
-    """Raise InputError for a model whose sublayers are not x + f(norm(x)), one after the other."""
-    config = model.config
-    if config.norm_placement != "pre" or config.parallel_residual:
-        raise InputError(
-            "This screen takes residual connections and norms apart, which it can in models whose norms stand before "
-            "each sublayer (pre-norm). Choose another model."
-        )

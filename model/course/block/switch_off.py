@@ -6,7 +6,7 @@ from math import log
 
 from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint
-from model.course.block.sublayer_switches import SublayerSwitches, require_pre_norm
+from model.course.block.sublayer_switches import SublayerSwitches
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import BarsPicture, ScreenLink, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
@@ -23,7 +23,6 @@ Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), 
 def switch_off(model: Checkpoint, text: str) -> Answer:
     """The loss with each part off in all layers, and with attention and feed-forward off in each."""
     network = model.model
-    require_pre_norm(network)
     _, batch = sentence_batch(model, text)
     whole = target_loss(network, batch)
     parts = losses_without_parts(network, batch)
@@ -113,7 +112,7 @@ SWITCH_OFF = Screen(
         "fourth)."
     ),
     controls={
-        "model": ModelControl(default="stories-causal"),
+        "model": ModelControl(default="stories-causal", needs="pre-norm"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl. She loved to play."),
     },
     compute=switch_off,

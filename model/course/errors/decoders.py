@@ -11,6 +11,7 @@ from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import token_labels, value
 from model.errors import InputError
 from model.nn.block import Block
+from model.nn.masks import MASKS
 from model.nn.variants import variant
 from model.tracing.run import run
 from model.tracing.trace import Trace
@@ -99,11 +100,12 @@ DECODERS = Screen(
     lesson="One note has a decoder as an encoder with cross-attention added, and forgets its mask; another gives every "
     "decoder cross-attention. The mask makes a decoder. Cross-attention is there only where an encoder is.",
     controls={
-        "model": ModelControl(default="dates", architectures=("encoder-decoder", "decoder")),
+        "model": ModelControl(default="dates", needs="masked-decoder"),
         "source": TextControl(title="Source (for an encoder)", default="third of March 2021"),
         "text": TextControl(title="Text of the decoder", default="2021-03-03"),
     },
     compute=decoder_parts,
+    formulas=(MASKS["causal"].formula,),
     code=(later_weight, Block, variant),
     explore=explore_decoder,
 )

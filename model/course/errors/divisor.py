@@ -5,12 +5,11 @@ from __future__ import annotations
 import torch
 
 from model.array_types import Float
-from model.course.attention import HeadValues, attend
+from model.course.attention import HeadValues, attend, require_equal_heads
 from model.course.attention_by_hand.scaling import compare_unscaled, explore_unscaled
 from model.course.controls import NumberControl, SeedControl
 from model.course.pictures import BarsPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
 from model.nn.attention import Attention
 
 ROOT = "√d_k, the width of one head"
@@ -36,8 +35,7 @@ def spread_and_choice(d_k: int, tokens: int, divisor: float, seed: int) -> tuple
 
 def divisors(d_model: int, heads: int, tokens: int, seed: int) -> Answer:
     """The spread of scores, and the largest weight, for each number that is said to divide them."""
-    if d_model % heads:
-        raise InputError(f"{heads} heads do not divide {d_model} channels. Choose numbers that go together.")
+    require_equal_heads(d_model, heads)
     d_k = d_model // heads
     said = {
         "nothing": 1.0,

@@ -13,7 +13,6 @@ from model.course.screen import Answer, Screen, StateFields, compared
 from model.course.sentences import value
 from model.errors import InputError
 from model.nn.transformer import Transformer
-from model.tasks import require_token_task
 from model.tracing.run import prediction_positions, run
 from model.tracing.trace import Trace
 
@@ -39,7 +38,6 @@ def classify_alone(model: Transformer, vector: Float[Tensor, " d_model"]) -> Flo
 def independent_tokens(model: Checkpoint, text: str, other: str) -> Answer:
     """How far the mask's vector is from the same mask's in another sentence, layer by layer; and the classifier."""
     network = model.model
-    require_token_task(network.config)
     (one, here), (two, there) = first_mask(model, text), first_mask(model, other)
     stack = network.config.stacks[-1]
     paths = (
@@ -102,7 +100,7 @@ INDEPENDENT_TOKENS = Screen(
     "the top, which reads one vector at a time. Below it every layer mixes the tokens: change another word, and [MASK] "
     "changes.",
     controls={
-        "model": ModelControl(default="stories-masked", architectures=("encoder",)),
+        "model": ModelControl(default="stories-masked", needs="fills-masks"),
         "text": TextControl(title="Sentence", default="The bird wanted to [MASK] over the trees."),
         "other": TextControl(title="Other sentence", default="The fish wanted to [MASK] over the trees."),
     },

@@ -18,7 +18,6 @@ from model.errors import InputError
 from model.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from model.nn.masks import MASKS, causal
 from model.nn.variants import variant
-from model.tasks import task_of
 
 ITSELF_FORBIDDEN = "causal+painted:" + ".".join(f"{place}-{place}" for place in range(48))
 
@@ -97,8 +96,6 @@ def _in_place(scores: torch.Tensor, allowed: torch.Tensor, names: tuple[str, ...
 
 def without_itself(model: Checkpoint, text: str) -> Answer:
     """The loss of each next token under j ≤ i, and under j < i."""
-    if "causal" not in model.model.config.masks or not task_of(model.model.config).predicts_tokens:
-        raise InputError("This screen needs a model that predicts the next token under a causal mask. Choose another.")
     own, tokens = next_token_losses(model, model.model, text)
     strict, _ = next_token_losses(model, variant(model.model, masks=ITSELF_FORBIDDEN), text)
     shown = slice(0, MOST_TOKENS)
@@ -148,7 +145,7 @@ ITSELF = Screen(
     lesson="A decoder's token is often said to see only those before it. It sees itself, too: the mask allows j ≤ i. "
     "Forbid a trained model the diagonal, and read how much worse it predicts.",
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder",)),
+        "model": ModelControl(default="stories-causal", needs="causal"),
         "text": TextControl(title="Text", default="Once upon a time there was a little girl who loved to play."),
     },
     compute=without_itself,

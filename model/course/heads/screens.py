@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from model.checkpoints import Checkpoint
 from model.config import Config
+from model.course.attention import require_equal_heads
 from model.course.controls import ModelControl, NumberControl, TextControl
 from model.course.heads.counting import AttentionRun, MultiplyAdds, run_attention
 from model.course.heads.joining import join_heads
 from model.course.heads.two_stacks import run_two_stacks
 from model.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
+from model.course.sentences import LAYER
 from model.nn.attention import Attention, merge_heads, split_heads
 
 SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
@@ -20,6 +24,7 @@ SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
 
 def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
     """Numbered channels cut into heads and joined again, by the network's own functions."""
+    require_equal_heads(d_model, heads)
     config = Config(vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads)
     x = torch.arange(float(tokens * d_model)).view(1, tokens, d_model)
     cut = split_heads(x, heads)
@@ -123,6 +128,7 @@ def _first_of(projection: Tensor) -> str:
 
 def compare_costs(d_model: int, heads: int, length: int) -> Answer:
     """One wide head, many narrow ones, and many wide ones: weights and multiply-adds as counted in a run."""
+    require_equal_heads(d_model, heads)
     runs = {
         f"1 head of {d_model}": run_attention(d_model, 1, length),
         f"{heads} heads of {d_model // heads}": run_attention(d_model, heads, length),
@@ -263,6 +269,7 @@ CUTTING = Screen(
         "heads": NumberControl(title="Heads h", default="4", low=1.0, high=6.0, whole=True),
     },
     compute=cut_heads,
+    formulas=(r"\mathbf{R}^{n \times d} \to \mathbf{R}^{h \times n \times d/h} \to \mathbf{R}^{n \times d}",),
     code=(split_heads, merge_heads),
 )
 JOINING = Screen(
@@ -276,7 +283,7 @@ JOINING = Screen(
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Text", default="The cat sat on the mat."),
-        "layer": NumberControl(title="Layer (0 is the first)", default="1", low=0, high=47, whole=True),
+        "layer": replace(LAYER, default="1"),
     },
     compute=show_joining,
     formulas=(r"\mathrm{Concat}(z_1, \dots, z_h)\,W^O = \sum_{n=1}^{h} z_n W^O_n",),
@@ -340,5 +347,10 @@ TWO_STACKS = Screen(
         "length": NumberControl(title="Tokens of the target", default="4", low=1.0, high=24.0, whole=True),
     },
     compute=show_two_stacks,
+    formulas=(
+        r"A_\mathrm{encoder} \in \mathbf{R}^{h_e \times n \times n}",
+        r"A_\mathrm{decoder} \in \mathbf{R}^{h_d \times m \times m}",
+        r"A_\mathrm{cross} \in \mathbf{R}^{h_d \times m \times n}",
+    ),
     code=(run_two_stacks, Config.for_stack),
 )

@@ -12,9 +12,7 @@ from model.course.controls import ChoiceControl, ModelControl, NumberControl, Se
 from model.course.pictures import TablePicture, TokensPicture, Verdict, row
 from model.course.screen import Answer, Screen
 from model.course.sentences import token_labels
-from model.errors import InputError
 from model.nn.transformer import Transformer
-from model.tasks import task_of
 from model.text.tokenizer import Tokenizer
 from model.tracing.run import encode_input
 from model.training.objectives.batch import IGNORE_INDEX
@@ -28,8 +26,6 @@ SHADES = {"[MASK]": 1.0, "random": 0.6, "kept": 0.3, "": 0.0}
 def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> Answer:
     """The sentence as training hides it, many times; the predictions of the first draw, and its loss."""
     network, tokenizer = model.model, model.tokenizer
-    if not task_of(network.config).fills_masks:
-        raise InputError("This screen masks words, and this model fills no masks. Choose one that does.")
     encoded = encode_input(network, tokenizer, text)
     ids = np.array([encoded.ids] * DRAWS)
     masker = TokenMasker(tokenizer)
@@ -112,7 +108,7 @@ MASKING = Screen(
         "stay, so that the model must have an opinion on every word. The loss counts the targets alone."
     ),
     controls={
-        "model": ModelControl(default="stories-masked", architectures=("encoder",)),
+        "model": ModelControl(default="stories-masked", needs="fills-masks"),
         "text": TextControl(
             title="Sentence", default="The cat sat on the mat and looked at the little bird in the tall tree."
         ),

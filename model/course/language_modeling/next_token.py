@@ -10,7 +10,6 @@ from model.course.pictures import BarsPicture, TablePicture, TokensPicture, Verd
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss, token_labels, value
 from model.errors import InputError
-from model.tasks import require_token_task, task_of
 from model.tracing.run import prediction_positions, run
 
 SHOWN = 10
@@ -20,8 +19,6 @@ SHOWN = 10
 def shifted_targets(model: Checkpoint, text: str) -> Answer:
     """Each token of the sentence and its target, with the target's probability and loss."""
     network, tokenizer = model.model, model.tokenizer
-    if not task_of(network.config).continues_text:
-        raise InputError("This model predicts no next tokens. Choose one that continues texts.")
     encoded, batch = sentence_batch(model, text)
     labels = token_labels(encoded)
     probabilities = network(batch.ids)[0, :-1].float().softmax(-1).cpu()
@@ -53,7 +50,7 @@ SHIFTED_TARGETS = Screen(
         "one has to label anything. The shade of a target is the probability that the model gave it."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder",)),
+        "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
     },
     compute=shifted_targets,
@@ -66,7 +63,6 @@ SHIFTED_TARGETS = Screen(
 def any_word(model: Checkpoint, text: str, word: str) -> Answer:
     """The best predictions, and the rank and probability of the word that was named."""
     network, tokenizer = model.model, model.tokenizer
-    require_token_task(network.config)
     trace = run(network, tokenizer, text, keep=("logits",))
     places = prediction_positions(network, tokenizer, trace.text)
     if not places:
@@ -118,7 +114,7 @@ ANY_WORD = Screen(
         "rank: “The cat sat on the mat” is what people expect, and not what this small model would have said."
     ),
     controls={
-        "model": ModelControl(default="stories-masked"),
+        "model": ModelControl(default="stories-masked", needs="predicts-tokens"),
         "text": TextControl(title="Sentence", default="The cat sat on the [MASK]."),
         "word": TextControl(title="Word", default="mat", longest=40),
     },

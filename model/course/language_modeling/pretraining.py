@@ -164,7 +164,7 @@ PRETRAINING = Screen(
         "of the same network with random weights; and words are counted without any network."
     ),
     controls={
-        "model": ModelControl(default="stories-masked", architectures=("encoder", "decoder")),
+        "model": ModelControl(default="stories-masked"),
         "lines": TextControl(title="Labelled lines: + or - first", default=LINES, longest=3000, lines=12),
         "sentence": TextControl(title="Your sentence", default="the soup was wonderful"),
         "seed": SeedControl(default="1"),

@@ -18,7 +18,6 @@ from model.errors import InputError
 from model.nn.masks import causal
 from model.nn.transformer import Transformer
 from model.nn.variants import variant
-from model.tasks import task_of
 from model.tracing.run import run
 from model.training.loss import cross_entropy, logits_and_targets
 from model.training.objectives.batch import Batch
@@ -30,8 +29,6 @@ ROWS, LENGTH = 24, 8  # of a training batch
 
 def lifted_mask(model: Checkpoint, text: str) -> Answer:
     """The loss of each next token with the model's own mask, and with none."""
-    if "causal" not in model.model.config.masks or not task_of(model.model.config).predicts_tokens:
-        raise InputError("This screen needs a model that predicts the next token under a causal mask. Choose another.")
     own, tokens = next_token_losses(model, model.model, text)
     lifted, _ = next_token_losses(model, variant(model.model, masks="none"), text)
     means = float(own.mean()), float(lifted.mean())
@@ -89,7 +86,7 @@ LIFTED = Screen(
         "answer. Here the same weights run with the mask and without it."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder",)),
+        "model": ModelControl(default="stories-causal", needs="causal"),
         "text": TextControl(title="Text", default="The dog was happy. The dog ran to the big tree.", longest=300),
     },
     compute=lifted_mask,
@@ -160,7 +157,7 @@ def _train(masks: tuple[str, ...], vocabulary: int, steps: int, seed: int) -> li
 CHEATING = Screen(
     title="Train without the mask, and it cheats",
     lesson=(
-        "Two small decoders are trained on random tokens, which nobody can predict. One has the causal mask. The other "
+        "Two small decoders are trained on random tokens, which nobody can predict. One has the causal mask; the other "
         "may look at the next token, finds the answer there, and its loss falls towards 0. It would be of no use: when "
         "a text is written, the next token is not there yet."
     ),

@@ -9,12 +9,13 @@ from torch import Tensor
 
 from model.array_types import Float
 from model.checkpoints.load import Checkpoint
-from model.course.controls import ModelControl, NumberControl
+from model.course.controls import ModelControl
 from model.course.modalities.image_files import PICTURE, png_url
 from model.course.modalities.patches import PATCH, cut_into_patches, require_patch, shape_text
 from model.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, Verdict, row
+from model.course.requirements import require_part
 from model.course.screen import Answer, Screen, StateFields
-from model.errors import InputError
+from model.course.sentences import HEAD, LAYER
 from model.generation.generate import generate
 from model.nn.attention import Attention
 from model.nn.patch_embedding import PatchEmbedding
@@ -70,7 +71,7 @@ def embed_by_hand(
 @torch.inference_mode()
 def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> Answer:
     """Pixels, patches, vectors, and what every head of a layer looks at from one patch."""
-    path = f"encoder.{require_layer(model, 'encoder', layer)}.self.weights"
+    path = f"encoder.{require_part(model.model.config, 'encoder-layer', layer)}.self.weights"
     read = read_with(model, picture, ("encoder.embedding", path))
     grid = read.patches
     require_patch(patch, grid.patch_rows, grid.patch_columns)
@@ -92,14 +93,6 @@ def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -
         ),
         row(Verdict(text=_describe_looks(looks, grid))),
     )
-
-
-def require_layer(model: Checkpoint, stack: str, layer: int) -> int:
-    """The layer. Raises InputError for one that the stack does not have."""
-    count = model.model.config.num_layers(stack)
-    if layer >= count:
-        raise InputError(f"There is no layer {layer}: the {stack} of this model has {count}, counted from 0.")
-    return layer
 
 
 def _show_cutting(read: ReadImage, patch: int) -> Row:
@@ -180,9 +173,8 @@ def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> s
 def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answer:
     """A caption, word by word, and where a head of the decoder looked in the image for each word."""
     config = model.model.config
-    path = f"decoder.{require_layer(model, 'decoder', layer)}.cross.weights"
-    if head >= config.heads:
-        raise InputError(f"There is no head {head}: the decoder of this model has {config.heads}, counted from 0.")
+    path = f"decoder.{require_part(config, 'layer', layer)}.cross.weights"
+    require_part(config, "head", head)
     image = process_image(decode_image(shipped_image(picture)), config.image)
     steps = generate(
         model.model, model.tokenizer, "", source=image, steps=MOST_WORDS, top_k=1, seed=0, keep=(path, "logits")
@@ -221,16 +213,15 @@ def explore_layer(model: str, picture: str, layer: int, patch: int) -> StateFiel
     return {"model": model, "image": picture, "attention": "encoder.self", "layer": str(layer), "head": "0"}
 
 
-LAYER = NumberControl(title="Layer (0 is the first)", default="1", low=0, high=47, whole=True)
 VISION_MODEL = Screen(
     title="Patches in a trained model",
     lesson="A trained model multiplies each patch by one learned matrix, adds a position, and goes on as with words. "
     "Choose an image, a layer and a patch, and see what each head looks at from there. The shipped model has learned "
     "from drawings alone; open a vision transformer (ViT) on the page Models, and it stands in the list.",
     controls={
-        "model": ModelControl(default="caption", architectures=("encoder", "encoder-decoder"), images=True),
+        "model": ModelControl(default="caption", needs="image"),
         "picture": PICTURE,
-        "layer": LAYER,
+        "layer": replace(LAYER, default="1", part="encoder-layer"),
         "patch": PATCH,
     },
     compute=show_vision_model,
@@ -250,12 +241,13 @@ CAPTION = Screen(
     lesson="An encoder reads the image, a decoder writes words, and cross-attention joins them: each word asks the "
     "patches. This small model knows drawings of two figures, and of any other picture it claims to see two.",
     controls={
-        "model": ModelControl(default="caption", architectures=("encoder-decoder",), images=True),
+        "model": ModelControl(default="caption", needs="image-to-text"),
         "picture": PICTURE,
-        "layer": replace(LAYER, default="0"),
-        "head": NumberControl(title="Head (0 is the first)", default="0", low=0, high=31, whole=True),
+        "layer": LAYER,
+        "head": HEAD,
     },
     compute=show_caption,
+    formulas=(r"M = \mathrm{encoder}(X),\quad Q = Y W_Q,\quad K = M W_K,\quad V = M W_V",),
     code=(show_caption, Attention.forward),
     explore=explore_caption,
 )

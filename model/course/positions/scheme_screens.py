@@ -23,7 +23,7 @@ from model.course.pictures import (
 from model.course.positions.rotary import encoding_config, turn
 from model.course.positions.trained import trained_with
 from model.course.screen import Answer, Screen, StateFields
-from model.errors import InputError
+from model.errors import InputError, numbered
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
 
 SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
@@ -88,7 +88,7 @@ def show_table(model: Checkpoint) -> Answer:
 def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> Answer:
     """One pair of channels of a query and a key, turned by their positions, before and after both are moved."""
     if pair >= dim // 2:
-        raise InputError(f"There is no pair {pair}: {dim} channels are the pairs 0 to {dim // 2 - 1}.")
+        raise InputError(f"There is no pair {pair}: {dim} channels are {numbered('pair', dim // 2)}.")
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
     places = torch.tensor([query_position, key_position, query_position + shift, key_position + shift])
     turned = turn(torch.stack((query, key, query, key)), places, pair, dim, theta)
@@ -145,7 +145,7 @@ def _query_and_key(title: str, turned: Tensor, query_position: int, key_position
 def show_alibi(heads: int, head: int, length: int) -> Answer:
     """The bias of one head as a matrix, and of all heads over the distance."""
     if head > heads:
-        raise InputError(f"There is no head {head}; there are {heads}, counted from 1.")
+        raise InputError(f"There is no head {head}: you have chosen {heads}, {numbered('head', heads, 1)}.")
     alibi = Alibi(encoding_config(heads))
     positions, slopes = torch.arange(length), alibi.slopes()
     bias = alibi.bias(positions, positions)
@@ -238,11 +238,7 @@ LEARNED = Screen(
         "as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what its "
         "positions are and which of them are alike."
     ),
-    controls={
-        "model": ModelControl(
-            default="positions-encoder-learned", architectures=("decoder", "encoder", "encoder-decoder")
-        )
-    },
+    controls={"model": ModelControl(default="positions-encoder-learned", needs="text")},
     compute=show_table,
     formulas=(LearnedPositions.formula,),
     code=(LearnedPositions, position_profile),
@@ -252,17 +248,18 @@ LEARNED = Screen(
 ROPE = Screen(
     title="RoPE: turning arrows",
     lesson=(
-        "Rotary positions add nothing. Each pair of channels of a query or key is an arrow, turned by an angle that "
-        "grows with its position. Move both tokens by the same number of positions: both arrows turn by the same "
-        "angle, "
-        "so their product stays. Only the distance counts."
+        "Rotary positions add nothing: each pair of channels of a query or key is an arrow, turned by an angle that "
+        "grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
+        "angle. Their product stays, so only the distance counts."
     ),
     controls={
         "query_position": NumberControl(title="Position of the query", default="5", low=0.0, high=200.0, whole=True),
         "key_position": NumberControl(title="Position of the key", default="2", low=0.0, high=200.0, whole=True),
         "shift": NumberControl(title="Move both by", default="10", low=0.0, high=200.0, whole=True),
         "pair": NumberControl(title="Pair of channels", default="1", low=0.0, high=31.0, whole=True),
-        "dim": NumberControl(title="Channels of a head", default="8", low=2.0, high=64.0, step=2.0, whole=True),
+        "dim": NumberControl(
+            title="Channels of a head", default="8", low=2.0, high=64.0, step=2.0, whole=True, even=True
+        ),
         "theta": NumberControl(title="Base θ", default="10000", low=2.0, high=1_000_000.0),
     },
     compute=show_rope,

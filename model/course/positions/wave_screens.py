@@ -21,7 +21,7 @@ from model.course.pictures import (
 from model.course.positions.trained import trained_with
 from model.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
 from model.course.screen import Answer, Screen
-from model.errors import InputError
+from model.errors import InputError, numbered
 from model.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 
 SHOWN_WAVES, SHOWN_PAIRS = 4, 32
@@ -137,7 +137,7 @@ def check_unique(dim: int, base: float, length: int) -> Answer:
 def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> Answer:
     """PE(p + k) beside PE(p) rotated, for one pair of channels as arrows and checked for all."""
     if 2 * pair + 1 >= dim:
-        raise InputError(f"There is no pair {pair}: {dim} channels are the pairs 0 to {dim // 2 - 1}.")
+        raise InputError(f"There is no pair {pair}: {dim} channels are {numbered('pair', dim // 2)}.")
     found = rotate(position, offset, dim, base)
     channels = slice(2 * pair, 2 * pair + 2)
     (sine, cosine), (turned_sine, turned_cosine) = found.start[channels].tolist(), found.target[channels].tolist()
@@ -185,7 +185,7 @@ def _matrix(matrix: Tensor) -> str:
 def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> Answer:
     """How alike neighbours are with all channels and without some of them."""
     if position >= length:
-        raise InputError(f"There is no position {position} among the first {length}.")
+        raise InputError(f"There is no position {position}: with this length there are {numbered('position', length)}.")
     encodings, count = waves(length, dim, base), 2 * round(share * dim / 200)
     fast, slow = slice(0, count), slice(dim - count, dim)
     dropped = {"fast": fast, "slow": slow}[band]
@@ -258,7 +258,7 @@ UNIQUE = Screen(
         "many positions, and find two that nearly meet."
     ),
     controls={
-        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True),
+        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True, even=True),
         "base": BASE,
         "length": NumberControl(title="Positions", default="256", low=8.0, high=1_024.0, whole=True),
     },
@@ -280,7 +280,7 @@ ROTATION = Screen(
         "position": NumberControl(title="Position p", default="7", low=0.0, high=1_000.0, whole=True),
         "offset": NumberControl(title="Steps k", default="3", low=-100.0, high=100.0, whole=True),
         "pair": NumberControl(title="Pair of channels shown", default="1", low=0.0, high=63.0, whole=True),
-        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True),
+        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True, even=True),
         "base": BASE,
     },
     compute=show_rotation,

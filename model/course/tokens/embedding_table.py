@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from model.array_types import Float, Int
-from model.errors import InputError
+from model.errors import InputError, numbered, shortened
 
 MAX_ROWS, MAX_WIDTH, MAX_IDS, MAX_TEXTS = 1_000, 64, 24, 8
 
@@ -47,9 +47,9 @@ def parse_ids(text: str, rows: int) -> Int[Tensor, "batch pos"]:
 
 def _parse_id(word: str, rows: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,12}", word):
-        raise InputError(f"{word!r} is no id; an id is a whole number from 0 to {rows - 1}.")
+        raise InputError(f"{shortened(word, 30)!r} is no id; an id is a whole number from 0 to {rows - 1}.")
     if not 0 <= int(word) < rows:
-        raise InputError(f"There is no row {int(word)}: a table of {rows} rows has the ids 0 to {rows - 1}.")
+        raise InputError(f"There is no row {int(word):,}: the table has {numbered('row', rows)}.")
     return int(word)
 
 

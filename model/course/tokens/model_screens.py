@@ -41,13 +41,15 @@ MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 
 def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
     """The nearest tokens of each word in the model's embedding, as lists and in a plane."""
-    ids = word_ids(model, words)
-    if len(ids) > MAX_TOKENS:
-        raise InputError(f"These are {len(ids)} different tokens; give at most {MAX_TOKENS}.")
+    ids = word_ids(model, words)[:MAX_TOKENS]
     names = [model.tokenizer.stripped_token_text(token_id) for token_id in ids]
     lists = [nearest_tokens(model, token_id, count) for token_id in ids]
     return (
-        row(TokensPicture(title="Tokens and their ids", tokens=tuple(names), below=tuple(map(str, ids)))),
+        row(
+            TokensPicture(
+                title=f"Tokens and their ids, at most {MAX_TOKENS}", tokens=tuple(names), below=tuple(map(str, ids))
+            )
+        ),
         row(_map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names)),
         row(
             *(
@@ -226,7 +228,7 @@ NEIGHBOURS = Screen(
         "vectors differ most; what lies in the other directions is lost in it."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", architectures=("decoder", "encoder", "encoder-decoder")),
+        "model": ModelControl(default="stories-causal", needs="text"),
         "words": TextControl(title="Words", default="king river blue happy"),
         "count": NumberControl(
             title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
@@ -279,6 +281,7 @@ CONTEXT = Screen(
         "other": TextControl(title="Another sentence", default="The bark of the tree is brown."),
     },
     compute=show_context,
+    formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
     code=(word_in_context,),
     explore=lambda model, word, one, other: {"text": one, "model": model},
     elsewhere={"compare": lambda model, word, one, other: compared({"text": one, "model": model}, {"text": other})},
@@ -304,6 +307,7 @@ TEXTS = Screen(
         ),
     },
     compute=show_texts,
+    formulas=(r"s = \frac{1}{n} \sum_{i=1}^{n} x_i",),
     code=(text_vectors, project_to_plane),
     explore=lambda model, texts: {"text": _lines(texts)[0], "model": model},
     elsewhere={"compare": _compare_lines},

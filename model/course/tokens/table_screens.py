@@ -77,9 +77,9 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
 
 def compare_one_hot(words: str, model: Checkpoint) -> Answer:
     """Cosines of one-hot vectors beside those of a trained model's embeddings."""
-    ids = word_ids(model, words)
-    if not 2 <= len(ids) <= MAX_COMPARED:
-        raise InputError(f"Give 2 to {MAX_COMPARED} different tokens. What was given has {len(ids)}.")
+    ids = word_ids(model, words)[:MAX_COMPARED]
+    if len(ids) < 2:
+        raise InputError("All this is one token to the model. Type two or more words that it knows.")
     names = tuple(model.tokenizer.stripped_token_text(token_id) for token_id in ids)
     learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
     # Two different one-hot vectors have no channel in common.
@@ -87,7 +87,11 @@ def compare_one_hot(words: str, model: Checkpoint) -> Answer:
     apart = learned.clone().fill_diagonal_(-torch.inf)
     first, second = divmod(int(apart.argmax()), len(ids))
     return (
-        row(TokensPicture(title="Tokens and their ids", tokens=names, below=tuple(map(str, ids)))),
+        row(
+            TokensPicture(
+                title=f"Tokens and their ids, at most {MAX_COMPARED}", tokens=names, below=tuple(map(str, ids))
+            )
+        ),
         row(
             MatrixPicture(title="Cosines of one-hot vectors", values=one_hot, rows=names, columns=names),
             MatrixPicture(title="Cosines of learned vectors", values=learned, rows=names, columns=names),

@@ -13,9 +13,9 @@ from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, NumberControl, TextControl
 from model.course.pictures import BarsPicture, HeatMapPicture, LinesPicture, Verdict, row
+from model.course.requirements import require_part
 from model.course.screen import Answer, Screen, StateFields
-from model.course.sentences import LAYER, require_layer, sentence_batch, target_loss, token_labels, value
-from model.errors import InputError
+from model.course.sentences import HEAD, LAYER, require_layer, sentence_batch, target_loss, token_labels, value
 from model.nn.attention import repeat_key_values
 from model.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
 from model.nn.transformer import Transformer
@@ -29,16 +29,16 @@ HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
 TEMPERATURES = (0.05, 0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0, 20.0)
 SAME = 1e-4
 CONTROLS = {
-    "model": ModelControl(default="stories-causal"),
+    "model": ModelControl(default="stories-causal", needs="softmax"),
     "text": TextControl(title="Sentence", default="The little dog ran to the park and the dog was happy."),
     "layer": replace(LAYER, default="2"),  # where both shipped language models look at the token before
-    "head": NumberControl(title="Head (0 is the first)", default="5", low=0, high=31, whole=True),
+    "head": replace(HEAD, default="5"),
 }
 
 
 def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
     """The weights that each function makes of the same queries and keys of one head, and the loss with it in all."""
-    path = _require_softmax_head(model.model, layer, head)
+    path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
     trace = run(model.model, model.tokenizer, text, keep=tuple(f"{path}.{name}" for name in HEAD_VALUES))
     weights = {name: head_weights(model.model, trace, path, head, name) for name in ATTENTION_FUNCTIONS}
@@ -88,15 +88,10 @@ def head_weights(
     return function.normalize(function.mask(scores, allowed), allowed)[0, 0]
 
 
-def _require_softmax_head(model: Transformer, layer: int, head: int) -> str:
-    """The path of an attention. Raises InputError for a layer or head that does not exist, or another function."""
-    config = model.config
-    path = f"{require_layer(model, layer)}.self"
-    if head >= config.heads:
-        raise InputError(f"There is no head {head}: a layer of this model has {config.heads}, counted from 0.")
-    if config.attention_function != "softmax" or config.score_soft_cap:
-        raise InputError("This screen needs a model whose attention is a plain softmax. Choose another model.")
-    return path
+def _require_head(model: Transformer, layer: int, head: int) -> str:
+    """The path of an attention. Raises InputError for a layer or head that does not exist."""
+    require_part(model.config, "head", head)
+    return f"{require_layer(model, layer)}.self"
 
 
 def _weights(title: str, trace: Trace, weights: Tensor) -> HeatMapPicture:
@@ -142,7 +137,7 @@ FUNCTIONS_IN_MODEL = Screen(
 
 def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, temperature: float) -> Answer:
     """The weights of a head as trained and at a temperature, and the loss over temperatures of all heads."""
-    path = _require_softmax_head(model.model, layer, head)
+    path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
     edit = temperature_edit(path, f"[{head}]", temperature)
     trained, changed = (

@@ -17,7 +17,7 @@ from model.course.attention import attend
 from model.course.controls import ChoiceControl, NumberControl, SeedControl
 from model.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen
-from model.errors import InputError
+from model.errors import InputError, numbered
 from model.nn.attention_functions import LinearAttention
 
 REPETITIONS = 3
@@ -96,7 +96,7 @@ def causal_linear_attention(
 def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
     """The state after a token, its output, and all outputs against those of the weights under a causal mask."""
     if token > length:
-        raise InputError(f"There is no token {token}: the text has {length}, counted from 1.")
+        raise InputError(f"There is no token {token}: the text has {numbered('token', length, 1)}.")
     q, k, v = random_head(length, head_dim, seed)
     function, before = LinearAttention(), slice(0, token)
     state = function.feature_map(k)[before].T @ v[before]

@@ -40,6 +40,32 @@ test("what is as it began is not in the address", () => {
   assert.deepEqual(inputs.all(SCREEN), { keys: "1,0;0,1", text: "the cat" });
 });
 
+test("a layer that another model has not gives way to its last one, and what is typed stays", () => {
+  const screen = /** @type {ScreenRow} */ (
+    /** @type {unknown} */ ({
+      name: "head",
+      controls: [
+        { name: "model", kind: "model", default: "large" },
+        { name: "layer", kind: "part", part: "layer", default: "2" },
+      ],
+    })
+  );
+  const models = [
+    { name: "large", title: "", suits: [], parts: { layer: 6 } },
+    { name: "small", title: "", suits: [], parts: { layer: 1 } },
+  ];
+  const inputs = new ChangedInputs("head.model=small", models);
+  assert.deepEqual(inputs.all(screen), { model: "small", layer: "0" }, "the start value");
+  inputs.change(screen, { model: "large" });
+  inputs.change(screen, { layer: "5" });
+  inputs.change(screen, { model: "small" });
+  assert.equal(inputs.encode(), "head.layer=0&head.model=small", "what was chosen before");
+  inputs.change(screen, { layer: "3" });
+  assert.deepEqual(inputs.all(screen), { model: "small", layer: "3" }, "who types it is told");
+  inputs.change(screen, { model: "unknown" });
+  assert.equal(inputs.all(screen).layer, "3");
+});
+
 test("of a file of one's own the address says that it was there, and no more", () => {
   const screen = /** @type {ScreenRow} */ (
     /** @type {unknown} */ ({ name: "sound", controls: [{ name: "recording", kind: "recording", default: "" }] })

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,12 @@ from model.course.controls import (
     MatrixControl,
     ModelControl,
     NumberControl,
+    PartControl,
     RecordingControl,
     TextControl,
 )
 from model.course.pictures import Equations, Row, plain
+from model.course.requirements import PARTS, REQUIREMENTS, require_part
 from model.course.screen import Screen
 from model.errors import HeadlightError, InputError
 
@@ -47,6 +48,8 @@ SENSIBLE = {
     "beyond-text/melody.sounds": "C4, E4, G4",
 }
 BEFORE = {"masks/added.width": ("mask", "window"), "architectures/one-to-another.model": ("other", "your model")}
+SEEING = ("image", "image-to-text")
+SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
 FORMULAS = Path(__file__).parents[3] / "app/course/frontend/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -95,7 +98,7 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
 def test_a_row_says_all_there_is_to_say(path: str) -> None:
     screen = SCREENS[path]
     assert all(NAME.fullmatch(part) for part in path.split("/")), "names stand in addresses"
-    assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 4
+    assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 3
     assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
     assert screen.code and all(inspect.getsource(part) for part in screen.code)
 
@@ -189,7 +192,8 @@ def shown(path: str, *changed: tuple[str, str]) -> str:
 
 def has_another_value(control: Control) -> bool:
     """Whether there is another value without a file of one's own: of the models that see, one is shipped."""
-    return not isinstance(control, RecordingControl) and not (isinstance(control, ModelControl) and control.images)
+    is_vision_model = isinstance(control, ModelControl) and control.needs in SEEING
+    return not is_vision_model and not isinstance(control, RecordingControl)
 
 
 @pytest.mark.parametrize("path", CONTROLS)
@@ -219,7 +223,30 @@ def test_what_no_screen_has_is_said() -> None:
 def test_a_model_that_a_screen_cannot_run_on_is_refused() -> None:
     config = Config(vocabulary_size=2, context_length=2, d_model=2, layers=1, heads=1)
     ModelControl(default="").require(config)
-    with pytest.raises(InputError, match="encoder"):
-        ModelControl(default="", architectures=("encoder",)).require(config)
-    with pytest.raises(InputError, match="reads images"):
-        replace(ModelControl(default=""), images=True).require(config)
+    for needs, sentence in (("encoder", "is an encoder and reads text"), ("fills-masks", "fills"), ("image", "images")):
+        with pytest.raises(InputError, match=f"needs a model that .*{sentence}.* Choose another model"):
+            ModelControl(default="", needs=needs).require(config)
+
+
+@pytest.mark.parametrize("model", SMALL)
+@pytest.mark.parametrize("path", [path for path, screen in SCREENS.items() if "model" in screen.model_controls])
+def test_a_model_that_is_listed_answers_the_screen_as_it_opens(path: str, model: str) -> None:
+    """As the page opens it: a layer or head that the model has not gives way to its last one."""
+    screen, config = SCREENS[path], opened(model).model.config
+    if screen.is_long or not REQUIREMENTS[screen.model_controls["model"].needs].suits(config):
+        return
+    parts = {name: control for name, control in screen.controls.items() if isinstance(control, PartControl)}
+    last = {name: PARTS[control.part](config) - 1 for name, control in parts.items()}
+    fitted = {name: str(min(int(parts[name].default), most)) for name, most in last.items()}
+    assert screen.compute(**values(screen, model=model, **fitted))
+
+
+def test_layers_and_heads_are_those_of_the_control_named_model() -> None:
+    for screen in SCREENS.values():
+        if any(isinstance(control, PartControl) for control in screen.controls.values()):
+            assert isinstance(screen.controls["model"], ModelControl)
+    config = Config(vocabulary_size=2, context_length=2, d_model=2, layers=1, heads=2)
+    assert require_part(config, "head", 1) == 1
+    for part, index, sentence in (("layer", 1, "it has layer 0 alone"), ("head", 2, "it has heads 0 to 1")):
+        with pytest.raises(InputError, match=f"There is no {part} {index} in this model: {sentence}."):
+            require_part(config, part, index)

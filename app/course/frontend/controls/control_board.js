@@ -2,11 +2,12 @@
 
 import { fillSelect, setValue } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
+import { lastPart } from "../inputs.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 import { createRecording } from "./recording.js";
 
 /** @import { Inputs } from "../inputs.js" */
-/** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, NumberControl, TextControl } from "../types.d.ts" */
+/** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, NumberControl, PartControl, TextControl } from "../types.d.ts" */
 /** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
 /** @typedef {(text: string) => void} Change */
 
@@ -64,7 +65,8 @@ export class ControlBoard {
         this.#change(resizedTogether(matrices, this.#texts, axis, by));
       return new MatrixTable(control, change, resizedAxes(matrices).get(control.name) ?? [], resize);
     }
-    if (isNumber(control)) return createNumber(control, change);
+    const most = () => lastPart(control, models, this.#texts.model);
+    if (isNumber(control)) return createNumber(control, change, most);
     if (control.kind === "text") return createText(control, change);
     if (control.kind === "recording") return createRecording(control, this.#api, change);
     if (control.kind === "choice") return createSelect(control, Object.entries(control.options), change);
@@ -73,8 +75,8 @@ export class ControlBoard {
 }
 
 /** The models that a screen can run on. @param {ModelControl} control @param {CourseModel[]} models */
-function modelOptions({ architectures, images }, models) {
-  const found = models.filter((model) => architectures.includes(model.architecture) && model.images === images);
+function modelOptions({ needs }, models) {
+  const found = models.filter(({ suits }) => suits.includes(needs));
   return found.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
 }
 
@@ -83,9 +85,9 @@ function isMatrix(control) {
   return control.kind === "matrix";
 }
 
-/** @param {Control} control @returns {control is NumberControl} */
+/** @param {Control} control @returns {control is NumberControl | PartControl} */
 function isNumber(control) {
-  return control.kind === "number" || control.kind === "seed";
+  return control.kind === "number" || control.kind === "seed" || control.kind === "part";
 }
 
 /** @param {Control} control @param {HTMLElement[]} fields */
@@ -95,8 +97,11 @@ function labelled(control, ...fields) {
   return label;
 }
 
-/** @param {NumberControl} control @param {Change} change @returns {Drawn} */
-function createNumber(control, change) {
+/**
+ * @param {NumberControl | PartControl} control @param {Change} change @param {() => number | null} most the largest
+ * value, where the model decides it @returns {Drawn}
+ */
+function createNumber(control, change, most) {
   const [slider, field] = [createElement("input"), createElement("input", "figure")];
   slider.type = "range";
   field.type = "text";
@@ -108,18 +113,19 @@ function createNumber(control, change) {
   slider.oninput = () => change(slider.value);
   field.oninput = () => change(field.value);
   const parts = control.kind === "seed" ? [field, againButton(control, field, change)] : [slider, field];
-  const element = createElement("div", `control ${control.kind}`);
+  const element = createElement("div", `control ${control.kind === "part" ? "number" : control.kind}`);
   element.append(createTitle(control.title), ...parts);
   return {
     element,
     draw: (text) => {
+      slider.max = String(most() ?? control.high);
       setValue(slider, text);
       setValue(field, text);
     },
   };
 }
 
-/** Another seed. @param {NumberControl} control @param {HTMLInputElement} field @param {Change} change */
+/** Another seed. @param {NumberControl | PartControl} control @param {HTMLInputElement} field @param {Change} change */
 function againButton(control, field, change) {
   const button = createElement("button", "small", "Draw again");
   button.dataset.testid = `again-${control.name}`;

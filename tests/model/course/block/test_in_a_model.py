@@ -13,7 +13,7 @@ from model.course.block.last_steps import last_steps
 from model.course.block.neurons import apply_alone, needed, neurons
 from model.course.block.residual import residual, sublayer_steps
 from model.course.block.sublayer_switches import SublayerSwitches
-from model.course.block.switch_off import losses_by_layer, losses_without_parts, switch_off
+from model.course.block.switch_off import SWITCH_OFF, losses_by_layer, losses_without_parts, switch_off
 from model.course.pictures import ModelDiagramPicture, TablePicture, Verdict
 from model.course.screen import Answer
 from model.course.sentences import sentence_batch, target_loss
@@ -43,7 +43,7 @@ def test_a_stream_that_is_no_sum_is_called_so() -> None:
 
 
 def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint) -> None:
-    with pytest.raises(InputError, match="There is no layer 2: this model has 2"):
+    with pytest.raises(InputError, match="There is no layer 2 in this model: it has layers 0 to 1"):
         residual(decoder, TEXT, 2, 0)
     with pytest.raises(InputError, match="There is no token 23"):
         neurons(decoder, TEXT, 0, 23)
@@ -157,4 +157,4 @@ def test_switching_off_is_what_the_edits_do(decoder: Checkpoint) -> None:
 
 def test_a_model_of_another_order_is_refused() -> None:
     with pytest.raises(InputError, match="pre-norm"):
-        switch_off(Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), ""), TEXT)
+        SWITCH_OFF.model_controls["model"].require(toys.decoder(norm_placement="post").config)

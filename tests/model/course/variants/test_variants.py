@@ -10,10 +10,11 @@ from torch import Tensor
 
 from model.cancellation import Cancelled, cancellable
 from model.checkpoints.load import Checkpoint
+from model.course.controls import ModelControl
 from model.course.pictures import HeatMapPicture, MatrixPicture, Verdict
 from model.course.screen import Answer, Screen
 from model.course.variants.functions import FUNCTIONS, TEMPERATURE
-from model.course.variants.in_a_model import functions_in_model, head_weights, temperature_in_model
+from model.course.variants.in_a_model import head_weights, temperature_in_model
 from model.course.variants.linear_attention import (
     CAUSAL,
     HEADS,
@@ -105,9 +106,8 @@ def test_a_temperature_divides_the_scores_of_one_head_of_a_model() -> None:
     torch.testing.assert_close(changed.values, torch.softmax(scores / 0.5, 1).double(), atol=1e-4, rtol=0)
     with pytest.raises(InputError, match="no head 9"):
         temperature_in_model(opened, toys.SENTENCE, 1, 9, 0.5)
-    linear = Checkpoint(toys.decoder(attention_function="linear"), toys.causal(), "")
     with pytest.raises(InputError, match="plain softmax"):
-        functions_in_model(linear, toys.SENTENCE, 0, 0)
+        ModelControl(default="", needs="softmax").require(toys.decoder(attention_function="linear").config)
 
 
 def test_a_state_that_is_carried_on_gives_what_causal_weights_give() -> None:
