@@ -159,12 +159,16 @@ class TokensPicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class TablePicture(Picture):
-    """A table of texts and numbers; the first column names the rows."""
+    """A table of texts and numbers; the first column names the rows.
+
+    `addresses` are where the last cell of each row leads, to a page in the web, or empty.
+    """
 
     kind: ClassVar[str] = "table"
     columns: tuple[str, ...]
     rows: tuple[tuple[str | Number, ...], ...]
     digits: int = 4
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

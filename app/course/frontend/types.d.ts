@@ -201,6 +201,8 @@ export interface TablePicture extends CommonPicture {
   columns: string[];
   rows: Numeric[][];
   digits: number;
+  /** Where the last cell of each row leads in the web; none, or "" for a row. */
+  addresses: string[];
 }
 export interface ModelDiagramPicture extends CommonPicture {
   kind: "model_diagram";

@@ -26,14 +26,14 @@ export function createTokens({ tokens, shades, below }) {
 }
 
 /** @param {TablePicture} picture */
-export function createTable({ columns, rows, digits }) {
+export function createTable({ columns, rows, digits, addresses }) {
   const box = createElement("div", "scroll");
   const table = createElement("table", "facts");
   const head = createElement("tr");
   head.append(...columns.map((title) => headed(title, "col")));
   table.append(
     head,
-    ...rows.map(([name, ...cells]) => {
+    ...rows.map(([name, ...cells], index) => {
       const line = createElement("tr");
       line.append(
         headed(String(name), "row"),
@@ -47,11 +47,20 @@ export function createTable({ columns, rows, digits }) {
           );
         }),
       );
+      if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
       return line;
     }),
   );
   box.append(table);
   return box;
+}
+
+/** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
+function linkCell(cell, address) {
+  const link = createElement("a", "screen-link");
+  Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer" });
+  link.append(...(cell?.childNodes ?? []));
+  cell?.append(link);
 }
 
 /** @param {string} text @param {"row" | "col"} scope */

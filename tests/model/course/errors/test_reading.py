@@ -1,0 +1,21 @@
+"""Where to read on: each source has an address that can be opened, and a name by which it is found without one."""
+
+from __future__ import annotations
+
+import re
+
+from model.course.errors.reading import EXPLANATIONS, PAPERS, reading
+from model.course.pictures import TablePicture
+
+
+def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:
+    for source in (*PAPERS, *EXPLANATIONS):
+        assert re.fullmatch(r"https://[\w.-]+/\S*", source.address) and source.place
+        if source.place.startswith("arXiv"):
+            assert re.fullmatch(r"arXiv \d{4}\.\d{4,5}", source.place)
+            assert source.address.endswith(source.place.removeprefix("arXiv "))
+
+
+def test_every_row_has_its_address() -> None:
+    tables = [picture for row in reading() for picture in row.pictures if isinstance(picture, TablePicture)]
+    assert [len(table.addresses) for table in tables] == [len(table.rows) for table in tables]
