@@ -9,15 +9,15 @@ from torch.nn.functional import cross_entropy
 from model.checkpoints.load import Checkpoint
 from model.course.block.averages import averages_in_model
 from model.course.block.diagram import diagram, parameters_by_part
-from model.course.block.last_steps import last_steps
-from model.course.block.neurons import apply_alone, needed, neurons
+from model.course.block.last_steps import LAST_STEPS, last_steps
+from model.course.block.neurons import NEURONS, apply_alone, needed, neurons
 from model.course.block.residual import residual, sublayer_steps
 from model.course.block.sublayer_switches import SublayerSwitches
 from model.course.block.switch_off import SWITCH_OFF, losses_by_layer, losses_without_parts, switch_off
 from model.course.pictures import ModelDiagramPicture, TablePicture, Verdict
 from model.course.screen import Answer
 from model.course.sentences import sentence_batch, target_loss
-from model.errors import ConfigError, InputError
+from model.errors import InputError
 from model.tracing.run import run
 from tests.model import toys
 
@@ -74,8 +74,8 @@ def test_few_neurons_hold_most_of_the_length() -> None:
 
 
 def test_a_model_without_feed_forward_has_no_neurons() -> None:
-    with pytest.raises(InputError, match="no feed-forward"):
-        neurons(Checkpoint(toys.decoder(feed_forward="none"), toys.causal(), ""), TEXT, 0, 0)
+    with pytest.raises(InputError, match=r"needs a model that .* has a feed-forward network"):
+        NEURONS.model_controls["model"].require(toys.decoder(feed_forward="none").config)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"attention_function": "linear"}])
@@ -101,8 +101,8 @@ def test_the_last_steps_end_in_the_probabilities_of_the_model(decoder: Checkpoin
 
 def test_a_model_that_predicts_labels_has_no_last_steps() -> None:
     model = toys.encoder(output_head="token-classifier", labels=("a", "b"), tied_embeddings=False)
-    with pytest.raises(ConfigError, match="predicts no tokens"):
-        last_steps(Checkpoint(model, toys.masked(), ""), TEXT)
+    with pytest.raises(InputError, match="needs a model that predicts the tokens"):
+        LAST_STEPS.model_controls["model"].require(model.config)
 
 
 def test_the_loss_is_the_cross_entropy_of_the_targets(decoder: Checkpoint, encoder: Checkpoint) -> None:
