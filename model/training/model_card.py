@@ -24,7 +24,8 @@ def draft_model_card(
     config = model.config
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     lines = [
-        f"# A {config.architecture} trained with the {recipe.objective} objective",
+        f"# {'A' if config.architecture == 'decoder' else 'An'} {config.architecture}, trained with the objective "
+        f"{recipe.objective}",
         "",
         f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, hidden size {config.d_model}, "
         f"{config.vocabulary_size} tokens, context {config.context_length}.",

@@ -131,6 +131,14 @@ def test_held_out_sentences_are_labelled_as_well_as_the_card_says(name: str) -> 
     assert_labels_are_as_claimed(name, "held-out examples", examples, baseline(data.training).answer, who)
 
 
+def test_reviews_are_labelled_no_worse_than_by_counting_words() -> None:
+    model, counting = (
+        claimed("sentiment", rf"held-out examples of(?:.|\n)*?- {who}: .*?{CLASSIFIERS['sentiment']}")
+        for who in ("the model", "a bigram Naive Bayes")
+    )
+    assert model >= counting
+
+
 def test_names_are_found_better_than_by_the_most_frequent_label_of_each_word() -> None:
     model, counting = (
         claimed("entities", rf"held-out examples of(?:.|\n)*?- {who}: .*?{CLASSIFIERS['entities']}")

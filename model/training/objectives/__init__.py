@@ -15,7 +15,7 @@ from model.registry import Registry
 from model.text.tokenizer import Tokenizer
 from model.training.objectives.batch import Batch
 from model.training.objectives.causal import CausalLanguageModeling, UnmaskedLanguageModeling
-from model.training.objectives.distillation import NaiveBayesDistillation
+from model.training.objectives.distillation import BagOfWordsDistillation
 from model.training.objectives.examples import (
     Completion,
     ExampleObjective,
@@ -66,7 +66,7 @@ EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
         "completion": Completion,
         "masked-examples": MaskedExamples,
         "sequence-classification": SequenceClassification,
-        "naive-bayes-distillation": NaiveBayesDistillation,
+        "bag-of-words-distillation": BagOfWordsDistillation,
         "token-classification": TokenClassification,
         "sequence-to-sequence": SequenceToSequence,
     },

@@ -1,4 +1,4 @@
-"""Distillation of Naive Bayes into an encoder: what words are worth comes before whole texts.
+"""Distillation of bags of words into an encoder: what words are worth comes before whole texts.
 
 A few thousand labelled texts show a network most of their words once or twice, and counting makes more of so few. The
 counts label any number of texts put together from pieces of those to train on (Tang et al. 2019, "Distilling
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from model.data.examples import Example
+from model.data.text_tasks.logistic_regression import LogisticRegression
 from model.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
 from model.data.text_tasks.text_task import TextExamples
 from model.errors import DataError
@@ -26,29 +27,40 @@ from model.training.objectives.examples import SequenceClassification
 FOLDS = 5
 SPLICE_WORDS = (4, 28)
 CHARACTERS_WEIGHT = 0.2  # of the log-odds of character n-grams, which repeat each other, beside those of words
-LOG_ODDS_WORDS = 4.0  # a mean over tokens says how much a word says; so many of them have the log-odds of the teacher
+REGRESSION_WEIGHT = 2.0  # of the log-odds of the regression, which are smaller since it counts nothing twice
+LOG_ODDS_WORDS = 2.5  # a mean over tokens says how much a word says; so many of them have the log-odds of the teacher
 
 
 @dataclass(frozen=True)
 class Teacher:
-    """Naive Bayes over words and bigrams, and over the characters of words that are rare or new."""
+    """What three bags of words say together.
+
+    Naive Bayes over words and bigrams, the same over the characters of words, which knows something of words that are
+    rare or new, and a regression.
+    """
 
     words: NaiveBayes
     characters: NaiveBayes
+    regression: LogisticRegression
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> Teacher:
-        """The counts of examples."""
-        return cls(NaiveBayes(examples), NaiveBayes(examples, character_ngrams))
+        """What examples teach."""
+        return cls(NaiveBayes(examples), NaiveBayes(examples, character_ngrams), LogisticRegression(examples))
 
     def log_probabilities(self, text: str) -> dict[str, float]:
         """Of each label, up to a constant."""
-        words, characters = (bayes.log_probabilities(text) for bayes in (self.words, self.characters))
-        return {label: words[label] + CHARACTERS_WEIGHT * characters[label] for label in words}
+        words, characters, regression = (
+            each.log_probabilities(text) for each in (self.words, self.characters, self.regression)
+        )
+        return {
+            label: words[label] + CHARACTERS_WEIGHT * characters[label] + REGRESSION_WEIGHT * regression[label]
+            for label in words
+        }
 
 
-class NaiveBayesDistillation(SequenceClassification):
-    """An encoder learns to give spliced texts the log-odds of Naive Bayes; it is validated on labelled texts."""
+class BagOfWordsDistillation(SequenceClassification):
+    """An encoder learns to give spliced texts the log-odds of bags of words; it is validated on labelled texts."""
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """Spliced texts of equally many words, each with the logits of a teacher that has seen none of its pieces."""

@@ -1,7 +1,11 @@
 """Scores of labels, the baselines that they stand beside, and the words that have them."""
 
+import torch
+from torch.nn import functional
+
 from model.data.examples import Example
 from model.data.text_tasks.entities import tagged_example
+from model.data.text_tasks.logistic_regression import PENALTY, LogisticRegression, fitted_weights
 from model.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
 from model.data.text_tasks.words import join_words
 from model.evaluation.baselines import AnswerBigrams, MostFrequentLabels
@@ -50,6 +54,30 @@ def test_characters_of_words_are_counted_with_their_ends() -> None:
         Example("love", "fine"),
     ]
     assert NaiveBayes(examples, character_ngrams).answer("lover") == "fine", "a word that was never seen"
+
+
+def test_a_regression_counts_words_that_come_together_once() -> None:
+    examples = [Example(text, "fine") for text in ("warm honest fun", "warm honest", "warm honest play", "lovely")]
+    examples += [Example(text, "bad") for text in ("dull", "dull play", "lovely but dull", "a dull mess")]
+    found = {
+        text: LogisticRegression(examples).log_probabilities(text) for text in ("warm honest", "dull", "unheard of")
+    }
+    assert found["warm honest"]["fine"] > found["warm honest"]["bad"] and found["dull"]["bad"] > found["dull"]["fine"]
+    log_odds = {text: each["fine"] - each["bad"] for text, each in found.items()}
+    counted = NaiveBayes(examples).log_probabilities("warm honest")
+    assert log_odds["warm honest"] < counted["fine"] - counted["bad"]
+    assert abs(log_odds["unheard of"]) < log_odds["warm honest"] / 2, "a word that was never seen says nothing"
+
+
+def test_a_regression_has_found_the_least_loss() -> None:
+    ratios = torch.tensor([[1.0, -1.0], [0.5, -0.5], [-2.0, 2.0]])
+    bags, targets = [[0, 1], [2], [1], [0, 2]], torch.tensor([0, 1, 0, 1])
+    weights, bias = fitted_weights(ratios, bags, targets)
+    factors = (weights / ratios).requires_grad_()
+    logits = torch.stack([(factors * ratios)[bag].sum(0) for bag in bags]) + torch.tensor(bias)
+    loss = functional.cross_entropy(logits, targets, reduction="sum") + PENALTY * factors.square().sum()
+    (slope,) = torch.autograd.grad(loss, factors)
+    assert slope.abs().max() < 1e-3 and loss < 4 * 0.6
 
 
 def test_each_word_gets_its_most_frequent_label() -> None:

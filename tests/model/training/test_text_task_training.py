@@ -21,7 +21,7 @@ from model.errors import DataError
 from model.evaluation.labels import label_answer
 from model.training.loss import batch_loss, cross_entropy
 from model.training.objectives.batch import IGNORE_INDEX
-from model.training.objectives.distillation import NaiveBayesDistillation
+from model.training.objectives.distillation import BagOfWordsDistillation
 from model.training.objectives.examples import (
     ExampleObjective,
     MaskedExamples,
@@ -234,7 +234,7 @@ def test_the_exported_classifier_is_the_one_with_the_fewest_wrong_answers(
 
 
 def test_a_spliced_text_has_the_log_odds_that_its_words_have_elsewhere() -> None:
-    objective = sentiment_objective(NaiveBayesDistillation)
+    objective = sentiment_objective(BagOfWordsDistillation)
     first, again, other = (objective.batch(np.random.default_rng(seed), 50, 64) for seed in (1, 1, 2))
     assert torch.equal(first.ids, again.ids) and first.ids.tolist() != other.ids.tolist()
     assert first.logits is not None and first.logits.shape == (50, 2)
@@ -249,20 +249,20 @@ def test_a_spliced_text_has_the_log_odds_that_its_words_have_elsewhere() -> None
 def test_a_teacher_has_not_seen_the_texts_that_it_labels() -> None:
     texts = [Example(" ".join([f"{n:03}"] * 30), "negative" if n % 3 else "positive") for n in range(100)]
     data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
-    batch = NaiveBayesDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
+    batch = BagOfWordsDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
     assert len({*batch.targets.flatten().tolist()}) == 1, "no other text has these words: all are alike"
 
 
 def test_only_texts_can_be_spliced() -> None:
     dates = EXAMPLE_TASKS["dates"].open()
-    objective = NaiveBayesDistillation(dates.make_tokenizer(), dates)
+    objective = BagOfWordsDistillation(dates.make_tokenizer(), dates)
     with pytest.raises(DataError, match="not texts whose words"):
         objective.batch(np.random.default_rng(1), 1, 64)
 
 
 def test_logits_are_learned_up_to_a_constant(tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path, "sentiment", steps=40)
-    recipe.write_text(recipe.read_text().replace("sequence-classification", "naive-bayes-distillation"))
+    recipe.write_text(recipe.read_text().replace("sequence-classification", "bag-of-words-distillation"))
     train([str(recipe), "--out", str(tmp_path / "out")])
     checkpoint = load(tmp_path / "out")
     assert [label_answer(checkpoint, f"film 7 was {word}.") for word in ("good", "bad")] == ["positive", "negative"]
