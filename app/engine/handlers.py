@@ -53,7 +53,7 @@ HANDLERS: Registry[HandlerRow] = Registry(
         "generate": HandlerRow("app.generate.api:handle_generate"),
         "compare": HandlerRow("app.compare.api:handle_compare"),
         "walkthrough": HandlerRow("app.explore.walkthrough:handle_walkthrough"),
-        "step_code": HandlerRow("app.explore.walkthrough:handle_step_code"),
+        "step_code": HandlerRow("app.explore.step_code:handle_step_code"),
         "logit_lens": HandlerRow("app.explore.layer_analysis:handle_logit_lens"),
         "model_diagram": HandlerRow("app.explore.model_diagram:handle_model_diagram"),
         "residual_norms": HandlerRow("app.explore.layer_analysis:handle_residual_norms"),

@@ -1,60 +1,72 @@
-"""Attention step by step, as a component asks for it: numbers, formulas, shapes, and the lines of code that ran."""
+"""Attention step by step, and what the last layer becomes, as a component asks for it: numbers, formulas, shapes."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from textwrap import dedent
 from typing import Any
 
 import numpy as np
 
+from app.explore.layer_analysis import answer_text
 from app.state.request import integer_or_zero, parse_question
 from app.ui.wire_format import pack
-from app.worker.resolved_question import resolve
-from model.analysis.attention_walkthrough import (
-    StepValue,
-    WalkthroughStep,
-    attention_walkthrough,
-    most_attended_key,
-    paths_to_keep,
-)
-from model.nn.attention import Attention, merge_heads, split_heads
-from model.nn.block import ResidualConnection
+from app.worker.resolved_question import ResolvedQuestion, resolve
+from model.analysis.walkthrough import attention as attention_steps
+from model.analysis.walkthrough import prediction as prediction_steps
+from model.analysis.walkthrough.prediction import PredictionWalkthrough
+from model.analysis.walkthrough.steps import StepValue, WalkthroughStep
 from model.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
-from model.nn.masks import MASKS
-from model.nn.norms import soft_cap
-from model.nn.positional_encodings import PositionalEncoding
-from model.nn.transformer import Transformer, attention_at
+from model.nn.transformer import attention_at
+from model.tasks import task_of
 from model.tracing.trace import Trace
 
 
 def handle_walkthrough(body: dict[str, Any]) -> bytes:
-    """The steps of one head between two tokens, by their numbers; a `key` of -1 is the one with the largest weight."""
+    """The steps of one head between two tokens, then those of the prediction at the query, by their numbers.
+
+    A `key` of -1 is the one with the largest weight, a `token` of -1 the likeliest answer.
+    """
     resolved = resolve(parse_question(body))
     model = resolved.model
     attention, head = str(body.get("attention", "")), integer_or_zero(body.get("head", 0))
     attention_at(model, attention)  # an unknown path would keep nothing, and the error would not name it
-    traced = resolved.trace_of(*paths_to_keep(attention))
+    traced = _trace(resolved, attention)
     query = _valid_query(integer_or_zero(body.get("query", -1)), traced[f"{attention}.q"].shape[1])
     key = integer_or_zero(body.get("key", -1))
     if key < 0:
-        key = most_attended_key(model, traced, attention, head, query)
-    walkthrough_steps = attention_walkthrough(model, traced, attention, head, query, key)
-    arrays = [value.array.astype("<f4").ravel() for step in walkthrough_steps for value in step.values]
+        key = attention_steps.most_attended_key(model, traced, attention, head, query)
+    steps = attention_steps.attention_walkthrough(model, traced, attention, head, query, key)
+    prediction = _prediction(resolved, traced, attention, query, integer_or_zero(body.get("token", -1)))
+    steps += prediction.steps if prediction else ()
+    arrays = [value.array.astype("<f4").ravel() for step in steps for value in step.values]
     meta = {
         "query": query,
         "key": key,
-        "steps": [_step_payload(step, traced, attention) for step in walkthrough_steps],
+        "answer": prediction.answers.index(prediction.answer) if prediction else -1,
+        "answers": [
+            {"id": answer, "text": answer_text(traced, resolved.tokenizer, answer)}
+            for answer in (prediction.answers if prediction else ())
+        ],
+        "steps": [_step_payload(step, traced, attention) for step in steps],
     }
     return pack(meta, np.concatenate(arrays).tobytes())
 
 
+def _trace(resolved: ResolvedQuestion, attention: str) -> Trace:
+    keep = (*attention_steps.paths_to_keep(attention), *prediction_steps.paths_to_keep(resolved.config))
+    return resolved.trace_of(*dict.fromkeys(keep))
+
+
 def _valid_query(query: int, length: int) -> int:
     return query if 0 <= query < length else length - 1
+
+
+def _prediction(
+    resolved: ResolvedQuestion, traced: Trace, attention: str, query: int, answer: int
+) -> PredictionWalkthrough | None:
+    """The steps after the last layer, where the query is a token of the stack that makes the prediction."""
+    if attention.partition(".")[0] != resolved.config.stacks[-1]:
+        return None
+    return prediction_steps.prediction_walkthrough(resolved.model, traced, query, answer)
 
 
 def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[str, Any]:
@@ -64,140 +76,28 @@ def _step_payload(step: WalkthroughStep, traced: Trace, attention: str) -> dict[
     queries, keys = traced[f"{attention}.q"], traced[f"{attention}.k"]
     head_query_key = [queries.shape[0], queries.shape[1], keys.shape[1]]
 
-    def hook_point_sizes(hook_point: str) -> list[int]:
-        return (
-            head_query_key if hook_point in QUERY_KEY_HOOK_POINTS else list(traced[f"{attention}.{hook_point}"].shape)
-        )
+    def shape_payload(path: str) -> dict[str, Any]:
+        if path == "logits":
+            return {"hook_point": path, **_logits_shape(traced)}
+        hook_point = path.rpartition(".")[2]
+        sizes = head_query_key if hook_point in QUERY_KEY_HOOK_POINTS else list(traced[path].shape)
+        return {"hook_point": hook_point, "axes": list(hook_point_of(path).axes), "sizes": sizes}
 
-    shapes = [
-        {"hook_point": name, "axes": list(hook_point_of(name).axes), "sizes": hook_point_sizes(name)}
-        for name in step.hook_points
-    ]
     return {
         "name": step.name,
         "title": step.description.title,
         "explanation": step.description.explanation,
+        "part": step.description.part,
         "formula": step.formula,
         "edited": step.edited,
-        "shapes": shapes,
+        "shapes": [shape_payload(path) for path in step.paths],
         "values": [value_payload(each) for each in step.values],
     }
 
 
-@dataclass(frozen=True)
-class CodeExcerpt:
-    """Some lines of the running program, and where they stand."""
-
-    location: str
-    code: str
-
-
-def handle_step_code(body: dict[str, Any]) -> bytes:
-    """The lines that each step of an attention runs, by the step's name."""
-    model = resolve(parse_question(body)).model
-    attention = str(body.get("attention", ""))
-    found = step_code(model, attention)
-    return pack({"code": {name: [vars(piece) for piece in listed] for name, listed in found.items()}})
-
-
-def step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerpt, ...]]:
-    """Which code each step of the attention at a path runs, in this model with these parts."""
-    attention_module, scheme = attention_at(model, attention)
-    name, layer, kind = attention.split(".")
-    residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_attention_residual")
-    assert isinstance(residual, ResidualConnection)
-    attention_function = attention_module.attention_function
-    masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
-    score = (*_statement_code("score"), *_method_code(attention_function, "score"))
-    return {
-        "input": (*_method_code(residual.norm, "forward"), *_statement_code("hook input")),
-        "project": (
-            *_statement_code("hook q", "hook k", "hook v"),
-            _function_code(split_heads),
-            *_query_norm_code(attention_module),
-        ),
-        "rotate": (*_statement_code("hook rotated_q", "hook rotated_k"), *_method_code(scheme, "rotate", "angles")),
-        "feature-map": _method_code(attention_function, "feature_map"),
-        "multiply": score,
-        "sum": score,
-        "scale": (*_statement_code("self.scale", "hook scale"), *score),
-        "bias": (
-            *_statement_code("content_bias", "bias", "hook bias"),
-            *_bias_methods(scheme),
-            *_method_code(attention_function, "add_bias"),
-        ),
-        "soft-cap": (*_statement_code("hook scores"), _function_code(soft_cap)),
-        "mask": (
-            *_statement_code("hook mask", "hook masked_scores"),
-            *_method_code(attention_function, "mask"),
-            *(_function_code(MASKS[mask].allowed) for mask in sorted(masks)),
-        ),
-        "weights": (*_statement_code("hook weights"), *_method_code(attention_function, "normalize")),
-        "weighted-sum": _statement_code("@", "hook weighted_values"),
-        "output": (*_statement_code("hook output"), _function_code(merge_heads), *_method_code(residual, "forward")),
-    }
-
-
-def _query_norm_code(attention: Attention) -> tuple[CodeExcerpt, ...]:
-    return _method_code(attention.query_norm, "forward") if any(True for _ in attention.query_norm.parameters()) else ()
-
-
-def _bias_methods(scheme: PositionalEncoding) -> tuple[CodeExcerpt, ...]:
-    return _method_code(scheme, *(method for method in ("bias", "content_bias") if method in vars(type(scheme))))
-
-
-def _method_code(instance: object, *names: str) -> tuple[CodeExcerpt, ...]:
-    """Methods of a thing's class as they run here; those of torch's own classes are left out."""
-    methods = (getattr(type(instance), name, None) for name in names)
-    return tuple(_function_code(method) for method in methods if method and method.__module__.startswith("model."))
-
-
-@lru_cache(maxsize=128)
-def _function_code(function: Callable[..., Any]) -> CodeExcerpt:
-    lines, start = inspect.getsourcelines(function)
-    where = f"{function.__qualname__} · {_module_path(function.__module__)}, line {start}"
-    return CodeExcerpt(where, dedent("".join(lines)).rstrip())
-
-
-def _statement_code(*operations: str) -> tuple[CodeExcerpt, ...]:
-    """The statements of the class Attention that do these things (`_operations`), each once."""
-    statements = _attention_statements()
-    missing = [name for name in operations if all(name not in done for done, _ in statements)]
-    assert not missing, f"Attention does not do {missing}, of which the walkthrough shows the code."
-    return tuple(excerpt for done, excerpt in statements if not done.isdisjoint(operations))
-
-
-@lru_cache(maxsize=1)
-def _attention_statements() -> tuple[tuple[frozenset[str], CodeExcerpt], ...]:
-    """Every simple statement of Attention in the order of its lines: what it does, and its code."""
-    lines, first = inspect.getsourcelines(Attention)
-    kinds = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
-    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, kinds)]
-    return tuple(
-        (
-            frozenset(_operations(node)),
-            CodeExcerpt(
-                f"{_module_path(Attention.__module__)}, line {first + node.lineno - 1}",
-                dedent("".join(lines[node.lineno - 1 : node.end_lineno])).rstrip(),
-            ),
-        )
-        for node in sorted(nodes, key=lambda node: node.lineno)
-    )
-
-
-def _operations(statement: ast.stmt) -> Iterator[str]:
-    """What a statement does: the hook points it names, the methods it calls, what it sets in self, and products."""
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(func=ast.Name(id="hook"), args=[ast.Constant(value=str(hook_point)), *_]):
-                yield f"hook {hook_point}"
-            case ast.Call(func=ast.Attribute(attr=method)):
-                yield method
-            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
-                yield f"self.{name}"
-            case ast.MatMult():
-                yield "@"
-
-
-def _module_path(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
+def _logits_shape(traced: Trace) -> dict[str, Any]:
+    """Axes and sizes of the logits, which the trace need not hold."""
+    config, task = traced.config, task_of(traced.config)
+    answers = ("token", config.vocabulary_size) if task.predicts_tokens else ("label", len(config.labels))
+    axes = [answers] if task.whole_text else [("pos", len(traced.text.ids)), answers]
+    return {"axes": [axis for axis, _ in axes], "sizes": [size for _, size in axes]}

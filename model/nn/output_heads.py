@@ -28,7 +28,18 @@ class NoHead(nn.Module):
         """None."""
 
 
-class LanguageModelHead(nn.Module):
+class PredictionHead(nn.Module):
+    """An output head with logits: what is `transformed` first is projected, one row of weights for each answer."""
+
+    projection: nn.Linear
+    logit_soft_cap = 0.0
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
+        """What the projection reads."""
+        raise NotImplementedError
+
+
+class LanguageModelHead(PredictionHead):
     """Logits of the next token (Bengio et al. 2003)."""
 
     def __init__(self, config: Config) -> None:
@@ -45,7 +56,11 @@ class LanguageModelHead(nn.Module):
         self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape token"]:
         """hidden W_U, scaled and soft-capped as the config says."""
-        return soft_cap(self.projection(hidden_states * self.logit_scale), self.logit_soft_cap)
+        return soft_cap(self.projection(self.transformed(hidden_states)), self.logit_soft_cap)
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """hidden times the scale of the logits."""
+        return hidden_states * self.logit_scale
 
 
 class HeadTransform(nn.Module):
@@ -66,7 +81,7 @@ class HeadTransform(nn.Module):
         return transformed
 
 
-class MaskedLanguageModelHead(nn.Module):
+class MaskedLanguageModelHead(PredictionHead):
     """Logits of the masked token (Devlin et al. 2019, appendix A.1)."""
 
     def __init__(self, config: Config) -> None:
@@ -82,8 +97,13 @@ class MaskedLanguageModelHead(nn.Module):
         self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape token"]:
         """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
-        logits: Tensor = self.projection(self.norm(self.activation(self.transform(hidden_states))))
+        logits: Tensor = self.projection(self.transformed(hidden_states))
         return logits
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
+        """norm(activation(hidden W)), or hidden where there is no transform."""
+        transformed: Tensor = self.norm(self.activation(self.transform(hidden_states)))
+        return transformed
 
 
 def _first_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
@@ -105,19 +125,20 @@ def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Pooling:
-    """How the hidden states of a text become one: the title, and the function of hidden states and padding mask."""
+    """How the hidden states x of n tokens become one: title, formula, and the function (of them and the mask)."""
 
     title: str
+    formula: str
     pool: Callable[[Tensor, Tensor], Tensor]
 
 
 POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
-        "first": Pooling("First token", _first_token),
-        "mean": Pooling("Mean of all tokens", _mean_pool),
-        "max": Pooling("Maximum over all tokens", _max_pool),
-        "last": Pooling("Last token", _last_token),
+        "first": Pooling("First token", "x_{0}", _first_token),
+        "mean": Pooling("Mean of all tokens", "Σ_{i} x_{i} / n", _mean_pool),
+        "max": Pooling("Maximum over all tokens", "max_{i} x_{i}", _max_pool),
+        "last": Pooling("Last token", "x_{n−1}", _last_token),
     },
 )
 
@@ -128,7 +149,7 @@ def _label_projection(config: Config) -> nn.Linear:
     return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
 
 
-class SequenceClassifier(nn.Module):
+class SequenceClassifier(PredictionHead):
     """Logits of the labels of a whole text, from its pooled tokens."""
 
     def __init__(self, config: Config) -> None:
@@ -146,11 +167,16 @@ class SequenceClassifier(nn.Module):
             if padding_mask is not None
             else torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
         )
-        logits: Tensor = self.projection(self.transform(self.pool(hidden_states, tokens)))
+        logits: Tensor = self.projection(self.transformed(self.pool(hidden_states, tokens)))
         return logits
 
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """What the transform makes of the pooled tokens."""
+        transformed: Tensor = self.transform(hidden_states)
+        return transformed
 
-class TokenClassifier(nn.Module):
+
+class TokenClassifier(PredictionHead):
     """Logits of the labels of each token."""
 
     def __init__(self, config: Config) -> None:
@@ -162,8 +188,13 @@ class TokenClassifier(nn.Module):
         self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape label"]:
         """transform(hidden) W + b."""
-        logits: Tensor = self.projection(self.transform(hidden_states))
+        logits: Tensor = self.projection(self.transformed(hidden_states))
         return logits
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """What the transform makes of each token."""
+        transformed: Tensor = self.transform(hidden_states)
+        return transformed
 
 
 OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(

@@ -181,7 +181,7 @@ def _heads(config: Config) -> str:
 def _outputs(config: Config, length: int) -> tuple[Part, ...]:
     """What comes after the last block."""
     has_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
-    parts = [Part("norm", f"Final {NORMS[config.norm].title}", (), (length, config.d_model))] if has_norm else []
+    parts = [Part("final_norm", f"Final {NORMS[config.norm].title}", (), (length, config.d_model))] if has_norm else []
     if config.embedding.projection == "tokens":
         parts.append(Part("projection", "Projection", (), (length, config.embedding_dim)))
     return tuple(parts)

@@ -49,16 +49,24 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
         following.click()
         expect(title).not_to_have_text(titles[-1])
         expect(page.get_by_test_id("stair-code").locator("pre").first).to_be_visible()
-    assert [text.split(". ")[1] for text in titles][-3:] == ["Masked", "Weights", "Weighted values"]
+    assert [text.split(". ")[1] for text in titles][-3:] == ["Final norm", "Compared with an answer", "Logits"]
+    expect(page.get_by_test_id("steps-keys")).to_be_hidden()
+    second = page.get_by_test_id("predictions").locator(".candidate").nth(1)
+    share = second.locator(".number").inner_text()
+    second.get_by_role("button").click()
+    expect(page.get_by_test_id("steps-answer").locator("option:checked")).to_contain_text(share)
+    expect(page.get_by_test_id("stair-reading")).to_contain_text(second.locator(".token").inner_text().lstrip("·"))
     page.get_by_test_id("stair").press("ArrowLeft")
-    page.get_by_test_id("stair").press("ArrowLeft")
-    expect(title).to_contain_text("Weights")
-    expect(page.get_by_test_id("stair-code")).to_contain_text("def normalize")
-    wait_for_address(page, step="weights")
+    expect(title).to_contain_text("Logits")
+    expect(page.get_by_test_id("stair-code")).to_contain_text("self.projection")
+    wait_for_address(page, step="logits", target_token=re.compile(r"\d+"))
     visitor.settle()
     page.reload()
     instrument(page, SENTENCE)
-    expect(title).to_contain_text("Weights")
+    expect(title).to_contain_text("Logits")
+    page.get_by_test_id("stair-weights").click()
+    expect(page.get_by_test_id("stair-code")).to_contain_text("def normalize")
+    expect(page.get_by_test_id("steps-keys")).to_be_visible()
 
 
 def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor) -> None:

@@ -151,10 +151,21 @@ export interface StepMeta<Value = StepValueMeta> {
   name: string;
   title: string;
   explanation: string;
+  /** Whether it is of the chosen head, or of the prediction. */
+  part: "head" | "prediction";
   formula: string;
   edited: boolean;
   shapes: { hook_point: string; axes: string[]; sizes: number[] }[];
   values: Value[];
+}
+
+/** The likeliest answers and, by its index, the chosen one; none (-1) where no prediction follows the head's steps. */
+export interface WalkthroughMeta {
+  query: number;
+  key: number;
+  answer: number;
+  answers: { id: number; text: string }[];
+  steps: StepMeta[];
 }
 
 /** Lines of the program that ran. */
@@ -284,7 +295,7 @@ export interface HeadSearchMeta {
 
 /** What each route says about the question on the screen. */
 export interface ExploreRoutes extends Routes {
-  walkthrough: { query: number; key: number; steps: StepMeta[] };
+  walkthrough: WalkthroughMeta;
   step_code: { code: Record<string, CodePiece[]> };
   logit_lens: LensMeta;
   residual_norms: { depths: number; tokens: number };

@@ -3,97 +3,93 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
-from model.array_types import Float
+from model.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
+from model.analysis.walkthrough.steps import WalkthroughStep
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
-from model.course.sentences import token_labels, value
+from model.course.sentences import token_labels
 from model.errors import InputError
-from model.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead
+from model.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, PredictionHead
 from model.nn.transformer import Transformer
-from model.tasks import task_of
 from model.tracing.run import prediction_positions, run
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
+OF_VECTORS = ("last-layer", "final-norm", "project-out", "transform")  # steps that end with a vector
 
 
 def last_steps(model: Checkpoint, text: str) -> Answer:
     """The steps at the token whose prediction a person wants: the last one, or the first mask."""
     network = model.model
-    stack = network.config.stacks[-1]
-    trace = run(network, model.tokenizer, text, keep=(f"{stack}.residual", f"{stack}.final_residual", "logits"))
+    trace = run(network, model.tokenizer, text, keep=paths_to_keep(network.config))
     places = prediction_positions(network, model.tokenizer, trace.text)
     if not places:
         raise InputError("This model fills masks, and the sentence has none. Write [MASK] for a word.")
-    at = places[0]
-    before, after, logits = (
-        value(trace, path)[at] for path in (f"{stack}.residual", f"{stack}.final_residual", "logits")
-    )
-    best = logits.topk(CANDIDATES).indices
-    names = tuple(model.tokenizer.stripped_token_text(token) for token in best.tolist())
-    label = token_labels(trace.text)[at]
+    walkthrough = prediction_walkthrough(network, trace, places[0], count=CANDIDATES)
+    assert walkthrough is not None  # it predicts tokens
+    names = tuple(model.tokenizer.stripped_token_text(token) for token in walkthrough.answers)
+    vectors = tuple(_channels(step) for step in walkthrough.steps if step.name in OF_VECTORS)
+    label = token_labels(trace.text)[places[0]]
+    width, vocabulary = walkthrough.steps[0].values[0].array.size, network.config.vocabulary_size
+    probabilities = _numbers(walkthrough, "probabilities")
     return (
+        row(*vectors, title=f"At “{label}”: {width} channels, of which the first {SHOWN_CHANNELS}"),
         row(
-            _channels("After the last layer", before),
-            _channels("After the final norm", after, "→"),
-            title=f"At “{label}”: {len(before)} channels, of which the first {SHOWN_CHANNELS}",
+            _table(walkthrough, names, vocabulary),
+            BarsPicture(title="Probability", labels=names, series={"": probabilities[-1]}, high=1.0),
+            title=f"Times the matrix to the vocabulary: {vocabulary:,} logits, of which the {CANDIDATES} largest",
         ),
-        row(
-            _steps(names, logits, best),
-            BarsPicture(title="Probability", labels=names, series={"": logits.softmax(-1)[best]}, high=1.0),
-            title=f"Times the matrix to the vocabulary: {len(logits):,} logits, of which the {CANDIDATES} largest",
-        ),
-        row(_verdict(network, after, logits)),
+        row(_verdict(network, walkthrough)),
     )
 
 
-def _channels(title: str, numbers: Float[Tensor, " channel"], sign: str = "") -> MatrixPicture:
-    length = f"length {float(numbers.norm()):.3g}, mean {float(numbers.mean()):.2g}"
+def _numbers(walkthrough: PredictionWalkthrough, name: str) -> list[torch.Tensor]:
+    """The values of a step."""
+    step = next(step for step in walkthrough.steps if step.name == name)
+    return [torch.tensor(value.array) for value in step.values]
+
+
+def _channels(step: WalkthroughStep) -> MatrixPicture:
+    numbers = torch.tensor(step.values[-1].array)
+    length = f"length {float(numbers.norm()):.3g}, mean {float(numbers.mean()):.2g}".replace("-", "−")
     return MatrixPicture(
-        title=title, values=numbers[None, :SHOWN_CHANNELS], column_axis="channel", before=sign, note=length
+        title=step.description.title,
+        values=numbers[None, :SHOWN_CHANNELS],
+        column_axis="channel",
+        before="" if step.name == OF_VECTORS[0] else "→",
+        note=length,
     )
 
 
-def _steps(names: tuple[str, ...], logits: Float[Tensor, " token"], best: Tensor) -> TablePicture:
-    shifted = (logits - logits.max()).exp()
-    rows = tuple(
-        (name, float(logits[token]), float(shifted[token]), float(shifted[token] / shifted.sum()))
-        for name, token in zip(names, best.tolist(), strict=True)
-    )
-    note = (
-        f"All {len(logits):,} numbers of the third column add up to {float(shifted.sum()):.4g}; each is divided by "
-        "that."
-    )
+def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabulary: int) -> TablePicture:
+    logits, powers, total, probabilities = _numbers(walkthrough, "probabilities")
+    columns = (each.tolist() for each in (logits, powers, probabilities))
     return TablePicture(
-        columns=("token", "logit", "e^(logit − largest)", "probability"), rows=rows, digits=3, note=note
+        columns=("token", "logit", "e^(logit − largest)", "probability"),
+        rows=tuple(zip(names, *columns, strict=True)),
+        digits=3,
+        note=f"All {vocabulary:,} numbers of the third column add up to {float(total):.4g}; each is divided by that.",
     )
 
 
-@torch.inference_mode()
-def _verdict(model: Transformer, final: Tensor, logits: Tensor) -> Verdict:
-    head = model.output_head
-    hidden = final.to(model.device, model.embedding.weight.dtype)
-    if isinstance(head, MaskedLanguageModelHead):
-        hidden = head.norm(head.activation(head.transform(hidden)))
-    assert isinstance(head, LanguageModelHead | MaskedLanguageModelHead)
-    best = int(logits.argmax())
-    weight, bias = head.projection.weight[best], head.projection.bias
-    product = float(hidden @ weight) + (float(bias[best]) if bias is not None else 0.0)
-    tied = weight.data_ptr() == model.embedding.weight[best].data_ptr()
-    kind = "between them one more linear map and norm, then " if task_of(model.config).fills_masks else ""
+def _verdict(model: Transformer, walkthrough: PredictionWalkthrough) -> Verdict:
+    *parts, logits = _numbers(walkthrough, "logits")
+    total = float(sum(parts))
+    assert isinstance(model.output_head, PredictionHead)
+    weight = model.output_head.projection.weight
+    words = " plus its bias" if len(parts) > 1 else ""
+    tied = " W is the embedding matrix, transposed." if weight.data_ptr() == model.embedding.weight.data_ptr() else ""
     return Verdict(
-        text=f"Checked for the best token: {kind}its column of W times the vector is {product:.4f}; the model's logit "
-        "is "
-        f"{float(logits[best]):.4f}." + (" W is the embedding matrix, transposed." if tied else ""),
-        good=abs(product - float(logits[best])) < 1e-2 * max(1.0, abs(product)),
+        text=f"Checked for the best token: its column of W times the vector{words} is {total:.4f}; its logit is "
+        f"{float(logits[0]):.4f}.{tied}",
+        good=abs(total - float(logits[0])) < 1e-2 * max(1.0, abs(total)),
     )
 
 
 def _explore(model: str, text: str) -> StateFields:
-    return {"model": model, "text": text}
+    return {"model": model, "text": text, "tab": "walkthrough", "step": "last-layer"}
 
 
 LAST_STEPS = Screen(

@@ -10,7 +10,7 @@ import pytest
 
 from app.explore.layer_analysis import MAX_LENS_TOKENS
 from app.explore.neurons import MAX_LISTED
-from app.explore.walkthrough import step_code
+from app.explore.step_code import attention_step_code, prediction_step_code
 from app.state.state import Question
 from app.ui.wire_format import unpack
 from app.worker.resolved_question import resolve
@@ -51,6 +51,30 @@ def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
     assert shapes["weights"] == list(weights.shape)
 
 
+@pytest.mark.parametrize("model", ["next", "both", "masked", "mood", "tags"])
+def test_the_steps_end_in_the_predictions_of_the_page(model: str) -> None:
+    text = {"masked": "the cat [MASK] on the mat"}.get(model, TEXT)
+    question: dict[str, Any] = {"text": text} | ({"source": "the dog"} if model == "both" else {})
+    stack = resolve(Question(model, **question)).config.stacks[-1]
+    (shown, *_) = ask("trace", model, **question)[0]["predictions"]
+    meta, numbers = ask("walkthrough", model, **question, attention=f"{stack}.1.self", query=shown["position"])
+    shares = split(meta, numbers)["probabilities"][-1]
+    count = len(shown["candidates"])
+    assert [each["id"] for each in meta["answers"]][:count] == [each["id"] for each in shown["candidates"]]
+    assert [each["text"] for each in meta["answers"]][:count] == [each["text"] for each in shown["candidates"]]
+    assert shares[:count] == pytest.approx([each["after"] for each in shown["candidates"]], abs=1e-6)
+    code = ask("step_code", model, **question, attention=f"{stack}.1.self")[0]["code"]
+    last = [step["name"] for step in meta["steps"] if step["part"] == "prediction"]
+    assert last[0] == "last-layer" and all(code[name] for name in last)
+
+
+def test_a_source_predicts_nothing_and_an_answer_that_does_not_exist_is_the_likeliest() -> None:
+    meta, _ = ask("walkthrough", "both", source="the dog lay", attention="encoder.0.self", token=3)
+    assert meta["answers"] == [] and meta["answer"] == -1
+    assert {step["part"] for step in meta["steps"]} == {"head"}
+    assert ask("walkthrough", attention="decoder.0.self", token=10**6)[0]["answer"] == 0
+
+
 def test_the_key_that_nobody_chose_is_the_one_looked_at_most() -> None:
     meta, _ = ask("walkthrough", attention="decoder.0.self", head=1)
     row = resolve(Question("next", TEXT)).trace["decoder.0.self.weights"][1, -1]
@@ -70,7 +94,7 @@ def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None
 def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
     model = resolve(Question("next", TEXT, attention_function=kernel, positional_encoding=position)).model
     meta, _ = ask("walkthrough", attention_function=kernel, positional_encoding=position, attention="decoder.0.self")
-    found = step_code(model, "decoder.0.self")
+    found = attention_step_code(model, "decoder.0.self") | prediction_step_code(model)
     for step in meta["steps"]:
         assert found[step["name"]], step["name"]
         assert step["explanation"]

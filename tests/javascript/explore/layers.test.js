@@ -165,13 +165,17 @@ test("each step of the walkthrough gets its own numbers", () => {
     name,
     title: "",
     explanation: "",
+    part: /** @type {const} */ ("head"),
     formula: "",
     edited: false,
     shapes: [],
     values,
   });
   const steps = [step("score", [value("s", 2), value("m", 1)]), step("weigh", [value("a", 2)])];
-  const split = splitValues({ meta: { query: 0, key: 0, steps }, numbers: Float32Array.of(1, 2, 3, 4, 5) });
+  const split = splitValues({
+    meta: { query: 0, key: 0, answer: -1, answers: [], steps },
+    numbers: Float32Array.of(1, 2, 3, 4, 5),
+  });
   assert.deepEqual(
     split.map(({ values }) => values.map(({ numbers }) => [...numbers])),
     [[[1, 2], [3]], [[4, 5]]],

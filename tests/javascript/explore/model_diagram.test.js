@@ -131,6 +131,8 @@ test("a part leads to where it is looked at", () => {
   assert.deepEqual(choice("cross"), { tab: "heads", attention: "decoder.cross", layer: 1, heads: [] });
   assert.deepEqual(choice("self", "encoder"), { tab: "heads", attention: "encoder.self", layer: 1, heads: [] });
   assert.equal(choice("embedding")?.tab, "walkthrough");
+  assert.deepEqual(choice("final_norm"), { tab: "walkthrough", attention: "decoder.self", step: "final-norm" });
+  assert.equal(choice("final_norm", "encoder"), undefined, "the encoder's output answers nothing");
   assert.equal(choice("positions"), null, "it has a page of its own");
   assert.deepEqual(choice("output"), { tab: "layers", analysis: "logit_lens" });
   assert.deepEqual(choice("feed_forward"), { tab: "layers", analysis: "logit_attribution" });

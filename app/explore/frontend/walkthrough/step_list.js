@@ -3,7 +3,7 @@
 import { formatNumber } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement } from "../../../../model/rendering/static/ui/dom.js";
 import { LIST_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
-import { moveStep, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
+import { moveStep, namedAxis, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
 /** @import { Step } from "./walkthrough.js" */
@@ -11,19 +11,20 @@ import { moveStep, openStepIndex, shownWalkthrough, walkthroughMemory } from "./
 /** @param {ExplorePage} page */
 export function drawStepList(page) {
   const { list } = walkthroughMemory(page).elements;
-  const { steps, key } = shownWalkthrough(page);
+  const { steps } = shownWalkthrough(page);
   const open = openStepIndex(page);
   if (list.children.length !== steps.length) list.replaceChildren(...steps.map(createButton));
   const buttons = [...list.querySelectorAll("button")];
   steps.forEach((step, index) => {
     const button = buttons[index];
     button.dataset.testid = `stair-${step.name}`;
+    button.classList.toggle("first-of-part", index > 0 && step.part !== steps[index - 1].part);
     button.setAttribute("aria-selected", String(index === open));
     button.tabIndex = index === open ? 0 : -1;
     button.replaceChildren(
       createElement("i", "", index + 1),
       createElement("span", "", step.title),
-      createElement("b", "", resultText(step, key)),
+      createElement("b", "", resultText(page, step)),
     );
     button.onclick = () => page.change({ step: step.name });
     button.onkeydown = (event) => onStepKey(page, buttons, event);
@@ -37,11 +38,11 @@ function createButton() {
   return button;
 }
 
-/** The last value of a step where it is one number, or has one for the key. @param {Step} step @param {number} key */
-function resultText({ values }, key) {
+/** The last value of a step where it is one number, or has one for the key or the answer. @param {ExplorePage} page @param {Step} step */
+function resultText(page, { values }) {
   const { axis, numbers } = values[values.length - 1];
-  if (axis === "key") return formatNumber(numbers[key], 3);
-  return axis ? "" : formatNumber(numbers[0], 3);
+  const place = axis ? namedAxis(page, axis)?.chosen : 0;
+  return place === undefined ? "" : formatNumber(numbers[place], 3);
 }
 
 /** @param {ExplorePage} page @param {HTMLButtonElement[]} buttons @param {KeyboardEvent} event */

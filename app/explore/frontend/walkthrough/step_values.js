@@ -1,7 +1,6 @@
 // The values of a step: a row for each, with its sign and its numbers as bars.
 
 import { currentStyle } from "../../../../model/rendering/static/heads/measurements.js";
-import { keyTokens } from "../../../../model/rendering/static/state/token_selection.js";
 import {
   barAtPointer,
   drawBars,
@@ -11,13 +10,14 @@ import {
 } from "../../../../model/rendering/static/ui/charts.js";
 import { createElement, inlineText, quotedToken } from "../../../../model/rendering/static/ui/dom.js";
 import { HORIZONTAL_STEPS } from "../../../../model/rendering/static/ui/keyboard.js";
-import { openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
+import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
 /** @import { Step, StepValue } from "./walkthrough.js" */
 /** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
 
 const [LOW, TALL] = [54, 124]; // pixels; tall are bars with labels
+const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorter ones could not be seen
 
 /**
  * One element for each value: its sign, its bars (or the number alone).
@@ -55,7 +55,7 @@ function createBars(page, { axis, count, numbers, symbol }) {
   canvas.onmouseleave = () => pointAt(page, axis, -1);
   canvas.onclick = () => {
     const { pointer } = walkthroughMemory(page);
-    if (axis === "key" && pointer) page.change({ key: pointer.index });
+    if (pointer?.axis === axis) namedAxis(page, axis)?.choose(pointer.index);
   };
   canvas.onkeydown = (event) => {
     const by = HORIZONTAL_STEPS[event.key];
@@ -77,44 +77,57 @@ function pointAt(page, axis, index) {
 /** The place that is marked in all rows along an axis, or -1. @param {ExplorePage} page @param {string} axis */
 function markedIndex(page, axis) {
   const { pointer } = walkthroughMemory(page);
-  if (pointer?.axis === axis) return pointer.index;
-  return axis === "key" ? shownWalkthrough(page).key : -1;
+  const named = namedAxis(page, axis);
+  if (pointer?.axis === axis && pointer.index < (named?.tokens.length ?? Infinity)) return pointer.index;
+  return named?.chosen ?? -1;
 }
 
 /**
- * Vectors share one scale; what is along the keys has a scale of its own, and the last of it names the keys.
+ * The scale of several vectors, or null where one of them would be too small on it. @param {StepRow[]} rows
+ */
+function sharedExtent(rows) {
+  const longest = rows.map(({ numbers }) => Math.max(...numbers.map(Math.abs))).filter(Boolean);
+  return Math.max(...longest) > MAX_RATIO * Math.min(...longest) ? null : extentOf(rows.map(({ numbers }) => numbers));
+}
+
+/**
+ * Vectors share one scale where all can be seen on it; what is along keys or answers has a scale of its own, and the last of it names them.
  * @param {ExplorePage} page
  */
 export function drawValues(page) {
   const { values: container, readout } = walkthroughMemory(page).elements;
   const { values } = openStep(page);
   const rows = values.filter(isRow);
-  const shared = extentOf(rows.filter(({ axis }) => axis !== "key").map(({ numbers }) => numbers));
-  const last = rows.findLast(({ axis }) => axis === "key");
+  const shared = sharedExtent(rows.filter(({ axis }) => !namedAxis(page, axis)));
+  const last = rows.findLast(({ axis }) => namedAxis(page, axis));
   const canvases = [...container.querySelectorAll("canvas")];
   rows.forEach((row, place) => {
     const { axis, numbers } = row;
+    const named = namedAxis(page, axis);
     drawBars(canvases[place], numbers, {
       style: currentStyle(page),
       hot: markedIndex(page, axis),
       height: row === last ? TALL : LOW,
-      reach: axis === "key" ? extentOf([numbers]) : shared,
-      labels: row === last ? keyTokens(page).map(({ text }) => inlineText(text)) : null,
+      reach: (!named && shared) || extentOf([numbers]),
+      labels: row === last && named ? named.tokens.map(({ text }) => inlineText(text)) : null,
     });
   });
   readout.replaceChildren(...describeValues(page, rows, shared));
 }
 
-/** @param {ExplorePage} page @param {StepRow[]} rows @param {{ low: number, high: number }} shared */
+/** @param {ExplorePage} page @param {StepRow[]} rows @param {{ low: number, high: number } | null} shared */
 function describeValues(page, rows, shared) {
   if (!rows.length) return [];
-  const axis = walkthroughMemory(page).pointer?.axis ?? (rows[0].axis === "key" ? "key" : null);
+  const axis = walkthroughMemory(page).pointer?.axis ?? (namedAxis(page, rows[0].axis) ? rows[0].axis : null);
   const marked = axis === null ? -1 : markedIndex(page, axis);
-  if (marked < 0)
-    return [
-      `All bars share one scale, from ${formatNumber(shared.low)} to ${formatNumber(shared.high)}. Point at a bar to read it.`,
-    ];
-  const place = axis === "key" ? quotedToken(keyTokens(page)[marked]) : [`channel ${marked}`];
+  if (marked < 0) {
+    const scale = shared
+      ? `All bars share one scale, from ${formatNumber(shared.low)} to ${formatNumber(shared.high)}`
+      : "Each row has a scale of its own";
+    return [`${scale}. Point at a bar to read it.`];
+  }
+  const token = namedAxis(page, axis)?.tokens[marked];
+  const place = token ? quotedToken(token) : [`channel ${marked}`];
   const words = rows
     .filter((row) => row.axis === axis)
     .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);

@@ -1,14 +1,15 @@
 // What the tab "Step by step" remembers of a page: its elements, the steps that are shown, and what the pointer is over.
 
 import { remembered } from "../../../../model/rendering/static/state/memory.js";
+import { keyTokens } from "../../../../model/rendering/static/state/token_selection.js";
 import { find, findByTestId } from "../../../../model/rendering/static/ui/elements.js";
 
-/** @import { CodePiece, ExplorePage, ExploreRoutes, StepMeta, StepValueMeta } from "../types.js" */
+/** @import { CodePiece, ExplorePage, ExploreRoutes, StepMeta, StepValueMeta, WalkthroughMeta } from "../types.js" */
 /** @import { Found } from "../../../../model/rendering/static/types.js" */
 
 /** @typedef {StepValueMeta & { numbers: Float32Array }} StepValue */
 /** @typedef {StepMeta<StepValue>} Step */
-/** @typedef {{ query: number, key: number, steps: Step[], code: Record<string, CodePiece[]> | undefined }} Walkthrough */
+/** @typedef {Omit<WalkthroughMeta, "steps"> & { steps: Step[], code: Record<string, CodePiece[]> | undefined }} Walkthrough */
 
 /** For each page. */
 export const walkthroughMemory = remembered((/** @type {ExplorePage} */ page) => ({
@@ -38,6 +39,24 @@ export function openStepIndex(page) {
 /** @param {ExplorePage} page */
 export function openStep(page) {
   return shownWalkthrough(page).steps[openStepIndex(page)];
+}
+
+/**
+ * What is along an axis whose places have names: their tokens, the chosen place, and what chooses another. Null for
+ * channels.
+ * @param {ExplorePage} page @param {string | null} axis
+ */
+export function namedAxis(page, axis) {
+  const { key, answer, answers } = shownWalkthrough(page);
+  if (axis === "key")
+    return {
+      tokens: keyTokens(page),
+      chosen: key,
+      choose: (/** @type {number} */ index) => page.change({ key: index }),
+    };
+  if (axis !== "answer") return null;
+  const choose = (/** @type {number} */ index) => page.change({ target_token: answers[index].id });
+  return { tokens: answers, chosen: answer, choose };
 }
 
 /** Opens the next step, or the one before. @param {ExplorePage} page @param {number} by */
@@ -75,6 +94,9 @@ function findElements(panel) {
     head: select("steps-head"),
     query: select("steps-query"),
     key: select("steps-key"),
+    answer: select("steps-answer"),
+    ofHead: /** @type {NodeListOf<HTMLElement>} */ (panel.querySelectorAll('[data-part="of-head"]')),
+    ofPrediction: /** @type {NodeListOf<HTMLElement>} */ (panel.querySelectorAll('[data-part="of-prediction"]')),
     message: named("steps-silent"),
     walk: named("steps-walk"),
     list: named("stairs"),

@@ -1,18 +1,21 @@
-// The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it.
+// The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it;
+// then the prediction at the query, from the last layer to the probabilities.
 
 import { markTokens } from "../../../../model/rendering/static/heads/token_strip.js";
 import { clampHead, currentGrid } from "../../../../model/rendering/static/state/head_selection.js";
 import {
   chooseQuery,
+  chosenKey,
   keyTokens,
   queryPosition,
   queryTokens,
 } from "../../../../model/rendering/static/state/token_selection.js";
 import { fillSelect, tokenOptions } from "../../../../model/rendering/static/ui/charts.js";
+import { formatPercent, inlineText } from "../../../../model/rendering/static/ui/dom.js";
 import { drawKeyWeights } from "./key_weights.js";
 import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
-import { splitValues, walkthroughMemory } from "./walkthrough.js";
+import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage, Tab } from "../types.js" */
 /** @import { Grid } from "../../../../model/rendering/static/types.js" */
@@ -26,22 +29,48 @@ function drawWalkthrough(page) {
   clampHead(page, grid);
   drawSelects(page, grid);
   const memory = walkthroughMemory(page);
-  const { layer, head, key } = page.state.choice;
+  const { layer, head, target_token } = page.state.choice;
   const attention = `${grid.stack}.${layer}.${grid.kind}`;
-  const chosen = memory.previewedKey ?? (key < keyTokens(page).length ? key : -1);
-  const found = page.server.get("walkthrough", { attention, head, query: queryPosition(page), key: chosen });
+  const chosen = memory.previewedKey ?? chosenKey(page) ?? -1;
+  const asked = { attention, head, query: queryPosition(page), key: chosen, token: target_token };
+  const found = page.server.get("walkthrough", asked);
   if (!found) return; // what was painted stays until the numbers are here
   if (found.meta.error) return showMessage(page, found.meta.error);
   showMessage(page, "");
   const code = page.server.get("step_code", { attention })?.meta.code;
-  memory.shown = { query: found.meta.query, key: found.meta.key, steps: splitValues(found), code };
+  memory.shown = { ...found.meta, steps: splitValues(found), code };
   fillSelect(memory.elements.key, tokenOptions(keyTokens(page)), found.meta.key, (value) =>
     page.change({ key: Number(value) }),
   );
-  markTokens(page, { side: grid.queries, position: found.meta.query }, { side: grid.keys, position: found.meta.key });
+  drawPart(page);
+  const key = isPrediction(page) ? -1 : found.meta.key;
+  markTokens(page, { side: grid.queries, position: found.meta.query }, { side: grid.keys, position: key });
   drawStepList(page);
   drawStep(page);
   drawKeyWeights(page, (previewed) => previewKey(page, previewed));
+}
+
+/** Whether the open step is of the prediction, and of no head. @param {ExplorePage} page */
+function isPrediction(page) {
+  return openStep(page).part === "prediction";
+}
+
+/** Heads and keys are chosen for the steps of a head, an answer for those of the prediction. @param {ExplorePage} page */
+function drawPart(page) {
+  const { answers, steps } = shownWalkthrough(page);
+  const { answer, attentions, ofHead, ofPrediction } = walkthroughMemory(page).elements;
+  const prediction = isPrediction(page);
+  for (const element of ofHead) element.hidden = prediction;
+  for (const element of ofPrediction) element.hidden = !prediction;
+  if (!prediction) return;
+  attentions.hidden = true;
+  const shares = steps[steps.length - 1].values.at(-1)?.numbers ?? [];
+  const options = answers.map(({ id, text }, place) => {
+    return /** @type {[number, string]} */ ([id, `${inlineText(text)}  ${formatPercent(shares[place])}`]);
+  });
+  fillSelect(answer, [[-1, "the likeliest"], ...options], page.state.choice.target_token, (value) =>
+    page.change({ target_token: Number(value) }),
+  );
 }
 
 /** A sentence in place of the steps, or none. @param {ExplorePage} page @param {string} sentence */

@@ -4,6 +4,13 @@
 
 /** @typedef {{ words: string, choice: DiagramChoice | null }} Entrance in words, and what is chosen; null: the page Positions */
 
+/** The step of the prediction, in the tab "Step by step", for each part after the last layer. */
+const PREDICTION_STEPS = new Map([
+  ["final_norm", "final-norm"],
+  ["pooling", "pool"],
+  ["transform", "transform"],
+]);
+
 /**
  * Null for what there is nothing more to see of.
  * @param {{ predictions: readonly unknown[] }} answer @param {ModelDiagram} diagram @param {DiagramPlace} place
@@ -31,6 +38,9 @@ export function entranceChoice(answer, { stacks }, { kind, stack, layer }) {
       choice: { tab: "walkthrough", attention, layer: own.layer, step: "input" },
     };
   if (!answers) return null;
+  const step = PREDICTION_STEPS.get(kind);
+  if (step && answer.predictions.length)
+    return { words: "the last steps, with their numbers", choice: { tab: "walkthrough", attention, step } };
   if (kind === "feed_forward" && answer.predictions.length)
     return { words: "what each layer adds to the answer", choice: { tab: "layers", analysis: "logit_attribution" } };
   if (kind.startsWith("add_") || kind === "output")

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import EditError, TextError, Trace, Transformer, run
-from model.analysis.attention_walkthrough import (
-    WalkthroughStep,
+from model.analysis.walkthrough.attention import (
     attention_walkthrough,
     most_attended_key,
     paths_to_keep,
 )
+from model.analysis.walkthrough.steps import WalkthroughStep
 from model.nn.attention_functions import ATTENTION_FUNCTIONS
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys

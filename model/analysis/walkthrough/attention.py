@@ -7,7 +7,6 @@ the indices `_{ij}` are i for the query and j for the key.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isclose
 
 import numpy as np
@@ -15,101 +14,17 @@ import torch
 from torch import Tensor
 
 from model.analysis.attribution.linearize import per_head_output
-from model.array_types import Shaped
+from model.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction
 from model.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from model.nn.norms import soft_cap
 from model.nn.positional_encodings import PositionalEncoding
 from model.nn.transformer import Transformer, attention_at
-from model.registry import Registry
 from model.tracing.indices import require_head, require_position
-from model.tracing.interventions import Intervention
 from model.tracing.recompute import recompute_attention
 from model.tracing.run import to_numpy
 from model.tracing.trace import Trace
-
-
-@dataclass(frozen=True, eq=False)
-class StepValue:
-    """A vector or a number: its symbol in the formulas, and what its axis counts.
-
-    `axis` is "d_model", "head_dim", "value_head_dim" or "key", or empty for one number.
-    """
-
-    symbol: str
-    array: Shaped[np.ndarray, " *along"]
-    axis: str = ""
-
-
-@dataclass(frozen=True)
-class StepDescription:
-    """What a step is called, and what it does, in plain words."""
-
-    title: str
-    explanation: str
-
-
-STEPS: Registry[StepDescription] = Registry(
-    "step of attention",
-    {
-        "input": StepDescription(
-            "Input", "The residual stream of the query's token, as attention reads it, and that of the key's."
-        ),
-        "project": StepDescription(
-            "Query, key, value", "Three linear maps: what i looks for, what j is found by, and what j passes on."
-        ),
-        "rotate": StepDescription(
-            "Rotary embedding",
-            "Each pair of channels is rotated by an angle that grows with its position: the product sees the distance.",
-        ),
-        "feature-map": StepDescription(
-            "Feature map", "Made positive, so that scores become weights without a softmax."
-        ),
-        "multiply": StepDescription(
-            "Elementwise product",
-            "Where query and key have the same sign, the channel speaks for a match; else against it.",
-        ),
-        "sum": StepDescription("Dot product", "How well query and key match, in one number."),
-        "scale": StepDescription(
-            "Scaled", "More channels make larger sums; the scale takes that back before scores become weights."
-        ),
-        "bias": StepDescription(
-            "Position bias", "What the positional encoding adds for this pair of positions, whatever the tokens."
-        ),
-        "soft-cap": StepDescription("Soft cap", "Very large scores are bounded smoothly."),
-        "mask": StepDescription("Masked", "Keys that the query may not attend to lose their score."),
-        "weights": StepDescription(
-            "Weights", "The scores of all keys become weights that sum to one: how much each is attended to."
-        ),
-        "weighted-sum": StepDescription(
-            "Weighted values", "Each value is multiplied by its weight, and all of them are summed."
-        ),
-        "output": StepDescription(
-            "Output projection", "The output projection turns the head's sum into its change of the residual stream."
-        ),
-    },
-)
-
-
-@dataclass(frozen=True, eq=False)
-class WalkthroughStep:
-    """One step of the computation, a key of STEPS: `values` are its inputs and last its result.
-
-    `hook_points` are the values of the trace that the step computes; `edited` says whether an edit replaced the numbers
-    that the formula gives.
-    """
-
-    name: str
-    formula: str
-    values: tuple[StepValue, ...]
-    hook_points: tuple[str, ...] = ()
-    edited: bool = False
-
-    @property
-    def description(self) -> StepDescription:
-        """The step's row of STEPS."""
-        return STEPS[self.name]
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:
@@ -176,7 +91,8 @@ class _Walkthrough:
     def _step(
         self, name: str, formula: str, values: tuple[StepValue, ...], hook_points: tuple[str, ...] = ()
     ) -> WalkthroughStep:
-        return WalkthroughStep(name, formula, values, hook_points, self._edited(*hook_points))
+        paths = tuple(f"{self.path}.{hook_point}" for hook_point in hook_points)
+        return WalkthroughStep(name, formula, values, paths, is_edited(self.trace, *paths))
 
     def _value(self, hook_point: str) -> np.ndarray:
         return self.trace[f"{self.path}.{hook_point}"]
@@ -185,8 +101,7 @@ class _Walkthrough:
         return np.asarray(self.rows[hook_point][self.key])
 
     def _edited(self, *hook_points: str) -> bool:
-        edits = [Intervention.parse(edit) for edit in self.trace.interventions]
-        return any(edit.matches(f"{self.path}.{name}") for edit in edits for name in hook_points)
+        return is_edited(self.trace, *(f"{self.path}.{name}" for name in hook_points))
 
     def _overrides(self, method: str) -> bool:
         return getattr(type(self.positional_encoding), method) is not getattr(PositionalEncoding, method)
