@@ -59,11 +59,6 @@ REQUIREMENTS: Registry[Requirement] = Registry(
             "predicts the next token under a causal mask",
             lambda config: _predicts_tokens(config) and "causal" in config.masks,
         ),
-        "pre-norm": Requirement(
-            "predicts tokens and has its norms before each sublayer (pre-norm): from others residual connections and "
-            "norms cannot be taken apart",
-            lambda config: _predicts_tokens(config) and config.norm_placement == "pre" and not config.parallel_residual,
-        ),
         "softmax": Requirement(
             "predicts tokens and whose attention is a plain softmax",
             lambda config: (

@@ -71,7 +71,7 @@ def train(text: str, depth: int, steps: int, seed: int, residual: bool, norm: bo
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
     training = Training([], [])
     for batch in _windows(ids, steps, seed):
-        logits = model(batch[:, :-1], hook=SublayerSwitches(residual, norm))
+        logits = model(batch[:, :-1], hook=SublayerSwitches(model, residual, norm))
         loss = functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -6,11 +6,12 @@ from math import log
 
 from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint
-from model.course.block.sublayer_switches import SublayerSwitches
+from model.course.block.sublayer_switches import SublayerSwitches, can_separate
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import BarsPicture, ScreenLink, TablePicture, Verdict, row
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss
+from model.nn.block import NORM_PLACEMENTS
 from model.nn.hooks import Hook
 from model.nn.transformer import Transformer
 from model.tracing.interventions import InterventionHook
@@ -60,7 +61,9 @@ def losses_without_parts(model: Transformer, batch: Batch) -> dict[str, float]:
     losses = {}
     for name, edit, _ in _parts(model):
         hook: Hook = (
-            _edit_hook(edit) if edit else SublayerSwitches(residual="residual" not in name, norm="norm" not in name)
+            _edit_hook(edit)
+            if edit
+            else SublayerSwitches(model, residual="residual" not in name, norm="norm" not in name)
         )
         losses[name] = target_loss(model, batch, hook)
         check_cancelled()
@@ -83,21 +86,33 @@ def _edit_hook(edit: str) -> Hook:
 
 
 def _parts(model: Transformer) -> tuple[Part, ...]:
-    stack = model.config.stacks[-1]
-    feed_forward = ("feed-forward", f"{stack}.*.feed_forward.output=set:0", "an edit: its output is 0")
-    return (
+    """The parts that the model has and that can be switched off in it."""
+    config, stack = model.config, model.config.stacks[-1]
+    placement, separable = NORM_PLACEMENTS[config.norm_placement], can_separate(config)
+    has = {
+        "feed-forward": config.has_feed_forward,
+        "positions": config.positional_encoding != "none",
+        "1/√d": config.scale,
+        "norms": separable and (placement.norm_before or placement.norm_after),
+        "residual connections": separable and placement.has_residual,
+    }
+    parts = (
         ("attention", f"{stack}.*.self.output=set:0", "an edit: its output is 0"),
-        *((feed_forward,) if model.config.has_feed_forward else ()),
+        ("feed-forward", f"{stack}.*.feed_forward.output=set:0", "an edit: its output is 0"),
         ("positions", f"{stack}.position_ids=set:0", "an edit: every token stands at position 0"),
         ("1/√d", f"{stack}.*.self.scale=set:1", "an edit: scores are not scaled"),
-        ("norms", "", "a hook: sublayers read the stream as it is; the final norm stays"),
-        ("residual connections", "", "a hook: after a sublayer there is its output alone"),
+        ("norms", "", "a hook: no norm in any layer; a final norm after them stays"),
+        ("residual connections", "", "a hook: a sublayer's output is added to nothing"),
     )
+    return tuple(part for part in parts if has.get(part[0], True))
 
 
 def _edits(model: Transformer) -> TablePicture:
     rows = tuple((name, edit or "—", text) for name, edit, text in _parts(model))
-    return TablePicture(columns=("part", "edit", "what it does"), rows=rows)
+    note = (
+        "Norms and residual connections cannot be taken apart in this model." if not can_separate(model.config) else ""
+    )
+    return TablePicture(columns=("part", "edit", "what it does"), rows=rows, note=note)
 
 
 def _explore(model: str, text: str) -> StateFields:
@@ -112,7 +127,7 @@ SWITCH_OFF = Screen(
         "fourth)."
     ),
     controls={
-        "model": ModelControl(default="stories-causal", needs="pre-norm"),
+        "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl. She loved to play."),
     },
     compute=switch_off,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -18,6 +20,7 @@ from model.course.pictures import ModelDiagramPicture, TablePicture, Verdict
 from model.course.screen import Answer
 from model.course.sentences import sentence_batch, target_loss
 from model.errors import InputError
+from model.nn.block import ResidualConnection
 from model.tracing.run import run
 from tests.model import toys
 
@@ -131,15 +134,15 @@ def test_without_a_part_the_stream_is_what_the_formula_says(decoder: Checkpoint)
         decoder.model(batch.ids, hook=keep)
         return found
 
-    seen = record(SublayerSwitches(residual=False))
+    seen = record(SublayerSwitches(decoder.model, residual=False))
     assert torch.equal(seen["decoder.0.residual_after_self"], seen["decoder.0.self.output"])
     assert torch.equal(seen["decoder.1.residual"], seen["decoder.0.feed_forward.output"])
     normed = norm(seen["decoder.0.residual_after_self"])
     torch.testing.assert_close(seen["decoder.0.feed_forward.input"], normed)
-    seen = record(SublayerSwitches(norm=False))
+    seen = record(SublayerSwitches(decoder.model, norm=False))
     assert torch.equal(seen["decoder.0.self.input"], seen["decoder.0.residual"])
     assert torch.equal(seen["decoder.1.feed_forward.input"], seen["decoder.1.residual_after_self"])
-    seen = record(SublayerSwitches())
+    seen = record(SublayerSwitches(decoder.model))
     torch.testing.assert_close(seen["logits"], decoder.model(batch.ids))
 
 
@@ -155,6 +158,48 @@ def test_switching_off_is_what_the_edits_do(decoder: Checkpoint) -> None:
     assert len(layers["attention"]) == 2 and switch_off(decoder, TEXT)
 
 
-def test_a_model_of_another_order_is_refused() -> None:
-    with pytest.raises(InputError, match="pre-norm"):
-        SWITCH_OFF.model_controls["model"].require(toys.decoder(norm_placement="post").config)
+@pytest.mark.parametrize("placement", ["pre", "post", "post-sublayer", "sandwich"])
+def test_without_norms_the_logits_are_those_of_a_model_that_has_none(placement: str) -> None:
+    model = toys.decoder(norm_placement=placement)
+    ids = toys.numbers(1, 6, below=model.config.vocabulary_size)
+    found = model(ids, hook=SublayerSwitches(model, norm=False))
+    for module in model.modules():
+        if isinstance(module, ResidualConnection):
+            module.norm = module.output_norm = torch.nn.Identity()
+    torch.testing.assert_close(found, model(ids))
+
+
+def test_in_post_norm_a_sublayer_without_residual_connection_is_normed_alone() -> None:
+    model = toys.decoder(norm_placement="post")
+    seen: dict[str, torch.Tensor] = {}
+    switches = SublayerSwitches(model, residual=False)
+
+    def keep(path: str, value: torch.Tensor) -> torch.Tensor:
+        return seen.setdefault(path, switches(path, value))
+
+    model(toys.numbers(1, 6, below=model.config.vocabulary_size), hook=keep)
+    norm = model.get_submodule("decoder.blocks.1.feed_forward_residual.norm")
+    torch.testing.assert_close(seen["decoder.residual"], norm(seen["decoder.1.feed_forward.output"]))
+
+
+@pytest.mark.parametrize(
+    ("choices", "missing"),
+    [
+        ({"norm_placement": "post"}, set()),
+        ({"norm_placement": "none"}, {"norms", "residual connections"}),
+        ({"norm_placement": "residual-from-norm"}, {"norms", "residual connections"}),
+        ({"parallel_residual": True}, {"norms", "residual connections"}),
+        ({"positional_encoding": "none", "scale": False}, {"positions", "1/√d"}),
+        ({"feed_forward": "none"}, {"feed-forward"}),
+    ],
+)
+def test_each_part_that_a_model_has_is_switched_off(choices: dict[str, Any], missing: set[str]) -> None:
+    model = toys.decoder(**choices)
+    SWITCH_OFF.model_controls["model"].require(model.config)
+    _, batch = sentence_batch(Checkpoint(model, toys.causal(), ""), TEXT)
+    every = {"attention", "feed-forward", "positions", "1/√d", "norms", "residual connections"}
+    losses = losses_without_parts(model, batch)
+    assert set(losses) == every - missing
+    whole = target_loss(model, batch)
+    assert all(loss != pytest.approx(whole, abs=1e-4) for loss in losses.values())
+    assert switch_off(Checkpoint(model, toys.causal(), ""), TEXT)
