@@ -144,8 +144,8 @@ def before_or_after(tokens: int, seed: int) -> Answer:
             ),
         ),
         row(
-            MatrixPicture(title="output", values=before.output, rows=names),
-            MatrixPicture(title="output", values=zeroed @ v, rows=names),
+            MatrixPicture(title="output, −∞ before", values=before.output, rows=names),
+            MatrixPicture(title="output, 0 after", values=zeroed @ v, rows=names),
             BarsPicture(
                 title="Row sums", labels=names, series={"before": before.weights.sum(-1), "after": sums}, high=1.0
             ),
@@ -199,8 +199,8 @@ def drawn_mask(cells: Float[Tensor, "query key"], seed: int) -> Answer:
             matrix(title="torch.softmax of scores + M", values=plain),
         ),
         row(
-            MatrixPicture(title="output", values=head.output, rows=names),
-            MatrixPicture(title="output", values=plain @ v, rows=names),
+            MatrixPicture(title="output in this program", values=head.output, rows=names),
+            MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
         ),
         row(Verdict(text=said, good=not empty)),
     )

@@ -269,10 +269,8 @@ CONTEXT = Screen(
     title="One word in two sentences",
     lesson=(
         "The table gives a word the same vector in every sentence. Each layer adds what it read in the words around, "
-        "so "
-        "the two vectors of one word part, layer by layer, and the river's bank becomes another thing than the one "
-        "with "
-        "money. A decoder knows only the words before."
+        "so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a tree's. A "
+        "decoder knows only the words before."
     ),
     controls={
         "model": ModelControl(default="stories-masked"),
