@@ -140,8 +140,8 @@ def _module(config: Config) -> Attention:
 def require_equal_heads(d_model: int, heads: int) -> None:
     """Raise InputError where channels cannot be cut into heads of one width; it says into how many they can."""
     if d_model % heads:
-        possible = " or ".join(str(count) for count in range(1, MOST_HEADS + 1) if d_model % count == 0)
+        possible = ", ".join(str(count) for count in range(1, MOST_HEADS + 1) if d_model % count == 0)
         raise InputError(
-            f"A width of {d_model} channels does not divide into {heads} equal heads. Choose {possible} heads, or "
-            "another width."
+            f"A width of {d_model} channels does not divide into {heads} equal heads. Choose another width, or a "
+            f"number of heads that divides it: {possible}."
         )

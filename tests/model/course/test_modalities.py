@@ -135,8 +135,8 @@ def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: 
     assert len(looks.shades) == opened.model.config.heads
     verdict = next(picture for row in rows for picture in row.pictures if isinstance(picture, Verdict))
     assert verdict.good, "patches times W are the model's own vectors"
-    for wrong in ({"layer": 40, "patch": 0}, {"layer": 0, "patch": 4}):
-        with pytest.raises(InputError, match=r"counted from 0"):
+    for wrong, possible in (({"layer": 40, "patch": 0}, "layers 0 to 1"), ({"layer": 0, "patch": 4}, "patches 0 to 3")):
+        with pytest.raises(InputError, match=possible):
             VISION_MODEL.compute(model=opened, picture="cat", **wrong)
 
 

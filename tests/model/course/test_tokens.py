@@ -78,7 +78,7 @@ def test_the_case_of_the_notes() -> None:
 @pytest.mark.parametrize(
     ("ids", "sentence"),
     [
-        ("1, 100", "no row 100: a table of 100 rows has the ids 0 to 99"),
+        ("1, 100", "no row 100: the table has rows 0 to 99"),
         ("-1", "no row -1"),
         ("1, two", "'two' is no id"),
         ("1.5", "'1.5' is no id"),

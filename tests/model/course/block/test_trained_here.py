@@ -84,7 +84,7 @@ def test_what_is_counted_is_what_a_real_module_has() -> None:
 
 
 def test_a_width_that_heads_do_not_divide_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match="does not divide into 7 heads"):
+    with pytest.raises(InputError, match="does not divide into 7 equal heads"):
         CALCULATOR.compute(**CALCULATOR.parse({"heads": "7"}))
 
 

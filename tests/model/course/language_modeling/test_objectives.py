@@ -7,8 +7,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from model.checkpoints.load import Checkpoint
-from model.course.language_modeling.masking import fate, masking, token_losses
-from model.course.language_modeling.next_token import any_word, shifted_targets, word_pieces
+from model.course.language_modeling.masking import MASKING, fate, masking, token_losses
+from model.course.language_modeling.next_token import SHIFTED_TARGETS, any_word, shifted_targets, word_pieces
 from model.course.pictures import Picture, TablePicture, TokensPicture, Verdict
 from model.course.screen import Answer
 from model.errors import InputError
@@ -91,9 +91,9 @@ def test_any_word_has_a_rank(decoder: Checkpoint, encoder: Checkpoint) -> None:
 
 
 def test_models_and_texts_that_do_not_fit_get_a_sentence(decoder: Checkpoint, encoder: Checkpoint) -> None:
-    with pytest.raises(InputError, match="fills no masks"):
-        masking(decoder, TEXT, 15, "bert", 1)
-    with pytest.raises(InputError, match="predicts no next tokens"):
-        shifted_targets(encoder, TEXT)
+    with pytest.raises(InputError, match="fills masks"):
+        MASKING.model_controls["model"].require(decoder.model.config)
+    with pytest.raises(InputError, match="continues texts"):
+        SHIFTED_TARGETS.model_controls["model"].require(encoder.model.config)
     with pytest.raises(InputError, match="Write \\[MASK\\]"):
         any_word(encoder, TEXT, "dog")
