@@ -39,6 +39,7 @@ function createQuestion({ text, options, answer }, pictures) {
       pictures.hidden = false;
       for (const other of buttons) other.disabled = true;
       button.setAttribute("aria-pressed", "true");
+      element.classList.add("answered");
       verdict.textContent = index === answer ? "Right." : `Not quite: it is ${options[answer]}. Look at the numbers.`;
     };
     return button;

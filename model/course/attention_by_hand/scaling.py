@@ -11,6 +11,7 @@ from torch import Tensor
 from model.course.attention import attend
 from model.course.controls import ChoiceControl, NumberControl, SeedControl
 from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict, row
+from model.course.questions import ask_nearest
 from model.course.screen import Answer, Screen, StateFields, compared
 from model.nn.attention import Attention
 from model.nn.attention_functions import AttentionFunction
@@ -49,6 +50,11 @@ def variance_of_scores(width: int, draw: str, seed: int) -> Answer:
                 x_title="d",
                 y_title="largest weight",
                 log_x=True,
+            ),
+            question=ask_nearest(
+                f"Add up the products of {width} pairs of random numbers. What is the variance of the sum nearest to?",
+                {"1": 1, f"√{width}": width**0.5, str(width): width, f"{width}²": width**2},
+                float(chosen.var()),
             ),
         ),
         row(

@@ -10,6 +10,7 @@ from model.checkpoints.load import Checkpoint
 from model.course.attention import attend
 from model.course.controls import Axis, MatrixControl, ModelControl, NumberControl, TextControl
 from model.course.pictures import LinesPicture, MatrixPicture, PointsPicture, TablePicture, Verdict, row
+from model.course.questions import ask_whether
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import require_width, value
 from model.nn.attention import Attention
@@ -39,6 +40,10 @@ def averages(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answe
                 row_sums=True,
                 row_axis="query",
                 column_axis="key",
+            ),
+            question=ask_whether(
+                "Can attention give a token an output that lies further out than all of the values?",
+                not bool(inside.all()),
             ),
         ),
         row(

@@ -9,6 +9,7 @@ from model.config import Config
 from model.course.attention import require_equal_heads
 from model.course.controls import ChoiceControl, NumberControl
 from model.course.pictures import BarsPicture, TablePicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen
 from model.nn.feed_forward import FEED_FORWARDS
 from model.nn.transformer import Transformer, meta_model
@@ -46,6 +47,7 @@ def calculator(
                 digits=2,
                 note=f"{sum(operations.values()):,} in all",
             ),
+            question=ask_largest("Where do most of the parameters lie?", counted),
         ),
         row(_check(by_formula, counted, operations, real_operations)),
         row(_table(config, by_formula, counted)),

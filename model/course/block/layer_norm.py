@@ -7,13 +7,15 @@ from torch import Tensor
 
 from model.array_types import Float
 from model.course.controls import Axis, ChoiceControl, MatrixControl
-from model.course.pictures import Equations, MatrixPicture, TablePicture, Verdict, row
+from model.course.pictures import Equations, MatrixPicture, Question, TablePicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen
 from model.course.sentences import require_width
 from model.nn.norms import NORMS, RMSNorm
 
 TOKENS, CHANNELS, ONE = Axis("tokens", 1, 4), Axis("channels", 2, 6), Axis("row", 1, 1)
 KINDS = ("layernorm", "rmsnorm")
+ZERO = 1e-3  # means below are rounding
 
 
 def normalize(
@@ -44,11 +46,19 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
             MatrixPicture(title="x", values=x, rows=names, column_axis="channel"),
             MatrixPicture(title="Normed", values=plain, rows=names, column_axis="channel", before="→"),
             MatrixPicture(title="With gain and shift", values=normed, rows=names, column_axis="channel", before="→"),
+            question=_question(plain),
         ),
         row(_statistics(names, x, plain, normed), title="Each token for itself"),
         row(Equations(lines=_pencil(x[0], plain[0], norm, float(epsilon))), title="Token 1, by hand"),
         row(_verdict(x, plain, norm)),
     )
+
+
+def _question(plain: Float[Tensor, "token channel"]) -> Question:
+    """Over which numbers a norm works; RMSNorm leaves a mean of 0 to neither."""
+    means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
+    largest = {name: -float(mean.abs().max()) for name, mean in means.items()}
+    return ask_largest("Before gain and shift, which numbers have a mean of 0?", largest | {"neither": -ZERO})
 
 
 def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:

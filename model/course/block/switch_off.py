@@ -9,6 +9,7 @@ from model.checkpoints.load import Checkpoint
 from model.course.block.sublayer_switches import SublayerSwitches, can_separate
 from model.course.controls import ModelControl, TextControl
 from model.course.pictures import BarsPicture, ScreenLink, TablePicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss
 from model.nn.block import NORM_PLACEMENTS
@@ -37,7 +38,8 @@ def switch_off(model: Checkpoint, text: str) -> Answer:
                 series={"": [whole, *parts.values()]},
                 note=f"{batch.target_count} tokens are predicted; guessing at random costs "
                 f"{log(network.config.vocabulary_size):.2f}.",
-            )
+            ),
+            question=ask_largest("Without which part will this trained model predict worst?", parts),
         ),
         row(
             BarsPicture(

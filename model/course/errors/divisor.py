@@ -9,6 +9,7 @@ from model.course.attention import HeadValues, attend, require_equal_heads
 from model.course.attention_by_hand.scaling import compare_unscaled, explore_unscaled
 from model.course.controls import NumberControl, SeedControl
 from model.course.pictures import BarsPicture, TablePicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen
 from model.nn.attention import Attention
 
@@ -54,7 +55,11 @@ def divisors(d_model: int, heads: int, tokens: int, seed: int) -> Answer:
                 series={"": [largest for _, largest in found.values()]},
                 high=1.0,
                 note=f"Even weights would be {1 / tokens:.3g}.",
-            )
+            ),
+            question=ask_largest(
+                "Divided by which of these have the scores a standard deviation nearest to 1?",
+                {name: -abs(spread - 1) for name, (spread, _) in found.items()},
+            ),
         ),
         row(
             TablePicture(

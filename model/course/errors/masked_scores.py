@@ -11,8 +11,9 @@ from model.checkpoints import Checkpoint
 from model.course.attention import HeadValues, attend
 from model.course.attention_by_hand.words import TOKENS
 from model.course.controls import MatrixControl, ModelControl, TextControl
-from model.course.masks.look_ahead import MOST_TOKENS, next_token_losses
+from model.course.masks.look_ahead import MOST_TOKENS, NOTABLE, next_token_losses
 from model.course.pictures import BarsPicture, MatrixPicture, Question, Verdict, row
+from model.course.questions import ask_direction
 from model.course.screen import Answer, Screen, StateFields, compared
 from model.errors import InputError
 from model.nn.attention_functions import AttentionFunction, SoftmaxAttention
@@ -107,7 +108,12 @@ def without_itself(model: Checkpoint, text: str) -> Answer:
                 series={"j ≤ i": own[shown].tolist(), "j < i": strict[shown].tolist()},
                 note="j ≤ i: each token sees itself, too; j < i: only those before it. 0 is certain. The first token "
                 "has nothing before it and is not predicted.",
-            )
+            ),
+            question=ask_direction(
+                "A token that may not see itself still sees all before it. The loss of this model will be ...",
+                float(strict.mean() - own.mean()),
+                NOTABLE,
+            ),
         ),
         row(
             Verdict(

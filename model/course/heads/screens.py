@@ -15,6 +15,7 @@ from model.course.heads.counting import AttentionRun, MultiplyAdds, run_attentio
 from model.course.heads.joining import join_heads
 from model.course.heads.two_stacks import run_two_stacks
 from model.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture, TablePicture, Verdict, row
+from model.course.questions import ask_nearest
 from model.course.screen import Answer, Screen
 from model.course.sentences import LAYER
 from model.nn.attention import Attention, merge_heads, split_heads
@@ -145,7 +146,12 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
                     digits=0,
                 )
                 for title, name in (("Parameters", "parameters"), ("Multiply-adds of one pass", "multiply_adds"))
-            )
+            ),
+            question=ask_nearest(
+                f"How many parameters have {heads} heads that share the {d_model} channels, beside one head of all?",
+                {f"1/{heads} of them": 1 / heads, "as many": 1, f"{heads} times as many": heads},
+                many.parameters / one.parameters,
+            ),
         ),
         row(
             TablePicture(

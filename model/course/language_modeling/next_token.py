@@ -6,7 +6,8 @@ import torch
 
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, TextControl
-from model.course.pictures import BarsPicture, TablePicture, TokensPicture, Verdict, row
+from model.course.pictures import BarsPicture, Question, TablePicture, TokensPicture, Verdict, row
+from model.course.questions import ask_nearest
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import sentence_batch, target_loss, token_labels, value
 from model.errors import InputError
@@ -31,7 +32,14 @@ def shifted_targets(model: Checkpoint, text: str) -> Answer:
     right = sum(token == label for token, label in zip(best, labels[1:], strict=True))
     return (
         row(TokensPicture(title="What the model reads", tokens=labels[:-1])),
-        row(TokensPicture(title="Targets: the same, moved by one", tokens=labels[1:], shades=of_target)),
+        row(
+            TokensPicture(title="Targets: the same, moved by one", tokens=labels[1:], shades=of_target),
+            question=ask_nearest(
+                f"From how many predictions does training on these {len(labels)} tokens learn at once?",
+                {"1, the last": 1} | {str(count): count for count in (len(labels) // 2, len(labels) - 1, len(labels))},
+                len(rows),
+            ),
+        ),
         row(TablePicture(columns=("after", "target", "probability", "loss", "first guess"), rows=rows, digits=3)),
         row(
             Verdict(
@@ -80,7 +88,12 @@ def any_word(model: Checkpoint, text: str, word: str) -> Answer:
                 text=f"“{name}”{part} is number {rank:,} of {len(probabilities):,}, with a probability of "
                 f"{float(probabilities[pieces[0]]):.2%}. Its loss would be "
                 f"{-float(probabilities[pieces[0]].log()):.2f} nats."
-            )
+            ),
+            question=Question(
+                f"How many words does this model find likelier than “{name}”?",
+                ("none", f"1 to {SHOWN - 1}", f"{SHOWN} or more"),
+                0 if rank == 1 else 1 if rank <= SHOWN else 2,
+            ),
         ),
         row(
             BarsPicture(

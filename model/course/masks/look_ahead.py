@@ -13,6 +13,7 @@ from model.checkpoints import Checkpoint
 from model.config import Config
 from model.course.controls import ModelControl, NumberControl, SeedControl, TextControl
 from model.course.pictures import BarsPicture, LinesPicture, ScreenLink, Verdict, row
+from model.course.questions import ask_direction
 from model.course.screen import Answer, Screen, StateFields, compared
 from model.errors import InputError
 from model.nn.masks import causal
@@ -39,7 +40,12 @@ def lifted_mask(model: Checkpoint, text: str) -> Answer:
                 labels=tokens[:MOST_TOKENS],
                 series={"causal": own[:MOST_TOKENS].tolist(), "lifted": lifted[:MOST_TOKENS].tolist()},
                 note="0 is certain. The first token has nothing before it and is not predicted.",
-            )
+            ),
+            question=ask_direction(
+                "Without its mask this trained model can see every token that it has to predict. Its loss will be ...",
+                means[1] - means[0],
+                NOTABLE,
+            ),
         ),
         row(
             Verdict(

@@ -10,6 +10,7 @@ from model.course.attention import attend
 from model.course.controls import NumberControl, SeedControl, TextControl
 from model.course.modalities.graph import Graph, lay_out, parse_graph
 from model.course.pictures import GraphPicture, MatrixPicture, TablePicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen
 from model.nn.attention import Attention
 
@@ -154,6 +155,14 @@ def show_permutation(edges: str, seed: int, layers: int) -> Answer:
                 )
             ),
             title=f"After {_layers(layers)} along the edges",
+            question=ask_largest(
+                "Nodes and mask are written in another order. What becomes of the vectors?",
+                {
+                    "they stay in their rows": -_distance(after, before),
+                    "each moves with its node": -error,
+                    "they become others": -TOLERANCE,
+                },
+            ),
         ),
         row(
             TablePicture(

@@ -12,6 +12,7 @@ from model.course.controls import ChoiceControl, NumberControl
 from model.course.modalities.image_files import PICTURE, png_url
 from model.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from model.course.pictures import HeatMapPicture, ImagePicture, TablePicture, Verdict, row
+from model.course.questions import ask_nearest
 from model.course.screen import Answer, Screen
 from model.errors import InputError
 from model.vision.image import decode_image, process_image
@@ -86,7 +87,12 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
                 column_axis="pixel of the patch",
                 colours="positive",
                 column_groups=side,
-            )
+            ),
+            question=ask_nearest(
+                f"How many numbers has the vector of a patch of {side} × {side} pixels?",
+                {str(count): count for count in (side, side**2, 3 * side**2)},
+                patches.shape[1],
+            ),
         ),
         row(
             TablePicture(
@@ -132,7 +138,9 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
 def require_patch(patch: int, rows: int, columns: int) -> None:
     """Raise InputError for a patch that the image does not have."""
     if patch >= rows * columns:
-        raise InputError(f"There is no patch {patch}: the image has {rows} × {columns}, counted from 0 row by row.")
+        raise InputError(
+            f"There is no patch {patch}: the image has patches 0 to {rows * columns - 1}, counted row by row."
+        )
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

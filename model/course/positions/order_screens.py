@@ -8,6 +8,7 @@ from model.checkpoints import Checkpoint
 from model.course.controls import ModelControl, SeedControl, TextControl
 from model.course.pictures import MatrixPicture, TablePicture, TokensPicture, Verdict, row
 from model.course.positions.order import OrderTest, compare_orders, shuffled
+from model.course.questions import ask_whether
 from model.course.screen import Answer, Screen, StateFields, compared
 from model.nn.attention import Attention
 from model.nn.variants import variant
@@ -42,7 +43,11 @@ def two_orders(model: Checkpoint, one: str, other: str) -> Answer:
                 rows=tuple(tests),
                 columns=tests["no positions, no mask"].words,
                 note="As a share of the vector's length.",
-            )
+            ),
+            question=ask_whether(
+                "Without positions and without a mask: does a word's last vector tell that the order is another one?",
+                _notices(tests["no positions, no mask"]),
+            ),
         ),
         row(
             TablePicture(

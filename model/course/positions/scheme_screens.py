@@ -22,6 +22,7 @@ from model.course.pictures import (
 )
 from model.course.positions.rotary import encoding_config, turn
 from model.course.positions.trained import trained_with
+from model.course.questions import ask_direction
 from model.course.screen import Answer, Screen, StateFields
 from model.errors import InputError, numbered
 from model.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
@@ -98,6 +99,9 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
         row(
             _query_and_key("Query and key where they stand", here, query_position, key_position),
             _query_and_key(f"Both moved by {shift}", there, query_position + shift, key_position + shift),
+            question=ask_direction(
+                f"Query and key both move on by {shift}. What becomes of their dot product?", moved - product, 1e-6
+            ),
         ),
         row(
             _walk(query, query_position, pair, dim, theta),

@@ -20,6 +20,7 @@ from model.course.pictures import (
 )
 from model.course.positions.trained import trained_with
 from model.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
+from model.course.questions import ask_whether
 from model.course.screen import Answer, Screen
 from model.errors import InputError, numbered
 from model.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
@@ -112,7 +113,11 @@ def check_unique(dim: int, base: float, length: int) -> Answer:
                 f"nearest: their vectors are {nearest.distance:.3g} apart. "
                 + ("So every position has a vector of its own." if unique else "So these two cannot be told apart."),
                 good=unique,
-            )
+            ),
+            question=ask_whether(
+                f"A wave comes back to where it was. Do two of these {length:,} positions have the same vector?",
+                not unique,
+            ),
         ),
         row(
             HeatMapPicture(

@@ -7,6 +7,7 @@ import torch
 from model.checkpoints import Checkpoint
 from model.course.controls import ModelControl, NumberControl, SeedControl, TextControl
 from model.course.pictures import HeatMapPicture, MatrixPicture, TokensPicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.screen import Answer, Screen
 from model.course.tokens.embedding_table import MAX_ROWS, MAX_WIDTH, look_up
 from model.course.tokens.model_vectors import embedding_cosines, word_ids
@@ -95,6 +96,10 @@ def compare_one_hot(words: str, model: Checkpoint) -> Answer:
         row(
             MatrixPicture(title="Cosines of one-hot vectors", values=one_hot, rows=names, columns=names),
             MatrixPicture(title="Cosines of learned vectors", values=learned, rows=names, columns=names),
+            question=ask_largest(
+                f"Which of these lies nearest to “{names[0]}” in the model's table?",
+                dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
+            ),
         ),
         row(
             Verdict(

@@ -13,6 +13,7 @@ from model.cancellation import check_cancelled
 from model.checkpoints.load import Checkpoint
 from model.course.controls import ModelControl, NumberControl, TextControl
 from model.course.pictures import BarsPicture, HeatMapPicture, LinesPicture, Verdict, row
+from model.course.questions import ask_largest
 from model.course.requirements import require_part
 from model.course.screen import Answer, Screen, StateFields
 from model.course.sentences import HEAD, LAYER, require_layer, sentence_batch, target_loss, token_labels, value
@@ -27,6 +28,7 @@ from model.training.objectives.batch import Batch
 
 HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
 TEMPERATURES = (0.05, 0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0, 20.0)
+ASKED = (0.1, 0.5, 1.0, 2.0)  # of them
 SAME = 1e-4
 CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
@@ -144,6 +146,7 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
         run(model.model, model.tokenizer, text, edits, keep=(f"{path}.weights",)) for edits in ((), (edit,))
     )
     weights = [value(trace, f"{path}.weights")[head] for trace in (trained, changed)]
+    losses = losses_by_temperature(model.model, batch)
     return (
         row(
             _weights("As trained", trained, weights[0]),
@@ -157,7 +160,13 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
                 f"is {edit}."
             )
         ),
-        row(_loss_lines(model.model, batch)),
+        row(
+            _loss_lines(losses),
+            question=ask_largest(
+                "All heads of all layers at one temperature: with which does the model predict this sentence best?",
+                {f"{each:g}": -losses[TEMPERATURES.index(each)] for each in ASKED},
+            ),
+        ),
     )
 
 
@@ -176,11 +185,11 @@ def losses_by_temperature(model: Transformer, batch: Batch) -> list[float]:
     return losses
 
 
-def _loss_lines(model: Transformer, batch: Batch) -> LinesPicture:
+def _loss_lines(losses: list[float]) -> LinesPicture:
     return LinesPicture(
         title="Loss on this sentence, with all heads of all layers at one temperature",
         x=TEMPERATURES,
-        series={"loss": losses_by_temperature(model, batch)},
+        series={"loss": losses},
         x_title="temperature",
         y_title="nats for each token predicted",
         log_x=True,

@@ -25,7 +25,8 @@ from model.course.controls import (
     RecordingControl,
     TextControl,
 )
-from model.course.pictures import Equations, Row, plain
+from model.course.pictures import Equations, Question, Row, plain
+from model.course.questions import ask_direction, ask_largest, ask_nearest, ask_whether
 from model.course.requirements import PARTS, REQUIREMENTS, require_part
 from model.course.screen import Screen
 from model.errors import HeadlightError, InputError
@@ -210,6 +211,13 @@ def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
         except HeadlightError as error:
             assert str(error).endswith(".")
     assert len(answers) > 1 or not has_another_value(control)
+
+
+def test_questions_are_answered_by_what_was_computed() -> None:
+    assert ask_whether("?", True).answer == 0 and ask_whether("?", False).options == ("yes", "no")
+    assert ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}) == Question("?", ("a", "b", "c"), 1)
+    assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).answer == 2
+    assert [ask_direction("?", change, 0.1).answer for change in (-1.0, 1.0, 0.05)] == [0, 1, 2]
 
 
 def test_what_no_screen_has_is_said() -> None:
