@@ -45,7 +45,7 @@ def check(arguments: Sequence[str]) -> int:
         print(json.dumps(asdict(result) | {"passed": result.passed}))  # in ASCII
     else:
         print(_format(result, options.hints))
-    return 0 if result.passed else 1
+    return result.status
 
 
 def exercises(arguments: Sequence[str]) -> int:
@@ -93,6 +93,11 @@ class FileResult:
     def passed(self) -> bool:
         """Whether all is right."""
         return not self.problem and all(finding.passed for finding in self.findings)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 if all is right, 1 if something is wrong, 2 if nothing could be checked."""
+        return 0 if self.passed else 1 if self.findings else 2
 
 
 def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResult:

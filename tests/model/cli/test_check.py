@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from model.cli.check import run_file
+from model.cli.check import FileResult, run_file
 from model.cli.main import main
+from model.code_exercises.finding import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
 
 PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_read_gets_a_sentence_with_its_own_line(
     file: Path, text: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, answer = checked(file, text, capsys)
-    assert status == 1 and not answer["passed"]
+    assert status == 2 and not answer["passed"] and not answer["findings"]
     assert sentence in answer["problem"]
     assert "Traceback" not in answer["problem"]
 
@@ -80,8 +81,15 @@ def test_an_error_in_a_function_is_told_by_the_learners_own_line(
 def test_a_loop_without_an_end_is_stopped_after_the_time_limit(file: Path) -> None:
     file.write_text("import time\nwhile True:\n    time.sleep(0.1)\n")
     result = run_file(file, (), 5)
-    assert not result.passed
+    assert result.status == 2
     assert "my_attention.py was stopped after 5 s while" in result.problem
+
+
+def test_what_ends_after_a_finding_has_the_status_1() -> None:
+    finding = Finding(exercise="attention", check="the output", passed=True)
+    assert FileResult("my_attention.py", (finding,), "ended Python").status == 1
+    assert FileResult("my_attention.py", (), "ended Python").status == 2
+    assert FileResult("my_attention.py", (finding,)).status == 0
 
 
 def test_a_name_or_file_that_is_not_there_is_an_error_of_the_command(
