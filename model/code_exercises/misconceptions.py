@@ -13,6 +13,7 @@ from torch import Tensor
 from model.code_exercises import wrong_steps
 from model.code_exercises.case import Answer, Case, right_answer
 from model.code_exercises.comparison import agrees
+from model.code_exercises.diagnoses import MASK_NEEDS_AXES
 from model.code_exercises.finding import Diagnosis, Hints
 from model.code_exercises.steps import change, compute
 from model.registry import Registry
@@ -171,6 +172,12 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             "heads: each head is masked by another example. With as many examples as heads nobody is warned.",
             "mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
             wrong_steps.without_head_axis,
+        ),
+        "mask-unsqueezed": _wrong_mask_axes(
+            "every mask gets another axis, by unsqueeze(1), also one (batch, query, key) where there are no heads. "
+            "Each example is then masked by every example, and the result has an axis too many.",
+            MASK_NEEDS_AXES.hints.show_me,
+            wrong_steps.always_one_axis_more,
         ),
         "mask-transposed": _wrong_mask_axes(
             "the mask lies the other way round: it hides queries instead of keys, or the past instead of the future.",

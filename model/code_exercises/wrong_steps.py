@@ -23,6 +23,10 @@ def without_head_axis(mask: Tensor, scores: Tensor) -> Tensor:
     return (mask if mask.dim() == 3 else mask[:, None, :]).bool()
 
 
+def always_one_axis_more(mask: Tensor, scores: Tensor) -> Tensor:
+    return mask.bool()[:, None]
+
+
 def _with_axes(cells: Tensor, scores: Tensor) -> Tensor:
     return cells[:, None] if scores.dim() == 4 else cells
 
