@@ -13,12 +13,8 @@ from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 from tests.model.course.test_recording import encoded, tone, wav
 
 
-def test_tokens_are_cut_looked_up_and_learned(visitor: Visitor) -> None:
+def test_tokens_are_looked_up_and_learned(visitor: Visitor) -> None:
     page = course(visitor, chapter="tokens")
-    tokenizers = screen(page, "tokenizers")
-    tokenizers.get_by_test_id("input-sentence").fill("The king")
-    expect(tokenizers).to_contain_text("Words: 2 tokens")
-    expect(tokenizers).to_contain_text("Characters: 8 tokens")
     look_up = screen(page, "lookup")
     look_up.get_by_test_id("input-ids").fill("1, 100")
     expect(look_up.get_by_role("alert")).to_contain_text("no row 100")
@@ -38,13 +34,6 @@ def test_positions_are_drawn_and_told(visit: Visit) -> None:
     expect(order).to_contain_text("equivariant")
     order.get_by_test_id("input-other").fill("dog chased mouse")
     expect(order.get_by_role("alert")).to_contain_text("the same words")
-    base = screen(page, "base")
-    expect(base).to_contain_text("60,611 positions at the base 10,000 and 617 at the base 100")
-    base.get_by_test_id("input-base").fill("1000")
-    expect(base).to_contain_text("at the base 1,000.")
-    rotation = screen(page, "rotation")
-    rotation.get_by_test_id("input-offset").fill("5")
-    expect(rotation).to_contain_text("PE(7) becomes PE(12)")
     waves = screen(page, "waves")
     waves.get_by_test_id("picture-heat_map").get_by_role("img").hover(position={"x": 150, "y": 120})
     expect(waves.get_by_test_id("picture-heat_map")).to_contain_text(re.compile(r"position \d+, channel \d+: "))

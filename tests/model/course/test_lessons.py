@@ -100,3 +100,19 @@ def test_a_model_that_rotates_adds_nothing(opened: dict[str, Checkpoint]) -> Non
 def test_two_channels_do_not_tell_positions_apart_for_long(opened: dict[str, Checkpoint]) -> None:
     said = words(answer(opened, "positions", "unique", dim="2", length="1024"))
     assert "15 and 725 are the nearest" in said
+
+
+@pytest.mark.parametrize(
+    ("chapter", "screen", "inputs", "told"),
+    [
+        ("tokens", "tokenizers", {"sentence": "The king"}, ("Words: 2 tokens", "Characters: 8 tokens")),
+        ("positions", "base", {}, ("60,611 positions at the base 10,000 and 617 at the base 100",)),
+        ("positions", "base", {"base": "1000"}, ("at the base 1,000.",)),
+        ("positions", "rotation", {"offset": "5"}, ("PE(7) becomes PE(12)",)),
+    ],
+)
+def test_a_screen_tells_what_was_computed(
+    opened: dict[str, Checkpoint], chapter: str, screen: str, inputs: dict[str, str], told: tuple[str, ...]
+) -> None:
+    shown = str(plain(answer(opened, chapter, screen, **inputs)))
+    assert all(each in shown for each in told)
