@@ -142,6 +142,7 @@ def _verdict(scored: dict[str, Accuracy]) -> Verdict:
 def variant_scores(card: str) -> tuple[tuple[str, str], ...]:
     """The rows of a card's table of other ways to train its model: what, and how many held-out texts are right."""
     table = card.partition("| what | held out |\n")[2].partition("\n\n")[0]
+    table = re.sub(r"`(.*?)`", r"“\1”", table)
     return tuple((what, score) for what, score in re.findall(r"^\| (\w.*?) \| (.*?) \|$", table, re.MULTILINE))
 
 
