@@ -1,64 +1,79 @@
-"""All screens of the Course in a browser: a control is changed, and the screen's pictures with it.
+"""Each control of the Course in a browser: it is changed, and its screen's pictures with it.
 
-tests/model/course/test_screens.py changes each control, models and what runs for seconds too, and needs no browser.
+What runs for seconds, and files of one's own, are left to tests/model/course/test_screens.py, which needs no browser.
 """
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from model.course.chapters import CHAPTERS
 from tests.browser.test_course import course
 from tests.browser.visitor import Visitor
+from tests.model.course.test_screens import BEFORE, CONTROLS, ends, has_another_value, others
 
 # Within the page, since each step from here would take longer than a screen's answer.
-CHANGE_CONTROLS = """async (screens) => {
-  const CHANGES = {
-    matrix: (control) => {
-      const cell = control.querySelector("td input");
-      if (cell.type === "checkbox") cell.click();
-      else type(cell, cell.value === "3" ? "2" : "3");
-    },
-    choice: (control) => choose(control.querySelector("select")),
-    seed: (control) => control.querySelector("button").click(),
-    number: (control) => type(control.querySelector("input.figure"), next(control.querySelector("input"))),
+CHANGE_CONTROLS = """async (screens, [name, changes]) => {
+  const screen = screens.querySelector(`[data-testid=screen-${name}]`);
+  const rows = screen.querySelector(".rows");
+  const field = (control) => screen.querySelector(`[data-testid=input-${control}]`);
+  const type = (input, text) => {
+    input.value = text;
+    input.dispatchEvent(new Event(input.tagName === "SELECT" ? "change" : "input", { bubbles: true }));
   };
-  const type = (field, text) => {
-    field.value = text;
-    field.dispatchEvent(new Event("input"));
+  const fillCells = (table, text) => {
+    const cells = [...table.querySelectorAll("td input")];
+    for (const [at, number] of text.split(/[,;]/).entries()) {
+      if (cells[at].type === "checkbox") {
+        if (cells[at].checked !== (number !== "0")) cells[at].click();
+      } else if (cells[at].value !== number) type(cells[at], number);
+    }
   };
-  const next = ({ value, step, max }) =>
-    String(Number((Number(value) + (Number(value) + Number(step) <= Number(max) ? 1 : -1) * Number(step)).toFixed(4)));
-  const choose = (select) => {
-    select.selectedIndex = select.selectedIndex ? 0 : select.options.length - 1;
-    select.dispatchEvent(new Event("change"));
+  const change = (control, text) => (field(control).value === undefined ? fillCells : type)(field(control), text);
+  const answered = async () => {
+    while (screen.dataset.state !== "ready") await new Promise((go) => setTimeout(go, 5));
   };
-  const answered = async ({ dataset }) => {
-    while (dataset.state !== "ready") await new Promise((go) => setTimeout(go, 10));
-  };
+  const shown = () => rows.innerHTML + [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
+  screen.scrollIntoView();
+  await answered();
   const unchanged = [];
-  for (const screen of screens.querySelectorAll(".screen")) {
-    if (!screen.querySelector(".run").hidden) continue;
-    screen.scrollIntoView();
-    await answered(screen);
-    const kind = Object.keys(CHANGES).find((each) => screen.querySelector(`.control.${each}`));
-    if (!kind) continue;
-    const rows = screen.querySelector(".rows");
-    const before = rows.innerHTML;
-    CHANGES[kind](screen.querySelector(`.control.${kind}`));
-    await answered(screen);
-    if (rows.innerHTML === before) unchanged.push(`${screen.dataset.testid} ${kind}`);
+  for (const [control, before, texts] of changes) {
+    for (const [other, text] of before) change(other, text);
+    await answered();
+    const first = shown();
+    for (const text of texts) {
+      change(control, text);
+      await answered();
+      if (shown() !== first) break;
+    }
+    if (shown() === first) unchanged.push(control);
+    const reset = screen.querySelector("[data-testid=reset]");
+    if (!reset.hidden) reset.click();
+    await answered();
   }
   return unchanged;
 }"""
 
 
-def test_a_control_of_each_screen_changes_its_pictures(visitor: Visitor) -> None:
-    page = course(visitor)
-    unchanged: list[str] = []
-    for chapter, row in CHAPTERS.items():
-        page.get_by_test_id("contents").get_by_role("button", name=row.title, exact=True).click()
-        expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
-        page.get_by_test_id(f"screen-{next(iter(row.screens))}").wait_for()
-        unchanged += [f"{chapter}: {each}" for each in page.get_by_test_id("screens").evaluate(CHANGE_CONTROLS)]
-    assert unchanged == []
+def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+    """Each control of a screen, what is chosen before, and the values to try."""
+    found = []
+    for place, (_, name, control) in CONTROLS.items():
+        if place == f"{path}.{name}" and has_another_value(control):
+            texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
+            found.append((name, [BEFORE[place]] if place in BEFORE else [], texts))
+    return found
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_each_control_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
+    page, row = course(visitor, chapter=chapter), CHAPTERS[chapter]
+    expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
+    screens = page.get_by_test_id("screens")
+    unchanged = {}
+    for name, screen in row.screens.items():
+        if not screen.is_long:
+            page.get_by_test_id(f"screen-{name}").wait_for()
+            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
+    assert {name: controls for name, controls in unchanged.items() if controls} == {}

@@ -99,8 +99,8 @@ function drawSteps(page, step, count) {
   on.disabled = isWhole;
   play.disabled = count === 0;
   play.textContent = isPlaying ? "Pause" : isWhole ? "Write it again" : "Go on";
-  back.onclick = () => show(page, step - 1, count);
-  on.onclick = () => show(page, step + 1, count);
+  back.onclick = () => show(page, Math.max(0, writtenUpTo(page) - 1), count); // two clicks may come before one drawing
+  on.onclick = () => show(page, writtenUpTo(page) + 1, count);
   play.onclick = () => (isPlaying ? pause(page) : start(page, isWhole ? 0 : step, count));
 }
 
