@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import jaxtyping
 import pytest
@@ -28,9 +29,22 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-@pytest.fixture(scope="module")
-def unchecked_shapes() -> Iterator[None]:
-    """For files that measure models by thousands of forwards; the tests of the parts check every call."""
+@contextmanager
+def _without_shape_checks() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="module")
+def unchecked_shapes() -> Iterator[None]:
+    """For files that measure models by thousands of forwards; the tests of the parts check every call."""
+    with _without_shape_checks():
+        yield
+
+
+@pytest.fixture
+def unchecked_shapes_in_test() -> Iterator[None]:
+    """The same for single tests of a file."""
+    with _without_shape_checks():
+        yield

@@ -197,6 +197,7 @@ def has_another_value(control: Control) -> bool:
     return not is_vision_model and not isinstance(control, RecordingControl)
 
 
+@pytest.mark.usefixtures("unchecked_shapes_in_test")  # they are checked with the values that a screen begins with
 @pytest.mark.parametrize("path", CONTROLS)
 def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(path: str) -> None:
     row, name, control = CONTROLS[path]
