@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,15 +29,15 @@ class NoHead(nn.Module):
         """None."""
 
 
-class PredictionHead(nn.Module):
+class PredictionHead(nn.Module, ABC):
     """An output head with logits: what is `transformed` first is projected, one row of weights for each answer."""
 
     projection: nn.Linear
     logit_soft_cap = 0.0
 
+    @abstractmethod
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
         """What the projection reads."""
-        raise NotImplementedError
 
 
 class LanguageModelHead(PredictionHead):

@@ -78,7 +78,8 @@ def _perplexities(found: Extrapolation) -> LinesPicture:
         },
         x_title="tokens of the text",
         y_title="perplexity",
-        note="Between how many equally likely tokens the model wavers. What is defined at one length has no line.",
+        note="With a perplexity of 40 a model is as unsure as somebody who guesses among 40 equally likely tokens. An "
+        "encoding that is defined at one length only has no line.",
     )
 
 
@@ -127,10 +128,10 @@ def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
         losses = [loss.mean for each in same if (loss := columns(each)[column])]
         if losses:
             rows.append((TITLES[encoding], len(losses), min(losses), max(losses), max(losses) - min(losses)))
+    if not rows:
+        return ()
     head = ("encoding", "seeds", "lowest loss", "highest loss", "spread")
-    return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),) * bool(
-        rows
-    )
+    return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),)
 
 
 def explore_first(architecture: str, text: str, one: str, other: str) -> StateFields:
